@@ -5,6 +5,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/machine/assume.hpp"
+#include "model/predict.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/words.hpp"
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,6 +32,8 @@
 namespace convcast::cli {
 
 const char *const tensor_core_remark = "* on tensor cores: FP32 accuracy by three TF32 products for one\n";
+const char *const declared_work_remark =
+    "! work declared by its author, not checked: where it is too little, so is the forecast\n";
 
 namespace {
 
@@ -107,6 +111,16 @@ KnownTimes known_times(const Arguments &arguments, const Question &question) {
 
 bool on_tensor_cores(const std::string &strategy) {
     return uses_tensor_cores(strategy.substr(0, strategy.find(':')));
+}
+
+bool of_declared_work(const Case &item) {
+    return item.baseline && item.prediction && item.prediction->time_s &&
+           std::find(item.prediction->assumptions.begin(), item.prediction->assumptions.end(),
+                     declared_work_assumption) != item.prediction->assumptions.end();
+}
+
+std::string mark_of(const Case &item) {
+    return item.strategy && on_tensor_cores(*item.strategy) ? " *" : of_declared_work(item) ? " !" : "";
 }
 
 std::string time_words(const Prediction &p) {
@@ -206,21 +220,38 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     return text;
 }
 
-std::string known_words(const Case &item, const Question &question, const KnownTimes &known) {
-    std::string text;
-    if (const std::optional<KnownTime> own =
-            known.find(item.shape, item.strategy.value_or(item.baseline.value_or("")))) {
+std::string known_lines(const Case &item, const Question &question, const KnownTimes &known,
+                        const std::function<bool(const std::string &)> &wanted) {
+    std::string lines;
+    const std::optional<KnownTime> own =
+        known.find(item.shape, item.strategy.value_or(item.baseline.value_or("")));
+    if (own) {
         const Rates rates =
             rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
-        text =
-            short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
-            (item.prediction->time_s ? "; forecast " + error_of(*item.prediction->time_s, own->time_s) : "") +
-            " (recording " + own->recording + ")";
+        lines += verdict_line("measured",
+                              short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
+                                  (item.prediction->time_s
+                                       ? "; forecast " + error_of(*item.prediction->time_s, own->time_s)
+                                       : "") +
+                                  " (recording " + own->recording + ")");
     }
-    if (const std::optional<KnownTime> other = known.fastest_baseline(item.shape, comparable))
-        text += (text.empty() ? "not this setting; " : "; ") + std::string("fastest library ") + other->name +
-                " " + short_time(other->time_s);
-    return text;
+    const std::optional<Seconds> time = own ? std::optional(own->time_s) : item.prediction->time_s;
+    if (const auto fastest = known.fastest_setting(item.shape, wanted);
+        fastest && time && fastest->time_s < *time)
+        lines += verdict_line("fastest ours",
+                              fmt::format("{}{}, measured {}, {:.2f}x what is {} here (recording {})",
+                                          fastest->name, on_tensor_cores(fastest->name) ? " *" : "",
+                                          short_time(fastest->time_s), fastest->time_s / *time,
+                                          own ? "measured" : "forecast", fastest->recording));
+    std::string libraries;
+    if (const auto other = known.fastest_baseline(item.shape, comparable))
+        libraries =
+            fmt::format("fastest in {} {} {}", type_of(other->name) == DataType::f16 ? "FP16" : "FP32",
+                        other->name, short_time(other->time_s));
+    if (const auto tf32 = known.find(item.shape, "cudnn:tf32"))
+        libraries += fmt::format("{}in TF32, less exact and PyTorch's default, cudnn:tf32 {}",
+                                 libraries.empty() ? "" : "; ", short_time(tf32->time_s));
+    return lines + (libraries.empty() ? "" : verdict_line("libraries", libraries));
 }
 
 namespace {
@@ -283,11 +314,12 @@ std::string verdict_line(const std::string &label, const std::string &text) {
 
 std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
                     const std::optional<Case> &faster) {
-    std::string out = bold(headed("",
-                                  (item.name ? *item.name + ", " : "") + item.shape + " (" +
-                                      output_words(item.shape) + ") on " + question.profile.name + ", " +
-                                      item.strategy.value_or(item.baseline.value_or("")),
-                                  0, terminal_width()));
+    const auto none = [](const std::string &) { return false; };
+    std::string out =
+        bold(headed("",
+                    (item.name ? *item.name + ", " : "") + item.shape + " (" + output_words(item.shape) +
+                        ") on " + question.gpu + ", " + item.strategy.value_or(item.baseline.value_or("")),
+                    0, terminal_width()));
     if (item.status != Status::ok)
         return out + headed("  ",
                             std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
@@ -298,9 +330,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
         return out +
                verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
                                          p.reason.value_or("")) +
-               (known_words(item, question, known).empty()
-                    ? ""
-                    : verdict_line("measured", known_words(item, question, known)));
+               known_lines(item, question, known, none);
     if (!p.time_s)
         return out + verdict_line("time", "none: " + p.reason.value_or("no time")) +
                (p.regimes && p.regimes->paper ? verdict_line("regime", std::string("by the paper's rule ") +
@@ -317,8 +347,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
-    if (const std::string measured = known_words(item, question, known); !measured.empty())
-        out += verdict_line("measured", measured);
+    out += known_lines(item, question, known, none);
     if (faster && faster->prediction && faster->prediction->time_s)
         out +=
             verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
@@ -456,7 +485,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
             titles.push_back(time);
     }
     if (columns.shapes)
-        titles.push_back({"shape", Align::left, columns.names ? Keep::high : Keep::must});
+        titles.push_back({"shape", Align::left, Keep::must});
     if (columns.counts)
         titles.push_back({"calls", Align::right, Keep::high});
     if (columns.timed) {
@@ -476,7 +505,7 @@ std::vector<Column> titles(const CaseColumns &columns) {
         titles.push_back({"limiter", Align::left, Keep::low});
         titles.push_back({"GFLOP/s", Align::right, Keep::low});
     }
-    titles.push_back({"strategy", Align::left, Keep::last, Fit::knobs}); // what a row is of, or what to take
+    titles.push_back({"strategy", Align::left, Keep::must, Fit::knobs});
     return titles;
 }
 
@@ -536,7 +565,7 @@ std::vector<std::string> cells_of(const Row &row, const CaseColumns &columns) {
     const bool whole =
         !item.strategy || columns.ambiguous.count({row.question, item.shape, name_of(item)}) != 0;
     cells.push_back((whole ? item.strategy.value_or(item.baseline.value_or("")) : name_of(item)) +
-                    (item.strategy && on_tensor_cores(*item.strategy) ? " *" : ""));
+                    mark_of(item));
     return cells;
 }
 
@@ -570,6 +599,14 @@ std::size_t asked_of(const Question &question, const std::vector<Row> &rows) {
     return shapes.size();
 }
 
+/// Whether a total takes one case rather than another of its shape: what computes on tensor cores only where
+/// nothing else is there, and the faster one.
+bool goes_before(const Case &one, const Case &other) {
+    const bool tensor = on_tensor_cores(*one.strategy);
+    return tensor == on_tensor_cores(*other.strategy) ? *one.prediction->time_s < *other.prediction->time_s
+                                                      : !tensor;
+}
+
 /// "conv1, conv2 and 3 more"
 std::string some_of(const std::vector<std::string> &names) {
     constexpr std::size_t most = 8;
@@ -587,22 +624,27 @@ std::string total_text(const std::vector<Row> &rows) {
     std::string out;
     for (const Question *question : questions) {
         std::map<std::pair<std::string, std::string>, const Row *> fastest; // by study and shape
+        std::map<std::pair<std::string, std::string>, Seconds> of_all;      // those on tensor cores too
         std::size_t timed = 0;
         for (const Row &row : rows)
             if (row.question == question && row.item->strategy && row.item->prediction &&
                 row.item->prediction->time_s) {
-                const Row *&first = fastest[{row.item->study.value_or(""), row.item->shape}];
-                if (!first || *row.item->prediction->time_s < *first->item->prediction->time_s)
+                const std::pair layer(row.item->study.value_or(""), row.item->shape);
+                const Row *&first = fastest[layer];
+                if (!first || goes_before(*row.item, *first->item))
                     first = &row;
+                Seconds &least = of_all.try_emplace(layer, *row.item->prediction->time_s).first->second;
+                least = std::min(least, *row.item->prediction->time_s);
                 ++timed;
             }
-        double time = 0.0, bound = 0.0;
+        double time = 0.0, bound = 0.0, with_tensor_cores = 0.0;
         std::int64_t calls = 0;
         for (const auto &[key, row] : fastest) {
             const Prediction &p = *row->item->prediction;
             const auto times = static_cast<double>(layers(*row));
             time += times * p.time_s->value;
             bound += times * p.times.tier0_s.value_or(Seconds(0.0)).value;
+            with_tensor_cores += times * of_all.at(key).value;
             calls += layers(*row);
         }
         if (fastest.empty() || calls < 2)
@@ -614,7 +656,10 @@ std::string total_text(const std::vector<Row> &rows) {
                                 shapes > fastest.size() ? fmt::format(" of {}", shapes) : "",
                                 shapes == 1 ? "" : "s", timed > fastest.size() ? ", the fastest of each" : "",
                                 questions.size() > 1 ? " on " + variant_of({nullptr, question, nullptr}) : "",
-                                bound > 0.0 ? time / bound : 0.0));
+                                bound > 0.0 ? time / bound : 0.0) +
+                    (with_tensor_cores < time
+                         ? "; with those on tensor cores " + short_time(Seconds(with_tensor_cores))
+                         : ""));
     }
     return out;
 }
@@ -624,7 +669,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     std::vector<std::vector<std::string>> lines;
     std::vector<const Case *> refused, timeless;
     std::set<std::string> done;
-    bool tensor = false;
+    bool tensor = false, declared = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Case &item = *rows[i].item;
         if (item.status != Status::ok) {
@@ -635,12 +680,15 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
         if (!item.prediction->time_s && item.prediction->reason && !is_from_elsewhere(item))
             timeless.push_back(&item);
         tensor = tensor || (item.strategy && on_tensor_cores(*item.strategy));
+        declared = declared || of_declared_work(item);
         lines.push_back(cells_of(rows[i], columns));
     }
     std::string out =
         lines.empty() ? "" : table(titles(columns), lines, terminal_width()) + legend_of(columns);
     if (tensor)
         out += wrapped(tensor_core_remark, 0, terminal_width());
+    if (declared)
+        out += wrapped(declared_work_remark, 0, terminal_width());
     if (total)
         out += total_text(rows);
     if (!timeless.empty())
@@ -714,8 +762,7 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
         const auto at = static_cast<std::size_t>(std::find(questions.begin(), questions.end(), row.question) -
                                                  questions.begin());
         layer.times[at] = item.prediction->time_s;
-        layer.strategies[at] =
-            (one ? name_of(item) : key) + (item.strategy && on_tensor_cores(*item.strategy) ? " *" : "");
+        layer.strategies[at] = (one ? name_of(item) : key) + mark_of(item);
     }
     return all;
 }
@@ -723,7 +770,13 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
 /// The fastest of every shape, as often as it is asked; absent where a question lacks a time of one.
 std::optional<Seconds> total_of(const std::vector<Layer> &layers, std::size_t question) {
     std::map<std::string, std::pair<std::int64_t, std::optional<Seconds>>> fastest;
+    std::set<std::string> in_fp32; // shapes with a time without tensor cores
+    for (const Layer &layer : layers)
+        if (layer.times[question] && !on_tensor_cores(layer.strategy))
+            in_fp32.insert(layer.shape);
     for (const Layer &layer : layers) {
+        if (on_tensor_cores(layer.strategy) && in_fp32.contains(layer.shape))
+            continue; // as in total_text
         auto &[calls, time] = fastest[layer.shape];
         calls = layer.calls;
         if (const auto other = layer.times[question]; other && (!time || *other < *time))
@@ -775,7 +828,7 @@ std::string side_by_side(const std::vector<Row> &rows) {
     std::vector<Column> titles;
     if (columns.names)
         titles.push_back({"name", Align::left, Keep::must});
-    titles.push_back({"shape", Align::left, columns.names ? Keep::normal : Keep::must});
+    titles.push_back({"shape", Align::left, Keep::must});
     titles.push_back({"calls", Align::right});
     for (std::size_t i = 0; i < questions.size(); ++i) {
         titles.push_back({title_of(questions[i]) + (i == 0 ? " (" + columns.unit.name + ")" : ""),
@@ -783,7 +836,7 @@ std::string side_by_side(const std::vector<Row> &rows) {
         if (i > 0)
             titles.push_back({"%", Align::right, Keep::must});
     }
-    titles.push_back({"strategy", Align::left, Keep::last, Fit::knobs});
+    titles.push_back({"strategy", Align::left, Keep::must, Fit::knobs});
     std::vector<std::vector<std::string>> lines;
     std::int64_t calls = 0;
     std::set<std::string> counted;
@@ -797,7 +850,7 @@ std::string side_by_side(const std::vector<Row> &rows) {
         line.push_back(strategy);
         lines.push_back(std::move(line));
     };
-    bool tensor = false;
+    bool tensor = false, declared = false;
     for (const Layer &layer : all) {
         std::vector<std::string> line;
         if (columns.names)
@@ -809,7 +862,8 @@ std::string side_by_side(const std::vector<Row> &rows) {
             if (!strategy.empty() && (strategies.empty() || strategies.back() != strategy))
                 strategies.push_back(strategy);
         const std::string text = join(strategies, " -> ");
-        tensor = tensor || text.find('*') != std::string::npos;
+        tensor = tensor || text.find(" *") != std::string::npos;
+        declared = declared || text.find(" !") != std::string::npos;
         add(std::move(line), layer.times, text);
         calls += counted.insert(layer.shape).second ? layer.calls : 0;
     }
@@ -821,6 +875,8 @@ std::string side_by_side(const std::vector<Row> &rows) {
     out += table(titles, lines, terminal_width()) + legend_of(columns);
     if (tensor)
         out += wrapped(tensor_core_remark, 0, terminal_width());
+    if (declared)
+        out += wrapped(declared_work_remark, 0, terminal_width());
     std::vector<const Case *> refused;
     for (const Row &row : rows)
         if (row.item->status != Status::ok)

@@ -6,6 +6,7 @@
 #include "model/record/run.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,14 @@ bool on_tensor_cores(const std::string &strategy);
 /// What the mark * behind such a strategy means, as a line.
 extern const char *const tensor_core_remark;
 
+/// Whether the forecast is of a kernel of the user's own by the work that its launch file declares.
+bool of_declared_work(const Case &item);
+/// What the mark ! behind such a kernel means, as a line.
+extern const char *const declared_work_remark;
+
+/// The mark of a case, behind its name: " *", " !" or "".
+std::string mark_of(const Case &item);
+
 /// "10.4 us, nine of ten from 9.10 us to 12.3 us; 2.66x the speed of light": time, interval, and how far it
 /// is from the bound.
 std::string time_words(const Prediction &prediction);
@@ -39,9 +48,10 @@ std::string largest_terms(const Term &term, std::size_t most);
 /// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
 std::string rate_words(const Rates &rates, const std::string &strategy);
 
-/// What recordings have of a case: its time and the forecast's error, and the fastest of cuDNN; "" if
-/// nothing.
-std::string known_words(const Case &item, const Question &question, const KnownTimes &known);
+/// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
+/// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.
+std::string known_lines(const Case &item, const Question &question, const KnownTimes &known,
+                        const std::function<bool(const std::string &)> &wanted);
 
 /// What is assumed of each question's GPU: all of it where `whole`, of one GPU, or where it is short, else a
 /// line for each GPU and `where` to read the rest.

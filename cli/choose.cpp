@@ -64,6 +64,7 @@ struct BestOf {
 /// it.
 struct Ranking {
     AskedShape asked;
+    std::optional<BestOf> left_out; ///< the fastest on tensor cores, where these are not ranked
     std::vector<Case> ranked, refused;
     std::vector<std::int64_t> ranks;
     std::int64_t settings = 0; ///< that were ranked
@@ -75,21 +76,31 @@ struct Extent {
     std::size_t top = 0;
     bool why = false;                ///< the best of every further strategy, and margins
     std::vector<std::string> placed; ///< settings that are given a place
-    bool no_tensor_cores = false;    ///< strategies on tensor cores are left out
+    bool tensor_cores = false;       ///< strategies on tensor cores are ranked too
     bool figure = false;             ///< the regime of every strategy's best setting is asked for
 };
 
-/// The strategies to rank, none: all.
-std::vector<std::string> ranked_names(const Question &question, const Extent &extent) {
-    std::vector<std::string> names = question.strategies;
-    if (!extent.no_tensor_cores)
-        return names;
-    if (names.empty())
-        names = strategy_names();
-    std::erase_if(names, on_tensor_cores);
-    if (names.empty())
-        throw UsageError("choose: --no-tensor-cores leaves nothing of what --strategy names");
-    return names;
+/// Whether strategies on tensor cores are ranked: what is named is taken.
+bool ranks_tensor_cores(const Question &question, const Extent &extent) {
+    return extent.tensor_cores || !question.strategies.empty();
+}
+
+/// Takes what computes on tensor cores out of a ranking in order; returns its fastest setting, if there is
+/// one.
+std::optional<BestOf> take_out_tensor_cores(convcast::Ranking &all) {
+    const auto is_out = [](const RankedSetting &setting) {
+        return on_tensor_cores(to_text(setting.planned.strategy));
+    };
+    std::optional<BestOf> fastest;
+    if (const auto first = std::find_if(all.settings.begin(), all.settings.end(), is_out);
+        first != all.settings.end() && first->time) {
+        const std::string text = to_text(first->planned.strategy);
+        fastest = BestOf{text.substr(0, text.find(':')), 0, *first->time, text, {}};
+    }
+    std::erase_if(all.settings, is_out);
+    std::erase_if(all.refused,
+                  [](const RefusedStrategy &refused) { return on_tensor_cores(to_text(refused.setting)); });
+    return fastest;
 }
 
 std::optional<Regime> regime_in(const Case &item) {
@@ -137,8 +148,10 @@ Ranking ranking_of(const AskedShape &asked, const Question &question, const Exte
         label(item, asked);
         return item;
     };
-    const convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge,
-                                       ranked_names(question, extent), all_ranks, TensorCores::in_order);
+    convcast::Ranking all = rank(asked.shape, question.profile, question.knowledge, question.strategies,
+                                 all_ranks, TensorCores::in_order);
+    if (!ranks_tensor_cores(question, extent))
+        out.left_out = take_out_tensor_cores(all);
     out.settings = std::ssize(all.settings);
     for (std::size_t i = 0; i < all.settings.size(); ++i) {
         const RankedSetting &setting = all.settings[i];
@@ -276,8 +289,17 @@ std::string safety(const Ranking &ranking) {
            "; --measure K tells on the GPU";
 }
 
+/// Whether a setting is of the strategies that were ranked.
+bool is_ranked(const std::string &text, const Question &question, const Extent &extent) {
+    const std::vector<std::string> &names = question.strategies;
+    return (ranks_tensor_cores(question, extent) || !on_tensor_cores(text)) &&
+           (names.empty() ||
+            std::find(names.begin(), names.end(), text.substr(0, text.find(':'))) != names.end());
+}
+
 /// What to take. `brief`: that alone, and whether another strategy ties.
-std::string choice(const Ranking &ranking, const Question &question, const KnownTimes &known, bool brief) {
+std::string choice(const Ranking &ranking, const Question &question, const KnownTimes &known,
+                   const Extent &extent, bool brief) {
     const Case &best = ranking.ranked.front();
     const Prediction &p = *best.prediction;
     std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
@@ -298,9 +320,11 @@ std::string choice(const Ranking &ranking, const Question &question, const Known
                                                         other.name, other.time / *p.time_s, other.rank));
                 break;
             }
-    if (const std::string measured = known_words(best, question, known); !measured.empty())
-        out += verdict_line("measured", measured);
-    return out;
+    if (ranking.left_out)
+        out += verdict_line("else", fmt::format("on tensor cores {}, {:.2f}x; --tensor-cores ranks it too",
+                                                ranking.left_out->name, ranking.left_out->time / *p.time_s));
+    return out + known_lines(best, question, known,
+                             [&](const std::string &text) { return is_ranked(text, question, extent); });
 }
 
 /// Of many shapes or GPUs: what to take for each, in a line.
@@ -334,6 +358,31 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<Answer> &answers) {
     return out;
 }
 
+/// What tensor cores would change, where strategies on them were left out; "" where nothing was. `total`: of
+/// all shapes together.
+std::string what_is_left_out(const std::vector<Answer> &answers, bool total) {
+    std::size_t shapes = 0, first = 0;
+    double time = 0.0;
+    for (const Answer &answer : answers) {
+        const Ranking &ranking = answer.ranking;
+        if (!rankable(ranking))
+            continue;
+        Seconds least = *ranking.ranked.front().prediction->time_s;
+        if (ranking.left_out) {
+            ++shapes;
+            first += ranking.left_out->time < least;
+            least = std::min(least, ranking.left_out->time);
+        }
+        time += static_cast<double>(ranking.asked.count) * least.value;
+    }
+    if (shapes == 0)
+        return "";
+    return hanging(
+        fmt::format("strategies on tensor cores are left out, of which one would be first {} of {} "
+                    "times{}; with them: --tensor-cores",
+                    first, answers.size(), total && first > 0 ? ", total " + short_time(Seconds(time)) : ""));
+}
+
 /// `total`: of all shapes together, which a sweep does not ask for.
 std::string compact(const std::vector<Answer> &answers, bool total) {
     std::vector<Row> rows;
@@ -344,7 +393,11 @@ std::string compact(const std::vector<Answer> &answers, bool total) {
         if (!ranking.refused.empty() && (ranking.ranked.empty() || !question->strategies.empty()))
             refused += ranking.asked.shape.id() + " " + refused_line(ranking, *question, true);
     }
-    return (total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total)) + refused;
+    const bool one_gpu = std::all_of(answers.begin(), answers.end(), [&](const Answer &answer) {
+        return answer.question == answers.front().question;
+    });
+    return (total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total)) +
+           what_is_left_out(answers, total && one_gpu) + refused;
 }
 
 /// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
@@ -356,7 +409,7 @@ std::string gpus_of(const std::vector<Answer> &answers) {
             to.push_back(name);
     };
     for (const Answer &answer : answers) {
-        add(names, answer.question->profile.name);
+        add(names, answer.question->variant.empty() ? answer.question->gpu : answer.question->profile.name);
         add(variants, answer.question->variant);
         sms.insert(answer.question->profile.limits.sm_count);
     }
@@ -571,6 +624,7 @@ struct Asked {
     Extent extent;
     std::int64_t measured = 0; ///< settings to time; 0: none
     int device = 0;
+    std::string no_gpu;  ///< why nothing can be timed, where that is asked; "" where it can
     bool blocks = false; ///< a ranking for each shape, not a line
     Format format = Format::text;
     std::string output;
@@ -588,7 +642,7 @@ Asked asked_choice(const Arguments &arguments) {
         asked.measured > 0 ? static_cast<int>(asked.measured) : arguments.integer("top", 5, 1, 100000);
     asked.format = format_of("choose", arguments, true);
     asked.extent = {static_cast<std::size_t>(top), arguments.has("why"), arguments.texts("place"),
-                    arguments.has("no-tensor-cores"), arguments.has("figure")};
+                    arguments.has("tensor-cores"), arguments.has("figure")};
     asked.blocks =
         arguments.has("top") || arguments.has("why") || arguments.has("place") || asked.measured > 0;
     for (const std::string &text : asked.extent.placed)
@@ -607,8 +661,9 @@ Asked asked_choice(const Arguments &arguments) {
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
     if (asked.measured > 0)
-        questions = {
-            read_question("choose", arguments, [&](int sms) { return sms_given(asked.device, sms); })};
+        questions = {read_question("choose", arguments, [&](int sms) {
+            return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms;
+        })};
     else
         questions = read_questions("choose", arguments, asked.format != Format::json);
     for (const Question &question : questions)
@@ -779,8 +834,9 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
     std::string text;
     if (answers.size() > 1 && !asked.blocks) {
         const bool sweep = arguments.has("sweep");
-        text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers), 0,
-                            terminal_width())) +
+        text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers) +
+                                answers.front().question->images,
+                            0, terminal_width())) +
                compact(answers, !sweep);
         if (sweep)
             text += turns(answers, ShapeRange::parse(arguments.texts("sweep").back()).values.size());
@@ -790,12 +846,14 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
         const auto &[question, ranking, known] = answers[i];
         text += bold((ranking.asked.name.empty() ? "" : ranking.asked.name + ", ") +
                      ranking.asked.shape.id() + " (" + output_words(ranking.asked.shape.id()) + ") on " +
-                     (question->variant.empty() ? question->profile.name : question->variant)) +
+                     (question->variant.empty() ? question->gpu : question->variant)) +
                 "\n";
-        if (asked.measured > 0) {
+        if (asked.measured > 0 && asked.no_gpu.empty()) {
             text += measured_table(ranking, *question, asked.measured);
         } else {
-            text += ranking.ranked.empty() ? "" : choice(ranking, *question, *known, answers.size() > 1);
+            text += ranking.ranked.empty()
+                        ? ""
+                        : choice(ranking, *question, *known, asked.extent, answers.size() > 1);
             if (const std::string calls = ranking.ranked.empty() ? "" : calls_words(ranking.ranked.front());
                 !calls.empty())
                 text += verdict_line("total", calls);
@@ -809,7 +867,7 @@ std::string text_of(const std::vector<Answer> &answers, const Arguments &argumen
                 return true;
         return false;
     });
-    if (shortened && asked.measured == 0)
+    if (shortened && (asked.measured == 0 || !asked.no_gpu.empty()))
         text += wrapped("Of further settings of rank 1's strategy the table shows only the knobs that differ "
                         "from rank 1.",
                         0, terminal_width());
@@ -871,7 +929,6 @@ int choose(const Words &words) {
     options.push_back({"device", Option::text});
     options.push_back({"place", Option::texts});
     options.push_back({"resume", Option::text});
-    options.push_back({"no-tensor-cores", Option::flag});
     options.push_back({"figure", Option::text});
     options.push_back({"width", Option::text});
     options.push_back(recorded_option());
@@ -886,6 +943,8 @@ int choose(const Words &words) {
     if (asks_network("choose", arguments))
         return choose_network(arguments);
     Asked asked = asked_choice(arguments);
+    if (asked.measured > 0)
+        asked.no_gpu = why_not_run(asked.device).value_or("");
     const std::vector<Question> questions = questions_of(arguments, asked);
     std::vector<KnownTimes> known;
     for (const Question &question : questions)
@@ -911,11 +970,16 @@ int choose(const Words &words) {
         write_file_atomically(asked.output, text);
     };
     DeviceRunEnd end = DeviceRunEnd::finished;
-    if (asked.measured > 0)
+    if (asked.measured > 0 && asked.no_gpu.empty())
         end = time_best(answers, questions.front(), asked.measured, asked.device, conditions, write_answer);
     write_answer();
     if (end == DeviceRunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
+    if (!asked.no_gpu.empty())
+        throw GpuError(
+            "nothing was measured, so the ranking is the forecast's; this command times its first on "
+            "a machine with a usable GPU: " +
+            asked.no_gpu);
     Refusals refusals;
     for (const Answer &answer : answers)
         add_refusals(refusals, answer);

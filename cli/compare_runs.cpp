@@ -232,7 +232,7 @@ std::string cases_table(const RunComparison &comparison, bool all, std::size_t w
                   {"95 %", Align::right, Keep::low},
                   {"before", Align::right},
                   {"after", Align::right},
-                  {"strategy", Align::left, Keep::high, Fit::knobs}},
+                  {"strategy", Align::left, Keep::must, Fit::knobs}},
                  rows, width) +
            reasons_text(comparison, all, width) + "\n";
 }

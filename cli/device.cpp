@@ -84,7 +84,8 @@ std::optional<std::string> why_too_old(const DeviceFacts &facts, const Capabilit
 
 Device usable_device(int ordinal, const Capability &least) {
     if (const std::optional<std::string> why = why_no_device())
-        throw GpuError(*why);
+        throw GpuError(*why + "; no GPU is needed by `convcast predict`, `choose`, `compile`, `report` and "
+                              "`measure --from-raw SAMPLES`");
     Device device(ordinal);
     if (const std::optional<std::string> why = why_too_old(device.facts(), least))
         throw GpuError(*why);
@@ -278,6 +279,15 @@ RawSamples take_samples(const SamplesRequest &request) {
 
 std::optional<std::string> probes_hash() {
     return hash_of_probes();
+}
+
+std::optional<std::string> why_not_run(int device) {
+    try {
+        (void)usable_device(device, for_kernels);
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
 }
 
 int sms_given(int device, int asked) {

@@ -34,6 +34,9 @@ RawSamples take_samples(const SamplesRequest &request);
 /// Of the probes in this binary; absent in one that was built without them.
 std::optional<std::string> probes_hash();
 
+/// Why `device` cannot run the kernels, with what works without it; absent where it can.
+std::optional<std::string> why_not_run(int device);
+
 /// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
 /// none.
 int sms_given(int device, int asked);

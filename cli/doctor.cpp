@@ -36,9 +36,10 @@ int doctor(const Words &words) {
         return write_file_atomically("-", help_text("doctor")), 0;
     std::vector<Finding> findings = {
         {"predict, choose, report", Health::works, "need no GPU; GPUs shipped: " + join(shipped_profiles())}};
-    findings.push_back(reads_onnx() ? Finding{"ONNX files", Health::works, "convcast-onnx reads them"}
-                                    : Finding{"ONNX files", Health::absent,
-                                              "convcast-onnx is not installed; the package has that name"});
+    findings.push_back(reads_onnx()
+                           ? Finding{"ONNX files", Health::works, "convcast-onnx reads them"}
+                           : Finding{"ONNX files", Health::absent,
+                                     std::string("convcast-onnx was not built. ") + how_to_read_onnx});
     findings.push_back(
         can_start("rsvg-convert")
             ? Finding{"figures as PDF", Health::works, "by rsvg-convert"}

@@ -198,14 +198,15 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
         throw UsageError("predict: --" + asked +
                          " takes one GPU, one number of SMs and one value of each --set");
     const GpuProfile profile = std::move(variants.front().profile);
+    const std::string gpu = std::move(variants.front().title);
     require_times(profile, "predict --" + asked);
     LadderRun run = forecast_ladder(ladder, network, batch, profile);
     run.conditions["version"] = producer().version;
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? to_text(described::write(run))
-                          : format == Format::schedule ? rungs_schedule(run, profile.name)
-                          : training                   ? printable(training_text(run, ladder, profile.name))
-                                                       : printable(ladder_text(run, profile.name)));
+                          : format == Format::schedule ? rungs_schedule(run, gpu)
+                          : training                   ? printable(training_text(run, ladder, gpu))
+                                                       : printable(ladder_text(run, gpu)));
     return 0;
 }
 

@@ -38,6 +38,7 @@ namespace {
 struct Asked {
     Network network;
     GpuProfile profile;
+    std::string gpu; ///< for titles: its name and what is supposed of it
     Knowledge knowledge;
     NetworkQuestion question;
 };
@@ -64,9 +65,9 @@ void refuse_questions(const std::string &verb, const Arguments &arguments,
         if (arguments.has(other))
             throw UsageError(verb + ": --network and --" + other +
                              " were both given; a network already says which shapes");
-    std::vector<std::string> taken = {"network", "batch", "schedule", "strategy",    "gpu",
-                                      "sms",     "set",   "facts",    "calibration", "assume",
-                                      "format",  "json",  "output"};
+    std::vector<std::string> taken = {"network", "batch",  "schedule", "strategy", "tensor-cores",
+                                      "gpu",     "sms",    "set",      "facts",    "calibration",
+                                      "assume",  "format", "json",     "output"};
     taken.insert(taken.end(), more.begin(), more.end());
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
@@ -81,10 +82,11 @@ void refuse_questions(const std::string &verb, const Arguments &arguments,
                                        first->shape->id());
 }
 
-Asked read_asked(const std::string &verb, const Arguments &arguments, GpuProfile profile,
+Asked read_asked(const std::string &verb, const Arguments &arguments, ProfileVariant gpu,
                  std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
-    asked.profile = std::move(profile);
+    asked.profile = std::move(gpu.profile);
+    asked.gpu = std::move(gpu.title);
     asked.network = without_losses(asked_network(arguments));
     const std::int64_t most =
         std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
@@ -93,6 +95,8 @@ Asked read_asked(const std::string &verb, const Arguments &arguments, GpuProfile
     if (asked.question.schedule)
         asked.question.batch = images_of(*asked.question.schedule, most);
     asked.question.strategies = arguments.texts("strategy");
+    if (arguments.has("tensor-cores") && asked.question.strategies.empty())
+        asked.question.strategies = strategy_names();
     const std::vector<std::string> names = strategy_names();
     for (const std::string &name : asked.question.strategies)
         if (std::find(names.begin(), names.end(), name) == names.end())
@@ -116,7 +120,7 @@ std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
                                 plan.forecast.network, plan.forecast.batch, short_time(plan.forecast.time_s),
-                                asked.profile.name, producer().version);
+                                asked.gpu, producer().version);
     return to_text(schedule);
 }
 
@@ -149,9 +153,7 @@ std::string left_out_words(const NetworkForecast &forecast, const Asked &asked) 
     for (const NetworkLaunch &launch : forecast.launches)
         if (launch.kind == LaunchKind::convolution &&
             !rank(ConvShape::parse(*launch.shape), asked.profile, asked.knowledge, names, 1).settings.empty())
-            return "strategies on tensor cores are left out; with them: --strategy implicit_gemm --strategy "
-                   "winograd --strategy " +
-                   join(names, " --strategy ");
+            return "strategies on tensor cores are left out; with them: --tensor-cores";
     return "";
 }
 
@@ -171,8 +173,7 @@ std::string recorded_words(const NetworkForecast &forecast, const Asked &asked) 
 std::string heading(const NetworkForecast &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
-    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.profile.name, forecast.batch)) +
-           "\n" +
+    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.batch)) + "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
                             short_time(forecast.time_s), forecast.nodes,
                             static_cast<double>(forecast.batch) / forecast.time_s.value,
@@ -205,8 +206,8 @@ std::string launches_table(const NetworkForecast &forecast) {
                   {"time", Align::right, Keep::must},
                   {"share", Align::right, Keep::must},
                   {"/ direct", Align::right, Keep::low},
-                  {"shape"},
-                  {"strategy", Align::left, Keep::high, Fit::knobs}},
+                  {"shape", Align::left, Keep::must},
+                  {"strategy", Align::left, Keep::must, Fit::knobs}},
                  rows, terminal_width());
 }
 
@@ -326,7 +327,10 @@ Network asked_network(const Arguments &arguments) {
 }
 
 std::vector<Option> network_options() {
-    return {{"network", Option::text}, {"batch", Option::text}, {"schedule", Option::text}};
+    return {{"network", Option::text},
+            {"batch", Option::text},
+            {"schedule", Option::text},
+            {"tensor-cores", Option::flag}};
 }
 
 bool asks_network(const std::string &verb, const Arguments &arguments) {
@@ -336,6 +340,11 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb + ": --batch is of a network or a list of shapes, for example --network "
                                 "resnet50 --batch 32; a shape has "
                                 "its own, for example n32c64h56w56k64r3s3");
+    if (arguments.has("tensor-cores") && verb != "choose")
+        throw UsageError(verb +
+                         ": --tensor-cores is of a network, for example --network resnet50 "
+                         "--tensor-cores; of shapes `convcast choose --tensor-cores` ranks them, and " +
+                         "--strategy names them");
     if (arguments.has("schedule"))
         throw UsageError(verb + ": --schedule is of a network, for example --network resnet50 --schedule "
                                 "resnet50.schedule");
@@ -351,8 +360,10 @@ bool asks_network(const std::string &verb, const Arguments &arguments) {
 std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {
     if (!arguments.has("schedule"))
         return std::nullopt;
-    if (arguments.has("strategy"))
-        throw UsageError(verb + ": --schedule and --strategy were both given; the schedule names strategies");
+    for (const char *other : {"strategy", "tensor-cores"})
+        if (arguments.has(other))
+            throw UsageError(verb + ": --schedule and --" + other +
+                             " were both given; the schedule names strategies");
     const std::string file = arguments.text("schedule", "");
     ScheduleReading reading = parse_schedule(read_file(file), file == "-" ? "standard input" : file);
     const int batch = arguments.integer(
@@ -373,9 +384,11 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
 
 AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
                              std::optional<ScheduleReading> schedule) {
-    GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
-    supply_assumed(profile, arguments);
-    Asked asked = read_asked(verb, arguments, std::move(profile), std::move(schedule));
+    ProfileVariant gpu;
+    gpu.profile = find_profile(arguments.text("gpu", "h200"));
+    supply_assumed(gpu.profile, arguments);
+    gpu.title = gpu.profile.name;
+    Asked asked = read_asked(verb, arguments, std::move(gpu), std::move(schedule));
     asked.question.what_if = false;
     AskedPlan planned;
     planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
@@ -399,7 +412,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
     std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
-        Asked asked = read_asked("predict", arguments, variant.profile, schedule);
+        Asked asked = read_asked("predict", arguments, variant, schedule);
         asked.question.what_if = false;
         const NetworkForecast forecast =
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
@@ -441,8 +454,7 @@ int predict_network(const Arguments &arguments) {
     std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, as_text);
     if (variants.size() > 1)
         return compare_variants(variants, arguments, schedule);
-    const Asked asked =
-        read_asked("predict", arguments, std::move(variants.front().profile), std::move(schedule));
+    const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkForecast &forecast = plan.forecast;
     write_answer(plan, asked, "predict", arguments,
@@ -452,7 +464,7 @@ int predict_network(const Arguments &arguments) {
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions("choose", arguments, {"top", "no-tensor-cores"});
+    refuse_questions("choose", arguments, {"top"});
     if (arguments.has("schedule"))
         throw UsageError("choose: a schedule has chosen already; predict --network NAME --schedule FILE "
                          "forecasts it as it stands");
@@ -460,7 +472,7 @@ int choose_network(const Arguments &arguments) {
     if (variants.size() > 1)
         throw UsageError("choose: --network takes one GPU, one number of SMs and one value of each --set; "
                          "`convcast predict --network` sets several side by side");
-    Asked asked = read_asked("choose", arguments, std::move(variants.front().profile));
+    Asked asked = read_asked("choose", arguments, std::move(variants.front()));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);

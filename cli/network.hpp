@@ -18,7 +18,7 @@ namespace convcast::cli {
 inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
                                                 "decay", "hold-out", "weights", "from"};
 
-/// --network, --batch, --schedule
+/// --network, --batch, --schedule, --tensor-cores
 std::vector<Option> network_options();
 
 /// The network of --network, read once however often it is asked: it may come through a pipe.

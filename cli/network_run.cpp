@@ -213,15 +213,17 @@ int run_network(const Arguments &arguments) {
     if (arguments.has("data") && arguments.has("schedule"))
         throw UsageError("run: --data and --schedule were both given; training has a schedule of its own");
     auto schedule = asked_schedule("run", arguments);
-    std::vector<std::string> taken = {"network", "batch",  "schedule",    "strategy", "gpu",  "device",
-                                      "facts",   "assume", "calibration", "format",   "json", "output"};
+    std::vector<std::string> taken = {"network", "batch",  "schedule",    "strategy",    "gpu",
+                                      "device",  "facts",  "assume",      "calibration", "format",
+                                      "json",    "output", "tensor-cores"};
     taken.insert(taken.end(), training_options.begin(), training_options.end());
     arguments.refuse_all_but(taken, "--network", "it is of single shapes");
     if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))
         return run_whole_network(arguments, std::move(schedule));
-    if (arguments.has("strategy"))
-        throw UsageError("run: --network and --strategy were both given; the ladder of " + network.id +
-                         " already says what to run");
+    for (const char *other : {"strategy", "tensor-cores"})
+        if (arguments.has(other))
+            throw UsageError("run: --network and --" + std::string(other) +
+                             " were both given; the ladder of " + network.id + " already says what to run");
     Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);

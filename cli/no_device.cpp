@@ -5,9 +5,11 @@
 namespace convcast::cli {
 namespace {
 
-const std::string why =
-    "this convcast was built without the CUDA toolkit; it predicts, chooses and reports. To "
-    "measure, compile and run, install CUDA 12.8 or newer and build again";
+const std::string why = "this convcast was built without the CUDA toolkit; it predicts, chooses, reports and "
+                        "reads recorded samples "
+                        "(`convcast measure --from-raw SAMPLES`). To measure, compile and run, install CUDA "
+                        "12.8 or newer and build "
+                        "again";
 
 } // namespace
 
@@ -29,6 +31,10 @@ std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &, con
 
 void try_own_on_device(const Run &, const GpuProfile &, int) {
     throw GpuError(why);
+}
+
+std::optional<std::string> why_not_run(int) {
+    return why;
 }
 
 int sms_given(int, int) {

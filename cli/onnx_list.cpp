@@ -67,6 +67,9 @@ class MemoryFile {
 
 } // namespace
 
+const char *const how_to_read_onnx =
+    "Type: apt-get install libonnx-dev libprotobuf-dev, then ./quickstart in convcast's sources";
+
 bool reads_onnx() {
     return !reader_program().empty();
 }
@@ -74,10 +77,9 @@ bool reads_onnx() {
 ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
     std::string program = reader_program();
     if (program.empty())
-        throw InputError(file,
-                         "is an ONNX file, and convcast-onnx, which reads them, is not installed: install "
-                         "the package of that name, or build convcast where libonnx-dev and "
-                         "libprotobuf-dev are; other formats of lists need neither (docs/study.md)");
+        throw InputError(
+            file, std::string("is an ONNX file, and convcast-onnx, which reads them, was not built. ") +
+                      how_to_read_onnx + "; other formats of lists need nothing (docs/study.md)");
     const MemoryFile in(bytes), out, log;
     std::string size = input_size;
     std::array<char *, 3> arguments = {program.data(), size.empty() ? nullptr : size.data(), nullptr};

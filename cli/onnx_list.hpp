@@ -10,6 +10,9 @@ namespace convcast::cli {
 /// Whether convcast-onnx is there.
 bool reads_onnx();
 
+/// What to type where it is not.
+extern const char *const how_to_read_onnx;
+
 /// `input_size`, "640x640" or "": height and width of the input where the file leaves them open. Throws
 /// InputError where the bytes are no model, no convolution in them can be forecast, or convcast-onnx
 /// is not there.

@@ -163,8 +163,8 @@ std::optional<Case> faster_than(const Case &item, const Question &question) {
     constexpr double little = 1.02;
     if (!item.prediction || !item.prediction->time_s || !item.strategy)
         return std::nullopt;
-    std::vector<Case> first = choose(ConvShape::parse(item.shape), question.profile, question.knowledge, {},
-                                     1, TensorCores::in_order);
+    std::vector<Case> first =
+        choose(ConvShape::parse(item.shape), question.profile, question.knowledge, {}, 1);
     if (!first.empty() && first.front().status == Status::ok && first.front().prediction->time_s &&
         *item.prediction->time_s / *first.front().prediction->time_s > little)
         return std::move(first.front());
@@ -236,8 +236,8 @@ std::string many(const std::vector<Answered> &answers, const Arguments &argument
                         ? rows.front().item->shape + " (" + output_words(rows.front().item->shape) + ") on "
                         : std::string("on ")) +
                    (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
-                                       : first.profile.name) +
-                   "\n");
+                                       : first.gpu) +
+                   first.images + "\n");
     const bool total = !arguments.has("sweep");
     out += total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total);
     out += blocks(answers, asked);
@@ -246,6 +246,8 @@ std::string many(const std::vector<Answered> &answers, const Arguments &argument
     });
     if (timed && one_shape && answers.size() == 1 && !asked.terms)
         out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
+    if (timed && !one_shape && total)
+        out += hanging("knobs are those that each strategy takes of itself; `convcast choose` searches them");
     return out;
 }
 

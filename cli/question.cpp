@@ -133,6 +133,8 @@ void add_lists(Question &question, const Arguments &arguments) {
         ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
+        if (list.open_images && !arguments.has("batch"))
+            note(shown + ": the file leaves the number of images open: 1 is taken, and --batch N sets it");
         for (const std::string &remark : list.remarks)
             note(shown + ": " + remark);
         for (const ListedShape &entry : list.shapes) {
@@ -182,6 +184,8 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
         throw UsageError(verb +
                          ": no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study " +
                          "NAME, one of " + join(shipped_studies()));
+    if (arguments.has("batch"))
+        question.images = ", batch " + arguments.text("batch", "");
     for (const std::string &text : arguments.texts("strategy")) {
         if (text == own_word && arguments.texts("kernel").empty())
             throw UsageError(verb + ": --strategy own stands for the kernels of --kernel, and none is given");
@@ -228,14 +232,30 @@ std::vector<std::vector<std::string>> settings_of(const std::string &verb, const
 
 } // namespace
 
+namespace {
+
+/// A GPU in titles: its name, and what --sms and --set suppose of it.
+std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
+                      const std::vector<std::string> &setting) {
+    std::vector<std::string> supposed = setting;
+    if (sms)
+        supposed.insert(supposed.begin(),
+                        std::to_string(*sms) + " of its " + std::to_string(whole.limits.sm_count) + " SMs");
+    return whole.name + (supposed.empty() ? "" : " with " + join(supposed, " and "));
+}
+
+} // namespace
+
 Question read_question(const std::string &verb, const Arguments &arguments,
                        const std::function<int(int asked)> &sms_given) {
     Question question = asked_of(verb, arguments);
     question.profile = find_profile(arguments.text("gpu", "h200"));
     supply_assumed(question.profile, arguments);
+    question.gpu = question.profile.name;
     if (arguments.has("sms")) {
         const int asked = arguments.integer("sms", 1, 1, question.profile.limits.sm_count);
         question.sms = sms_given ? sms_given(asked) : asked;
+        question.gpu = gpu_title(question.profile, question.sms, {});
         question.profile = with_sms(std::move(question.profile), *question.sms);
     }
     question.knowledge = read_knowledge(arguments, question.profile);
@@ -273,8 +293,10 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
                                          std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
                                          variant.profile.id + ", got '" + std::to_string(*limit) + "'");
                     variant.sms = static_cast<int>(*limit);
-                    variant.profile = with_sms(std::move(variant.profile), *variant.sms);
                 }
+                variant.title = gpu_title(variant.profile, limit, setting);
+                if (limit)
+                    variant.profile = with_sms(std::move(variant.profile), *limit);
                 if (several)
                     variant.name = variant.profile.id +
                                    (limit ? ", " + std::to_string(*limit) + " SMs" : "") +
@@ -292,6 +314,7 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
         question.profile = std::move(variant.profile);
         question.sms = variant.sms;
         question.variant = std::move(variant.name);
+        question.gpu = std::move(variant.title);
         question.knowledge = read_knowledge(arguments, question.profile);
         question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
     }

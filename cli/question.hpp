@@ -42,6 +42,8 @@ struct Question {
     std::vector<OwnKernel> own_kernels;  ///< of --kernel, asked of every shape
     std::vector<std::string> strategies; ///< texts as given: strategies with knobs, or baselines
     std::string variant; ///< of several questions what this one has of its own: "h200, 64 SMs"
+    std::string gpu;     ///< for titles: its name and what is supposed of it
+    std::string images;  ///< for titles: ", batch 64" where --batch replaces the images of a list
 };
 
 /// Throws UsageError when no shape is asked. `sms_given`: what a GPU at hand makes of --sms.
@@ -58,6 +60,7 @@ struct ProfileVariant {
     GpuProfile profile;     ///< with what --assume and --set suppose, limited to `sms`
     std::optional<int> sms; ///< of --sms
     std::string name;       ///< of several, what this one has of its own: "h200, 64 SMs"; "" of one
+    std::string title;      ///< "NVIDIA H200 with 64 of its 132 SMs and dram_read_bandwidth=x2"
 };
 
 /// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.

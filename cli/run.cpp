@@ -1,3 +1,4 @@
+#include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/network.hpp"
@@ -184,7 +185,7 @@ std::string summary(const Run &run) {
              forecast && cold
                  ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
                  : "-",
-             item.strategy.value_or(item.baseline.value_or("")) +
+             item.strategy.value_or(item.baseline.value_or("")) + (of_declared_work(item) ? " !" : "") +
                  (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason) : "")});
     }
     return table({{"shape"},
@@ -193,8 +194,11 @@ std::string summary(const Run &run) {
                   {"cold", Align::right, Keep::must},
                   {"warm", Align::right},
                   {"error", Align::right, Keep::must},
-                  {"strategy", Align::left, Keep::high, Fit::wrap}},
-                 rows, terminal_width());
+                  {"strategy", Align::left, Keep::must, Fit::wrap}},
+                 rows, terminal_width()) +
+           (std::any_of(run.cases.begin(), run.cases.end(), of_declared_work)
+                ? wrapped(declared_work_remark, 0, terminal_width())
+                : "");
 }
 
 std::string timelines(const Run &run) {

@@ -1,8 +1,10 @@
 #include "cli/sheet.hpp"
 
+#include "cli/answers.hpp"
 #include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/predict.hpp"
 
 #include <boost/describe.hpp>
 
@@ -226,7 +228,9 @@ Sheet case_sheet(const std::vector<SheetRow> &rows) {
                  ? SheetCell(std::string(boost::describe::enum_to_string(*p->regimes->tier2, "?")))
                  : SheetCell(),
              p ? cell(p->limiter) : SheetCell(),
-             item.reason ? cell(item.reason) : cell(p ? p->reason : std::optional<std::string>())});
+             item.reason              ? cell(item.reason)
+             : of_declared_work(item) ? SheetCell(std::string(declared_work_assumption))
+                                      : cell(p ? p->reason : std::optional<std::string>())});
     }
     return sheet;
 }

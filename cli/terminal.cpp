@@ -61,8 +61,8 @@ std::vector<std::string> cut(const std::string &text, std::size_t width) {
     std::vector<std::string> parts(1);
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = std::min(text.find_first_of(" ,:", at), text.size() - 1) + 1;
-        if (text.compare(end, std::string::npos, "*") == 0) // a mark stays behind what it is of
-            end = text.size();
+        if (text.size() == end + 1 && (text[end] == '*' || text[end] == '!'))
+            end = text.size(); // a mark stays behind what it is of
         std::string word = text.substr(at, end - at);
         if (!parts.back().empty() &&
             shown_width(parts.back()) + shown_width(word) > width + word.ends_with(' '))
@@ -257,93 +257,199 @@ std::size_t least_width(const std::string &cell, Fit fit) {
     return fit == Fit::knobs ? colon + (is_marked(cell) ? mark.size() : 0) : std::min(whole, least_of_text);
 }
 
-/// Which columns are shown in a window, and how wide each is.
+/// A text in pieces of at most `width` columns: cut where words end, else inside a word where its parts do.
+std::vector<std::string> cell_pieces(const std::string &text, std::size_t width) {
+    std::vector<std::string> out;
+    for (std::string part : cut(text, width)) {
+        while (shown_width(part) > width) {
+            const std::string head = first_columns(part, width);
+            const std::size_t end = head.find_last_of("/_.+-");
+            const std::size_t taken = end == std::string::npos || end == 0 ? head.size() : end + 1;
+            out.push_back(part.substr(0, taken));
+            part.erase(0, taken);
+        }
+        out.push_back(part);
+    }
+    return out;
+}
+
+/// Where the columns of a table stand in a window.
 struct Layout {
-    std::vector<std::size_t> widths; ///< 0: not shown
-    std::string hidden;              ///< titles
+    std::vector<std::size_t> widths;             ///< 0: not shown
+    std::vector<std::vector<std::size_t>> lines; ///< columns of a row's line, and of those below it
+    std::string hidden;                          ///< titles of columns that are left out
 };
 
-Layout layout_of(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                 std::size_t width) {
-    std::vector<std::size_t> whole, least;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        whole.push_back(shown_width(columns[c].title));
-        least.push_back(whole.back());
-        for (const auto &row : rows) {
-            whole[c] = std::max(whole[c], shown_width(row.at(c)));
-            least[c] = std::max(least[c], least_width(row[c], columns[c].fit));
-        }
-    }
-    Layout layout{std::vector<std::size_t>(columns.size()), ""};
-    std::size_t used = 0;
-    for (const Keep keep : {Keep::must, Keep::last, Keep::high, Keep::normal, Keep::low})
+constexpr std::size_t indent_below = 2; ///< of the lines below a row's first
+
+class LayoutMaker {
+  public:
+    LayoutMaker(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
+                std::size_t width)
+        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, ""} {
         for (std::size_t c = 0; c < columns.size(); ++c) {
-            const std::size_t more = least[c] + (used == 0 ? 0 : gap);
-            const Keep own = c == 0 ? Keep::must : columns[c].keep; // the first says what a row is of
-            if (own != keep || (keep != Keep::must && used + more > width))
-                continue;
-            layout.widths[c] = least[c];
-            used += more;
+            whole_.push_back(shown_width(columns[c].title));
+            least_.push_back(whole_.back());
+            for (const auto &row : rows) {
+                whole_[c] = std::max(whole_[c], shown_width(row.at(c)));
+                least_[c] = std::max(least_[c], least_width(row[c], columns[c].fit));
+            }
         }
-    constexpr std::size_t least_in_need = 6; // of a text beside columns that must stay
-    for (std::size_t c = 0; c < columns.size() && used > width; ++c)
-        if (columns[c].fit == Fit::cut && layout.widths[c] > least_in_need) {
-            const std::size_t less = std::min(used - width, layout.widths[c] - least_in_need);
-            layout.widths[c] -= less;
-            least[c] -= less;
-            used -= less;
-        }
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (layout.widths[c] == 0 && !columns[c].title.empty())
-            layout.hidden += (layout.hidden.empty() ? "" : ", ") + columns[c].title;
-        if (layout.widths[c] == 0 || used >= width)
-            continue;
-        const std::size_t more = std::min(whole[c] - least[c], width - used);
-        layout.widths[c] += more;
-        used += more;
     }
-    return layout;
-}
+
+    Layout make() && {
+        for (std::size_t c = 0; c < columns_.size(); ++c)
+            if (must(c))
+                layout_.lines.front().push_back(c);
+        move_below(Align::left);
+        cut_texts();
+        move_below(Align::right);
+        add_optional();
+        for (std::size_t line = 0; line < layout_.lines.size(); ++line)
+            widen(line);
+        for (std::size_t c = 0; c < columns_.size(); ++c)
+            if (layout_.widths[c] == 0 && !columns_[c].title.empty())
+                layout_.hidden += (layout_.hidden.empty() ? "" : ", ") + columns_[c].title;
+        return std::move(layout_);
+    }
+
+  private:
+    /// The first says what a row is of.
+    bool must(std::size_t c) const { return c == 0 || columns_[c].keep == Keep::must; }
+
+    std::size_t used(const std::vector<std::size_t> &line, const std::vector<std::size_t> &widths) const {
+        std::size_t sum = 0;
+        for (const std::size_t c : line)
+            sum += widths[c] + (sum == 0 ? 0 : gap);
+        return sum;
+    }
+
+    bool is_too_wide() const { return used(layout_.lines.front(), least_) > width_; }
+
+    /// Columns of this side go to lines below, from the left, until the others fit.
+    void move_below(Align side) {
+        std::vector<std::size_t> &first = layout_.lines.front();
+        std::vector<std::size_t> below;
+        for (std::size_t at = 1; at < first.size() && is_too_wide();)
+            if (columns_[first[at]].align == side) {
+                below.push_back(first[at]);
+                first.erase(first.begin() + static_cast<std::ptrdiff_t>(at));
+            } else {
+                ++at;
+            }
+        for (const std::size_t c : below) {
+            std::vector<std::size_t> together = layout_.lines.back();
+            together.push_back(c);
+            if (layout_.lines.size() > 1 && used(together, whole_) + indent_below <= width_)
+                layout_.lines.back() = together;
+            else
+                layout_.lines.push_back({c});
+        }
+    }
+
+    /// Texts that may lose their end lose more of it.
+    void cut_texts() {
+        constexpr std::size_t least_in_need = 6;
+        for (const std::size_t c : layout_.lines.front())
+            if (is_too_wide() && columns_[c].fit == Fit::cut && least_[c] > least_in_need)
+                least_[c] -=
+                    std::min(used(layout_.lines.front(), least_) - width_, least_[c] - least_in_need);
+    }
+
+    void add_optional() {
+        std::vector<std::size_t> &first = layout_.lines.front();
+        for (const Keep keep : {Keep::high, Keep::normal, Keep::low})
+            for (std::size_t c = 0; c < columns_.size(); ++c) {
+                if (must(c) || columns_[c].keep != keep || used(first, least_) + gap + least_[c] > width_)
+                    continue;
+                first.insert(std::lower_bound(first.begin(), first.end(), c), c);
+            }
+    }
+
+    /// Gives the columns of a line the room that is left.
+    void widen(std::size_t line) {
+        const std::vector<std::size_t> &columns = layout_.lines[line];
+        const std::size_t room = width_ - std::min(width_, line == 0 ? 0 : indent_below);
+        for (const std::size_t c : columns)
+            layout_.widths[c] = columns.size() == 1 ? std::min(least_[c], room) : least_[c];
+        for (const std::size_t c : columns)
+            if (const std::size_t taken = used(columns, layout_.widths); taken < room)
+                layout_.widths[c] += std::min(whole_[c] - layout_.widths[c], room - taken);
+    }
+
+    const std::vector<Column> &columns_;
+    std::size_t width_;
+    std::vector<std::size_t> whole_, least_;
+    Layout layout_;
+};
+
+/// A line of a row, and more where its cells need them.
+class LinePrinter {
+  public:
+    LinePrinter(const std::vector<Column> &columns, const Layout &layout)
+        : columns_(columns), layout_(layout) {}
+
+    template <class CellOf> std::string operator()(const CellOf &cell_of, bool is_title) {
+        std::string text;
+        for (std::size_t line = 0; line < layout_.lines.size(); ++line) {
+            const std::vector<std::size_t> &columns = layout_.lines[line];
+            const bool says_nothing = std::all_of(columns.begin(), columns.end(), [&](std::size_t c) {
+                return cell_of(c).empty() || cell_of(c) == "-";
+            });
+            if (line == 0 || !says_nothing)
+                text += one(columns, line == 0 ? 0 : indent_below, cell_of, is_title);
+        }
+        return text;
+    }
+
+    bool knobs_cut() const { return knobs_cut_; }
+
+  private:
+    template <class CellOf>
+    std::string one(const std::vector<std::size_t> &columns, std::size_t indent, const CellOf &cell_of,
+                    bool is_title) {
+        std::string text(indent, ' '), below;
+        std::size_t start = indent;
+        for (const std::size_t c : columns) {
+            const std::size_t room = layout_.widths[c];
+            std::string cell = cell_of(c);
+            const bool alone = columns.size() == 1 && columns_[c].fit == Fit::whole;
+            if (shown_width(cell) > room && is_title) {
+                cell = first_columns(cell, room);
+            } else if (shown_width(cell) > room && (columns_[c].fit == Fit::wrap || alone)) {
+                const std::vector<std::string> parts = cell_pieces(cell, room);
+                cell = parts.front();
+                for (std::size_t i = 1; i < parts.size(); ++i)
+                    below += std::string(start, ' ') + parts[i] + "\n";
+            } else if (shown_width(cell) > room) {
+                knobs_cut_ = knobs_cut_ || columns_[c].fit == Fit::knobs;
+                cell = abridged(cell, room, columns_[c].fit);
+            }
+            const std::string padding(room - std::min(room, shown_width(cell)), ' ');
+            text +=
+                (start == indent ? "" : std::string(gap, ' ')) +
+                (columns_[c].align == Align::right && columns.size() > 1 ? padding + cell : cell + padding);
+            start += room + gap;
+        }
+        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
+    }
+
+    const std::vector<Column> &columns_;
+    const Layout &layout_;
+    bool knobs_cut_ = false;
+};
 
 } // namespace
 
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width) {
-    const Layout layout = layout_of(columns, rows, width_is_known() ? width : std::string::npos);
-    bool knobs_cut = false;
-    const auto line = [&](const auto &cell_of) {
-        std::string text, below;
-        std::size_t start = 0;
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            const std::size_t room = layout.widths[c];
-            if (room == 0)
-                continue;
-            std::string cell = cell_of(c);
-            if (columns[c].fit == Fit::wrap && shown_width(cell) > room) {
-                const std::vector<std::string> parts = cut(cell, room);
-                cell = parts.front();
-                for (std::size_t i = 1; i < parts.size(); ++i)
-                    below += std::string(start, ' ') + parts[i] + "\n";
-            } else if (shown_width(cell) > room) {
-                knobs_cut = knobs_cut || columns[c].fit == Fit::knobs;
-                cell = abridged(cell, room, columns[c].fit);
-            }
-            const std::string padding(room - std::min(room, shown_width(cell)), ' ');
-            text += (start == 0 ? "" : std::string(gap, ' ')) +
-                    (columns[c].align == Align::right ? padding + cell : cell + padding);
-            start += room + gap;
-        }
-        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + below;
-    };
-    std::string text = bold(line([&](std::size_t c) {
-        return shown_width(columns[c].title) > layout.widths[c] && layout.widths[c] > 0
-                   ? first_columns(columns[c].title, layout.widths[c])
-                   : columns[c].title;
-    }));
+    const Layout layout = LayoutMaker(columns, rows, width_is_known() ? width : std::string::npos).make();
+    LinePrinter line(columns, layout);
+    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }, true));
     for (const auto &row : rows)
-        text += line([&](std::size_t c) { return row[c]; });
-    const std::string more = layout.hidden + (knobs_cut ? (layout.hidden.empty() ? "" : ", ") : "") +
-                             (knobs_cut ? std::string("all knobs") : "");
+        text += line([&](std::size_t c) { return row[c]; }, false);
+    const std::string more = layout.hidden + (line.knobs_cut() ? (layout.hidden.empty() ? "" : ", ") : "") +
+                             (line.knobs_cut() ? std::string("all knobs") : "");
     if (!more.empty())
         text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
     return text;

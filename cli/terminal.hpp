@@ -41,9 +41,8 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
 std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width);
 
 enum class Align { left, right };
-/// How long a column stays when a window is too narrow for all: `must` is always there, `low` goes first,
-/// `last` goes when all others have gone.
-enum class Keep { low, normal, high, last, must };
+/// How long a column stays when a window is too narrow for all: `low` goes first, `must` never.
+enum class Keep { low, normal, high, must };
 /// What a cell may lose: nothing; `knobs`: a strategy its knobs, but not its name; `cut`: a text its end;
 /// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost.
 enum class Fit { whole, knobs, cut, wrap };
@@ -55,8 +54,10 @@ struct Column {
 };
 
 /// A table for a terminal of `width` columns. Where it is too wide, the columns that may be cut or wrapped
-/// give way first, then columns are left out, those of the lowest Keep first, and named below; the first
-/// column stays. A pipe that nobody gave a width has no edge: it gets all columns, whole.
+/// give way first, then columns are left out, those of the lowest Keep first, and named below the table. The
+/// first column and those that must stay are always there: where they do not fit side by side, a row goes on
+/// in lines below it, texts before numbers. A pipe that nobody gave a width has no edge: it gets all columns,
+/// whole.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
 

@@ -64,7 +64,7 @@ std::string whole_table(const WholeRun &run) {
                   {"forecast", Align::right, Keep::high},
                   {"error", Align::right, Keep::must},
                   {"off", Align::right, Keep::low},
-                  {"strategy or shape", Align::left, Keep::high, Fit::knobs}},
+                  {"strategy or shape", Align::left, Keep::must, Fit::knobs}},
                  rows, terminal_width());
 }
 

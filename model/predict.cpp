@@ -140,6 +140,8 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
             return out;
         }
         prediction.reason.reset();
+        if (counted == nullptr)
+            prediction.assumptions.emplace_back(declared_work_assumption);
         prediction.assumptions.emplace_back(
             "a kernel that no counters were learnt from: its interval is that of our strategies");
         prediction.work = total_work(plan);

@@ -22,6 +22,9 @@ Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile 
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 
+/// What is assumed of a forecast from the work that a kernel's launch file declares.
+inline constexpr const char *declared_work_assumption = "work declared by its author, not checked";
+
 /// The case of a kernel of the user's own: its forecast from the work declared or, with `counted`, from the
 /// counters of a call; without either the bound of a baseline. It has no plan, as no strategy of ours makes
 /// one.

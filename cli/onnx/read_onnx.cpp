@@ -145,7 +145,7 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxReading 
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer())
         constants.insert(tensor.name());
-    bool open = false, images = false;
+    bool open = false;
     const auto set = [](onnx::TensorShapeProto &shape, int at, int value) {
         if (value <= 0 || (shape.dim(at).has_dim_value() && shape.dim(at).dim_value() > 0))
             return false;
@@ -158,21 +158,22 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxReading 
         onnx::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
         if (shape.dim_size() == 0)
             continue;
-        images = set(shape, 0, 1) || images;
+        out.open_images = set(shape, 0, 1) || out.open_images;
         if (shape.dim_size() == 4) {
             open = set(shape, 2, size.height) || open;
             open = set(shape, 3, size.width) || open;
+            for (const int at : {2, 3})
+                out.open_size =
+                    out.open_size || !shape.dim(at).has_dim_value() || shape.dim(at).dim_value() <= 0;
         }
     }
-    open = open || images;
+    open = open || out.open_images;
     if (!open)
         return;
     graph.clear_value_info(); // what it says of other tensors has the open number
     for (onnx::ValueInfoProto &output : *graph.mutable_output())
         if (output.type().has_tensor_type())
             output.mutable_type()->mutable_tensor_type()->clear_shape();
-    if (images)
-        out.remarks.push_back("the file leaves the number of images open: 1 is taken, and --batch N sets it");
 }
 
 OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {

@@ -113,18 +113,32 @@ std::optional<KnownTime> KnownTimes::find(const std::string &shape, const std::s
     return last;
 }
 
+std::optional<KnownTime> KnownTimes::fastest(const std::string &shape, bool ours,
+                                             const std::function<bool(const std::string &)> &wanted) const {
+    const std::vector<std::string> strategies = strategy_names();
+    std::map<std::string, KnownTime> last; // by name: what was added last counts
+    for (const KnownTime &known : of(shape)) {
+        const std::string name = known.name.substr(0, known.name.find(':'));
+        if ((std::find(strategies.begin(), strategies.end(), name) != strategies.end()) == ours &&
+            wanted(known.name))
+            last[known.name] = known;
+    }
+    const auto first = std::min_element(last.begin(), last.end(), [](const auto &one, const auto &other) {
+        return one.second.time_s < other.second.time_s;
+    });
+    return first == last.end() ? std::nullopt : std::optional(first->second);
+}
+
+std::optional<KnownTime>
+KnownTimes::fastest_setting(const std::string &shape,
+                            const std::function<bool(const std::string &)> &wanted) const {
+    return fastest(shape, true, wanted);
+}
+
 std::optional<KnownTime>
 KnownTimes::fastest_baseline(const std::string &shape,
                              const std::function<bool(const std::string &)> &comparable) const {
-    const std::vector<std::string> ours = strategy_names();
-    std::optional<KnownTime> fastest;
-    for (const KnownTime &known : of(shape)) {
-        const std::string name = known.name.substr(0, known.name.find(':'));
-        if (std::find(ours.begin(), ours.end(), name) == ours.end() && comparable(known.name) &&
-            (!fastest || known.time_s < fastest->time_s))
-            fastest = known;
-    }
-    return fastest;
+    return fastest(shape, false, comparable);
 }
 
 } // namespace convcast

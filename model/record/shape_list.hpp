@@ -27,6 +27,7 @@ struct ShapeList {
     std::string format;               ///< "a shape per line", "CSV", ...: for messages
     std::vector<ListedShape> shapes;  ///< each shape once, in the order of the list
     std::vector<std::string> remarks; ///< what was left out of the list or understood in its own way
+    bool open_images = false;         ///< an ONNX file leaves the number of images open: 1 was taken
 };
 
 /// Different shapes that a list may have: planning many more takes days.
@@ -76,7 +77,10 @@ struct OnnxReading {
     std::vector<OnnxSkipped> skipped; ///< nodes that convolve in a way that is not forecast
     std::vector<std::string> others;  ///< "49 Relu": operators that are no convolutions
     std::vector<std::string> remarks;
-    BOOST_DESCRIBE_CLASS(OnnxReading, (), (schema, convolutions, skipped, others, remarks), (), ())
+    bool open_images = false; ///< the model's inputs have no number of images: 1 was taken
+    bool open_size = false;   ///< they have no height or width, and none was given
+    BOOST_DESCRIBE_CLASS(OnnxReading, (),
+                         (schema, convolutions, skipped, others, remarks, open_images, open_size), (), ())
 };
 
 /// The convolutions that are 2D, of a known size and of a type that is forecast; remarks name every other

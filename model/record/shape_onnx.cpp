@@ -20,6 +20,21 @@ std::string sizes_text(const std::vector<std::int64_t> &sizes) {
     return text.empty() ? "of no known size" : text;
 }
 
+/// With the sizes of the input that follow from elsewhere: the channels from the filters, one image for any
+/// number (`any_images` is set then).
+OnnxConvolution completed(OnnxConvolution conv, bool &any_images) {
+    if (conv.input.size() != 4 || conv.filters.size() != 4)
+        return conv;
+    if (conv.input[1] == 0 && conv.groups > 0 && conv.filters[1] > 0 &&
+        conv.filters[1] <= most_size / conv.groups)
+        conv.input[1] = conv.filters[1] * conv.groups;
+    if (conv.input[0] == 0) {
+        conv.input[0] = 1;
+        any_images = true;
+    }
+    return conv;
+}
+
 /// Of a 2D convolution: a size that the file does not have.
 bool leaves_open(const OnnxConvolution &conv) {
     const auto open = [](std::int64_t size) { return size == 0; };
@@ -115,8 +130,9 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     std::string first_open;
     for (const OnnxSkipped &node : reading.skipped)
         skipped.push_back(shortened(node.name, 80) + ": " + node.reason);
-    bool moved = false;
-    for (const OnnxConvolution &conv : reading.convolutions) {
+    bool moved = false, any_images = reading.open_images;
+    for (const OnnxConvolution &given : reading.convolutions) {
+        const OnnxConvolution conv = completed(given, any_images);
         if (leaves_open(conv)) {
             if (++open == 1)
                 first_open = shortened(conv.name, 80) + ", whose input is " + sizes_text(conv.input);
@@ -134,7 +150,11 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     const std::string left_open =
         std::to_string(open) + of_all + " left out, as the file leaves sizes open, for example " +
         first_open +
-        "; --input-size HxW says height and width of the model's input, for example --input-size 640x640";
+        (reading.open_size
+             ? "; --input-size HxW says height and width of the model's input, for example --input-size "
+               "640x640"
+             : "; such sizes are known only when the model runs: export it with fixed sizes, or ask the "
+               "convolution by --shape, for example --shape n1c64h56w56k64r3s3");
     if (open > 0)
         list.remark(left_open);
     if (moved)
@@ -148,7 +168,9 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     if (!reading.others.empty())
         list.remark("nodes that are not convolutions are left out: " + join(reading.others));
     try {
-        return list.finish("a node of type Conv on images, for example of ResNet");
+        ShapeList found = list.finish("a node of type Conv on images, for example of ResNet");
+        found.open_images = any_images;
+        return found;
     } catch (const InputError &) {
         throw InputError(file + " (ONNX)",
                          "expected a 2D convolution that can be forecast, found none" +

@@ -498,14 +498,16 @@ class Answers(Cli):
         self.assertEqual(len(rows), 10)
 
     def test_choose_says_what_ties(self):
-        text = self.ok("choose", "--shape", "n1c128h28w28k128r3s3").out
+        text = self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--tensor-cores").out
         self.assertRegex(text, r"(?m)^  take +implicit_gemm_3xtf32:.* \*$")
         self.assertRegex(text, r"(?s)a tie by interval with .*winograd 1\.\d\dx \(rank \d+\)")
         self.assertRegex(text, r"without tensor cores winograd")
         self.assertRegex(text, r"(?m)^ +2 .* implicit_gemm_3xtf32: ")
         self.assertIn("not possible: filter_split, map_split", text)
-        plain = self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--no-tensor-cores").out
-        self.assertNotIn("3xtf32", plain)
+        plain = self.ok("choose", "--shape", "n1c128h28w28k128r3s3").out
+        self.assertEqual(plain.count("3xtf32"), 1, plain)
+        self.assertRegex(plain, r"(?m)^  else +on tensor cores implicit_gemm_3xtf32, 0\.\d\dx; --tensor-cores ranks it too$")
+        self.assertIn("3xtf32", self.ok("choose", "--shape", "n1c128h28w28k128r3s3", "--strategy", "implicit_gemm_3xtf32").out)
         times = [c["prediction"]["time_s"] for c in self.ok("choose", "--shape", MULTI, "--top", "40", "--json").json()["cases"]]
         self.assertEqual(times, sorted(times))
 
@@ -545,6 +547,31 @@ class Answers(Cli):
         self.assertEqual([line for line in few.splitlines() if "time goes to" in line],
                          [line for line in many.splitlines() if "time goes to" in line])
 
+    def test_a_table_never_loses_shape_and_strategy(self):
+        """Whatever the window: other columns go, or a row goes on in lines below it."""
+        self.write("layers.csv", "name,c,h,w,k,r,s,pad,count\n" + "".join(
+            f"features/block_{i}/a_name_that_is_long_as_those_of_exporters/{i},{c},{h},{h},{c},3,3,1,{i}\n"
+            for i, c, h in ((1, 64, 56), (2, 128, 28), (3, 512, 7))))
+        asked = [["--shapes", "layers.csv"], ["--study", "resnet50_b1"], ["--shapes", "layers.csv", "--set", "dram_read_bandwidth=x2"]]
+        if pathlib.Path(BINARY).with_name("convcast-onnx").exists():
+            self.write("net.onnx", onnx_file.small_network())
+            asked.append(["--shapes", "net.onnx", "--batch", "1"])
+        asked = [["choose", *words] for words in asked] + [["predict", *asked[0], "--strategy", "implicit_gemm"],
+                                                           ["predict", "--network", "resnet18"]]
+        for words in asked:
+            document = self.cli(*words, "--json") if "--set" not in words else self.cli(*words[:-2], "--json")
+            cases = document.json().get("cases") or [
+                {"shape": launch["shape"], "strategy": launch["candidates"][0]["strategy"]}
+                for launch in document.json()["launches"] if launch.get("candidates")]
+            firsts = {case["shape"]: case["strategy"].split(":")[0] for case in reversed(cases)}
+            for columns in (40, 60, 80, 100, 120):
+                text = self.cli(*words, env={"COLUMNS": str(columns)}).out
+                with self.subTest(words=words, columns=columns):
+                    rows = re.sub(r"\n +", "  ", text)  # a row with the lines below it
+                    for shape, strategy in firsts.items():
+                        self.assertRegex(rows, rf"(?m)^.*\b{shape}(?!\w).*\b{strategy}\b", text)
+                    self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+
     def test_a_list_says_which_strategy_in_every_window(self):
         layers = "name,c,h,w,k,r,s,pad,count\nconv2_a_long_name,64,56,56,64,3,3,1,3\nconv5,512,7,7,512,3,3,1,2\n"
         name = self.write("layers.csv", layers)
@@ -579,11 +606,76 @@ class Answers(Cli):
         operators = [row["operators"] for row in rows]
         self.assertEqual(len(operators), len(set(operators)), operators)
 
+    def test_what_is_taken_is_in_fp32_in_every_verb(self):
+        """One rule: tensor cores only by --tensor-cores or by name, and the answer says what they would change."""
+        words = ("choose", "--study", "resnet50_b1")
+        plain, with_them = self.ok(*words).out, self.ok(*words, "--tensor-cores").out
+        self.assertNotIn("3xtf32", plain)
+        self.assertIn("implicit_gemm_3xtf32 *", with_them)
+        self.assertNotIn("left out", with_them)
+        said = re.search(r"strategies on tensor cores are left out, of which one would be first (\d+) of (\d+) times, "
+                         r"total ([\d.]+ us); with them: --tensor-cores", " ".join(plain.split()))
+        self.assertEqual(said[3], re.search(r"total: ([\d.]+ us)", with_them)[1])
+        self.assertEqual(int(said[1]), with_them.count("3xtf32 *"))
+        text = " ".join(self.ok("predict", "--study", "resnet50_b1").out.split())
+        total, tensor = re.search(r"total: ([\d.]+) us .* with those on tensor cores ([\d.]+) us", text).groups()
+        self.assertLess(float(tensor), float(total))
+        self.assertLess(float(re.search(r"total: ([\d.]+) us", plain)[1]), float(total), "choose searches the knobs")
+        self.assertIn("knobs are those that each strategy takes of itself; `convcast choose` searches them", text)
+        faster = self.ok("predict", "--shape", "n1c128h28w28k128r3s3", "--strategy", "naive_global").out
+        self.assertRegex(faster, r"(?m)^  faster +(winograd|implicit_gemm):")
+        self.refused(2, ["predict", "--shape", MULTI, "--tensor-cores"], "--tensor-cores is of a network.*choose --tensor-cores")
+        self.refused(2, ["run", "--network", "fashion_mnist", "--tensor-cores"], "--network and --tensor-cores were both given")
+
+    def test_titles_say_what_was_supposed(self):
+        self.write("layers.csv", self.LAYERS)
+        sms, twice = "NVIDIA H200 with 64 of its 132 SMs", "dram_read_bandwidth=x2"
+        for words, title in (
+                (["predict", "--network", "resnet18", "--sms", "64"], f"resnet18 on {sms}, batch 1"),
+                (["choose", "--network", "resnet18", "--set", twice], f"resnet18 on NVIDIA H200 with {twice}, batch 1"),
+                (["predict", "--network", "fashion_mnist", "--ladder", "--sms", "64"], f"fashion_mnist on {sms}, batch 1, forecast"),
+                (["predict", "--shape", MULTI, "--sms", "64"], f"{MULTI} (output 54 x 54) on {sms}"),
+                (["predict", "--shape", MULTI, "--strategy", "naive_global", "--sms", "64"], f"{MULTI} (output 54 x 54) on {sms}, naive_global"),
+                (["choose", "--shape", MULTI, "--sms", "64"], f"{MULTI} (output 54 x 54) on {sms}"),
+                (["choose", "--shapes", "layers.csv", "--sms", "64", "--batch", "8"],
+                 f"what to take, the first of each ranking on {sms}, batch 8"),
+                (["predict", "--shapes", "layers.csv", "--sms", "64", "--batch", "8"], f"on {sms}, batch 8")):
+            self.assertTrue(self.ok(*words, env={"COLUMNS": "160"}).out.startswith(title), (words, title))
+        for verb in ("predict", "choose"):
+            text = " ".join(self.ok(verb, "--help").out.split())
+            self.assertIn("numbers that belong together each need their own --set", text)
+            self.assertNotIn("are set together", text)
+
+    def test_recordings_beside_the_choice_are_named_for_what_they_are(self):
+        run = self.ok("choose", "--shape", MULTI, "--top", "2", "--json").json()
+        run["cases"] += self.ok("predict", "--shape", MULTI, "--strategy", "cudnn:graph", "--strategy", "cudnn:tf32", "--json").json()["cases"]
+        for case, us in zip(run["cases"], (3.0, 2.4, 5.0, 1.5)):  # of ours no recording has times as short
+            case["measurements"] = [{"time_s": us * 1e-6, "samples_s": [us * 1e-6], "l2": "cold", "method": "events", "stop_reason": "count"}]
+        run["conditions"]["gpu"] = "NVIDIA H200"
+        self.write("mine.json", run)
+        words = ("choose", "--shape", MULTI, "--recorded", "mine.json")
+        text = re.sub(r"\s+", "", self.ok(*words).out)
+        for needle in ("measured3.00us,", f"fastestours{run['cases'][1]['strategy']},measured2.40us,0.80xwhatismeasuredhere(recordingmine.json)",
+                       "librariesfastestinFP32cudnn:graph5.00us;inTF32,lessexactandPyTorch'sdefault,cudnn:tf321.50us"):
+            self.assertIn(needle, text)
+        self.assertNotIn("fastest ours", self.ok(*words, "--strategy", "naive_global").out, "only of what was ranked")
+        self.assertRegex(" ".join(self.ok("choose", "--shape", MULTI).out.split()),
+                         r"fastest in FP32 im2col_cublas 20\.2 us; in TF32, less exact and PyTorch's default, cudnn:tf32 14\.2 us")
+
+    def test_choose_measure_without_a_gpu_is_the_forecast(self):
+        words = ("choose", "--shape", MULTI, "--measure", "3")
+        got = self.cli(*words)
+        self.assertEqual((got.code, got.out), (4, self.ok(*words[:-2], "--top", "3").out))
+        self.assert_sentence(got.err, "nothing was measured, so the ranking is the forecast's", NO_GPU, "measure --from-raw")
+        self.assertEqual(self.cli(*words, "--json").json(), self.ok(*words[:-2], "--top", "3", "--json").json())
+
     def test_a_network_says_what_it_leaves_out(self):
         for verb in ("predict", "choose"):
             text = " ".join(self.ok(verb, "--network", "resnet18").out.split())
-            self.assertIn("strategies on tensor cores are left out; with them: --strategy implicit_gemm --strategy winograd "
-                          "--strategy implicit_gemm_3xtf32", text)
+            self.assertIn("strategies on tensor cores are left out; with them: --tensor-cores", text)
+            self.assertEqual(self.ok(verb, "--network", "resnet18", "--tensor-cores", "--json").json(),
+                             self.ok(verb, "--network", "resnet18", "--json", "--strategy", "implicit_gemm", "--strategy", "winograd",
+                                     "--strategy", "implicit_gemm_3xtf32").json())
             named = self.ok(verb, "--network", "resnet18", "--strategy", "implicit_gemm", "--strategy", "winograd",
                             "--strategy", "implicit_gemm_3xtf32").out
             self.assertNotIn("left out", named)
@@ -789,8 +881,15 @@ class Lists(Cli):
             ("n2c64h56w56k16r3s3_str2x2_pad1x1", "same", None)])
         for needle in ("up: operator ConvTranspose", "inner: it is in the body of branch", "uneven: its padding is 0 and 5",
                        "line: it is 1D", r"1 of 7 convolutions left out, .* for example unknown, whose input is 1 x 64 x \? x \?; --input-size HxW", "left out: 1 If, 1 MaxPool, 1 Relu",
-                       "number of images open"):
+                       ):
             self.assertRegex(got.err, needle)
+        self.assertNotIn("number of images", got.err, "--batch says it")
+        self.assertIn("number of images open: 1 is taken, and --batch N sets it", self.cli("choose", "--shapes", "net.onnx").err)
+        channels = onnx_file.model(onnx_file.graph(onnx_file.node("Conv", ["x", "w"], "y"), onnx_file.weights("w", [8, 16, 1, 1]),
+                                                   inputs=[("x", [1, "channels", 28, 28])]))
+        known = self.cli("choose", "--shapes", "-", "--top", "1", "--json", stdin=channels)
+        self.assertEqual(known.json()["cases"][0]["shape"], "n1c16h28w28k8r1s1", "as many channels as the filters have")
+        self.assertNotRegex(known.err, "left out|--input-size|number of images")
         self.refused(2, ["predict", "--shapes", "net.onnx", "--input-size", "640"], "height x width.*--input-size 640x640")
         self.refused(2, ["predict", "--shape", MULTI, "--input-size", "640x640"], "--input-size is of an ONNX file")
         open_sizes = onnx_file.model(onnx_file.graph(onnx_file.node("Conv", ["x", "w"], "y", pads=[1, 1, 1, 1]),
@@ -803,6 +902,38 @@ class Lists(Cli):
         self.refused(3, ["predict", "--shapes", "-"], r"\(ONNX\)", stdin=b"\x08\x07" + b"\xff" * 1000)
         none = onnx_file.model(onnx_file.graph(onnx_file.node("Relu", ["x"], "y"), inputs=[("x", [1, 3, 8, 8])]))
         self.assertRegex(self.cli("predict", "--shapes", "-", stdin=none).err, "expected a 2D convolution that can be forecast")
+
+    def test_without_the_reader_of_onnx_files_it_says_what_to_type(self):
+        shutil.copy(BINARY, self.folder / "convcast")
+        self.write("net.onnx", onnx_file.small_network())
+        for words in (["predict", "--shapes", "net.onnx"], ["doctor"]):
+            done = subprocess.run(["./convcast", *words], cwd=self.folder, env=self.environment(COLUMNS="400"), capture_output=True, text=True)
+            self.assertRegex(done.stdout + done.stderr,
+                             r"apt-get install libonnx-dev libprotobuf-dev, then \./quickstart in convcast's sources")
+
+    def test_quickstart_goes_on_without_the_library_of_onnx(self):
+        """The part of quickstart that installs it, where the archive has it, has it not, or it cannot be installed."""
+        script = (SOURCE / "quickstart").read_text()
+        part = script[script.index("# ONNX files are read where"):script.index("# ---- build: all rooms")]
+        failed = re.search(r"(?ms)^onnx_failed\(\) \{.*?^\}$", script)[0]
+        head = ("set -euo pipefail; say() { echo \"$*\"; }; following() { shift 2; \"$@\" > installed; }; read_lists() { :; }; sudo=()\n"
+                "offered() { [[ $ARCHIVE == *$1* ]]; }; env() { shift; \"$@\"; }; apt-get() { echo \"$@\"; return $APT; }\n")
+        part = part.replace("/usr/include/onnx/onnx_pb.h", "/nonexistent").replace("EUID == 0", "ROOT == 1")
+        missing, install = "going on without ONNX files, which nothing else needs", "apt-get install libonnx-dev libprotobuf-dev, then ./quickstart"
+        for archive, apt, root, said in (("libonnx-dev libprotobuf-dev", 0, 1, "installing from the distribution, to read ONNX files"),
+                                         ("libprotobuf-dev", 0, 1, f"{missing}: this system's archive has no libonnx-dev"),
+                                         ("libonnx-dev libprotobuf-dev", 100, 1, f"{missing}; to read them: {install}"),
+                                         ("libonnx-dev libprotobuf-dev", 0, 0, f"{missing}; to read them: {install}")):
+            env = self.environment(ARCHIVE=archive, APT=str(apt), ROOT=str(root))
+            done = subprocess.run(["bash", "-c", head + "sudo() { return 1; }\n" + part + "echo end"], cwd=self.folder, env=env,
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "end"), done)
+            self.assertIn(said, done.stdout)
+        for log, code in (("FAILED: [code=1] cli/convcast-onnx", 0), ("FAILED: cli/CMakeFiles/convcast_onnx.dir/onnx/read_onnx.cpp.o", 0),
+                          ("FAILED: cli/convcast-onnx\nFAILED: cli/CMakeFiles/convcast.dir/main.cpp.o", 1), ("ok", 1)):
+            self.write("log", log + "\n")
+            done = subprocess.run(["bash", "-c", failed + "\nonnx_failed log"], cwd=self.folder)
+            self.assertEqual(done.returncode, code, log)
 
     def test_a_study_is_shapes(self):
         self.write("mine.json", {"shapes": [MULTI]})
@@ -1651,7 +1782,7 @@ class Json(Cli):
         self.assertEqual(rows[0], "series,study,shape,strategy,knobs,regime,measured_regime,case,"
                                   "\"x (h = w: height of the map, width of the map)\",y (time / the fastest),label")
         winners = {row.split(",")[2]: row.split(",")[0] for row in rows[1:] if re.search(r',\d+,1,"', row)}
-        said = {row.split()[0]: row.split()[-1] for row in self.ok(*sweep, "--no-tensor-cores").out.splitlines()[2:6]}
+        said = {row.split()[0]: row.split()[-1] for row in self.ok(*sweep).out.splitlines()[2:6]}
         self.assertEqual(winners["n1c64h28w28k64r3s3"], said["n1c64h28w28k64r3s3"])
         self.all_refused(2, [
             ([*sweep, "--width", "88mm"], "--width is that of --figure", "--sweep"),
@@ -2753,7 +2884,10 @@ class Files(Cli):
         self.refused(2, ["predict", "--gpu", "h200", "--set", "max_threads_per_sm=512", *words],
                      "--set max_threads_per_sm: with it max_threads_per_cta is wrong: expected at most max_threads_per_sm, 512, got 1024")
         self.refused(4, ["run", "--gpu", "toy", "--sms", "4", *words], NO_GPU)
-        self.refused(4, ["choose", "--gpu", "toy", "--sms", "4", "--shape", MULTI, "--measure", "1"], NO_GPU)
+        unmeasured = self.cli("choose", "--gpu", "toy", "--sms", "4", "--shape", MULTI, "--measure", "1")
+        self.assertEqual((unmeasured.code, unmeasured.out),
+                         (4, self.ok("choose", "--gpu", "toy", "--sms", "4", "--shape", MULTI, "--top", "1").out))
+        self.assert_sentence(unmeasured.err, NO_GPU)
         for sms in ("x", "", "0", "-4", "11", "4 ", "99999999999999999999"):
             self.write("bad.json", {**four, "conditions": {"sms": sms}})
             for verb in ("predict", "run"):
@@ -3538,7 +3672,7 @@ class OwnKernels(Cli):
 
     def test_own_kernel_is_forecast_beside_ours(self):
         out = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", self.SHAPE, "--strategy", "own", "--strategy", "winograd").out
-        self.assertRegex(out, r"own:four_filters\n")
+        self.assertRegex(out, r"own:four_filters !\n")
         self.assertRegex(out, r"winograd\n")
         run = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", self.SHAPE, "--strategy", "own", "--json").json()
         self.assertEqual([kernel["name"] for kernel in run["own_kernels"]], ["four_filters"])
@@ -3548,6 +3682,25 @@ class OwnKernels(Cli):
         self.assertNotIn("plan", case["prediction"])
         again = self.ok("predict", self.write("run.json", run), "--json").json()
         self.assertEqual(again["cases"], run["cases"])
+
+    def test_declared_work_is_marked_in_every_table(self):
+        """Too little of it puts a kernel first: whoever reads the table is to know that nobody checked."""
+        launch = json.loads(self.EXAMPLE.read_text())
+        launch["source"] = str(self.EXAMPLE.with_suffix(".cu"))
+        launch["work"] = {"instructions": "n * k * p * q", "l2_read_bytes": "4 * n * c * h * w"}
+        words = ["predict", "--kernel", self.write("little.json", launch), "--shape", self.SHAPE]
+        remark = r"(?m)^! work declared by its author, not checked: where it is too little, so is the forecast$"
+        for more in ([], ["--shape", "n1c64h28w28k64r3s3"], ["--shape", "n1c64h28w28k64r3s3", "--sms", "66,132"]):
+            for columns in ("60", "100"):
+                out = self.ok(*words, *more, env={"COLUMNS": columns}).out
+                self.assertIn("own:four_filters !", out)
+                self.assertRegex(re.sub(r"\n(?=where|not|so|the|forecast|it)", " ", out), remark)
+        self.assertIn("assumed: work declared by its author, not checked", self.ok(*words, "--strategy", "own").out)
+        row, = csv.DictReader(io.StringIO(self.ok(*words, "--strategy", "own", "--format", "csv").out))
+        self.assertEqual((row["strategy"], row["reason"]), ("own:four_filters", "work declared by its author, not checked"))
+        del launch["work"]
+        self.write("little.json", launch)
+        self.assertNotIn("!", self.ok(*words).out)
 
     def test_a_shape_that_it_does_not_do_has_the_reason(self):
         result = self.cli("predict", "--kernel", self.EXAMPLE, "--shape", "n1c64h56w56k63r3s3", "--strategy", "own", "--json")

@@ -181,6 +181,22 @@ TEST(ShapeList, OnnxConvolutionsWithTheirPadding) {
     EXPECT_THROW(list_of(reading, "m.onnx"), InputError);
 }
 
+TEST(ShapeList, OnnxSizesThatAreOpen) {
+    OnnxReading reading;
+    reading.convolutions = {conv({1, 0, 56, 56}, {64, 32, 3, 3}), conv({0, 64, 8, 8}, {6, 64, 3, 3}),
+                            conv({1, 64, 0, 8}, {6, 64, 3, 3})};
+    reading.convolutions[0].groups = 2;
+    const ShapeList inferred = list_of(reading, "m.onnx");
+    ASSERT_EQ(inferred.shapes.size(), 2U);
+    EXPECT_EQ(inferred.shapes[0].shape.id(), "n1c64h56w56k64r3s3_g2") << "channels follow from the filters";
+    EXPECT_TRUE(inferred.open_images) << "one image is taken of the second, and that is to be said";
+    EXPECT_THAT(inferred.remarks,
+                ElementsAre(testing::AllOf(HasSubstr("1 of 3"), HasSubstr("export it with fixed sizes"),
+                                           testing::Not(HasSubstr("--input-size")))));
+    reading.open_size = true; // of the model's input
+    EXPECT_THAT(list_of(reading, "m.onnx").remarks, ElementsAre(HasSubstr("--input-size HxW")));
+}
+
 TEST(ShapeList, OnnxIsToldByItsFirstBytes) {
     EXPECT_TRUE(is_onnx(std::string("\x08\x07\x12", 3)));
     EXPECT_FALSE(is_onnx("n1c3h8w8k4r1s1"));
