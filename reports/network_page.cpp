@@ -371,8 +371,7 @@ class WholePage : HtmlWriter {
             return;
         add("<p class=\"small\">The measured time of this page is that of a call that nothing traces, {} µs; "
             "the forecast is of the same. Single launches can only be timed while they are traced, which "
-            "makes "
-            "the call take {} µs. Their times, here and in the timeline, are therefore multiplied by {:.3f}: "
+            "makes the call take {} µs. Their times, here and in the timeline, are therefore multiplied by {:.3f}: "
             "they add up to the {} µs. The document has them as they were recorded.</p>\n",
             microseconds(run_.replayed_s->median_s), microseconds(run_.replayed_s->median_s * (1.0 / share_)),
             share_, microseconds(run_.replayed_s->median_s));
@@ -433,9 +432,8 @@ class ScalingPage : HtmlWriter {
 
     std::string write() {
         const std::string judged = judgement_of(scaling_);
-        open(fmt::format("{} on several {}", scaling_.network,
-                         gpu_name(scaling_.conditions, scaling_.profile_id)),
-             judged);
+        const std::string gpu = gpu_name(scaling_.conditions, scaling_.profile_id);
+        open(scaling_.network + " on several GPUs" + (gpu.empty() ? "" : " (" + gpu + ")"), judged);
         add("<p class=\"answer\">{}</p>\n", escape_xml(judged));
         nav({{"speed-up", "speed-up"}, {"cases", "cases"}, {"conditions", "conditions"}});
         out_ += "</header>\n<main>\n";
