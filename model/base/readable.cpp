@@ -1,5 +1,7 @@
 #include "model/base/readable.hpp"
 
+#include "model/base/errors.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
