@@ -110,11 +110,10 @@ def brief_table(sweep, blind):
     first = {gpu: its for gpu, whose, its in blind if whose == "blind"}
     return markdown(["measured", "forecast by", "median error", "mean", "9 of 10 within", "in the interval", "regret"], lines) + f"""
 
-Blind: recorded after the last change to the model of commit {layers.COMMIT} and forecast by its program. It misses most on maps of one pixel: {percent(first["h200"]["one_pixel"])}
-in the mean on the H200. The random shapes are not new to the model: the fit and the facts come from another fifth of them, and every row of ours
-keeps {counts["counters"]} constants read off counters and {counts["times"]} read off times of calls of all shapes ([constants](docs/constants.md)). Intervals are meant to hold
-90 %. Those on the H100 are bounds, whose ends are a factor of {first["h100"]["width"]:.0f} apart. The layers' regret is among kernels without tensor cores; among all
-it is {percent(first["h200"]["regret_all"])} and {percent(first["h100"]["regret_all"])} ([accuracy](docs/accuracy.md))."""
+Blind: recorded after the last change to the model of commit {layers.COMMIT}, and forecast by it; worst are maps of one pixel, {percent(first["h200"]["one_pixel"])} on the H200. The
+random shapes are not new to the model: fit and facts come from another fifth of them, and every row of ours keeps {counts["counters"]} constants read off counters
+and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %; the H100's are bounds, their ends a factor of {first["h100"]["width"]:.0f} apart.
+The layers' regret is among kernels without tensor cores; among all it is {percent(first["h200"]["regret_all"])} and {percent(first["h100"]["regret_all"])} ([accuracy](docs/accuracy.md))."""
 
 
 def layers_table(blind):

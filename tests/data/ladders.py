@@ -161,9 +161,8 @@ def brief(errors, steps):
     ratios = lambda lines, column: [float(line.split("|")[column].strip(" *")) for line in lines[2:]]
     alone, others = ratios(errors, 6), ratios(errors, 7) + ratios(steps, 7)
     near = lambda values: sum(abs(ratio - 1) <= 0.1 for ratio in values)
-    return (f"Of the ways of the two CNN papers to run their networks, {near(alone)} of {len(alone)} are forecast within 10 % as CUDA graphs. Three constants\n"
-            f"were read off these very times. Timed otherwise, {near(others)} of {len(others)} are, the furthest {min(others):.3f} and {max(others):.3f} of the measured\n"
-            f"time ([ladders](docs/ladders.md), [several GPUs](docs/several_gpus.md)).")
+    return (f"Of the ways of the two CNN papers to run their networks, {near(alone)} of {len(alone)} are forecast within 10 % as CUDA graphs, with three constants read off\n"
+            f"these very times. Timed otherwise {near(others)} of {len(others)} are, the furthest {min(others):.3f} and {max(others):.3f} of the measured ([ladders](docs/ladders.md)).")
 
 
 def main(binary, update):

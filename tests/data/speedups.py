@@ -113,14 +113,11 @@ def sentences(kinds, networks):
     fp32, any_layout, tf32, _ = (head for *_, head in PAIRS)
     (count, one), (_, many) = networks["1"], networks["32"]
     dense, dense100, deep, deep100 = (kinds[gpu, name] for name in ("dense", "depthwise") for gpu in ("h200", "h100"))
-    text = f"""Our fastest FP32 kernel against the fastest true-FP32 algorithm or plan of cuDNN on the same NCHW tensors, cold L2, geometric means:
-
-- Layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200 ({count}, of which {one[fp32].n} are different): {one[fp32].mean:.2f} times as fast at batch 1
-  (worst {one[fp32].worst:.2f}), {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}). Against cuDNN with TF32, PyTorch's default for convolutions and less accurate:
-  {one[tf32].mean:.2f} times at batch 1, {many[tf32].mean:.2f} times at batch 32, slower on {many[tf32].slower} of {many[tf32].n}.
-- Dense layers of 15 other networks: {dense[fp32].mean:.2f} times on an H200 (slower on {dense[fp32].slower} of {dense[fp32].n}), {dense100[fp32].mean:.2f} times on an H100 (slower on {dense100[fp32].slower} of {dense100[fp32].n}).
-- Depthwise layers of these: cuDNN wins. With its plans for NHWC tensors it is {1 / deep[any_layout].mean:.1f} times as fast as our fastest kernel on an H200 (ours {deep[any_layout].mean:.2f}x, slower
-  on {deep[any_layout].slower} of {deep[any_layout].n}) and {1 / deep100[any_layout].mean:.1f} times on an H100 ({deep100[any_layout].mean:.2f}x, {deep100[any_layout].slower} of {deep100[any_layout].n}). On the same NCHW tensors: {deep[fp32].mean:.2f}x, ours slower on {deep[fp32].slower}."""
+    text = f"""Our fastest FP32 kernel is, in the geometric mean, {one[fp32].mean:.2f} times as fast as cuDNN's fastest FP32 on the same NCHW tensors at batch 1 (worst {one[fp32].worst:.2f}) and
+{many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}), over the {one[fp32].n} different ones of {count} layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200. Against cuDNN with TF32,
+less accurate and PyTorch's default for convolutions, it is {one[tf32].mean:.2f} and {many[tf32].mean:.2f} times (at batch 32 slower on {many[tf32].slower} of {many[tf32].n}). On dense layers of the 15 other networks
+it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On depthwise layers cuDNN wins: its plans for NHWC tensors
+are {1 / deep[any_layout].mean:.1f} times as fast as ours ({deep[any_layout].mean:.2f}x, ours slower on {deep[any_layout].slower} of {deep[any_layout].n}), on an H100 {1 / deep100[any_layout].mean:.1f} times ({deep100[any_layout].mean:.2f}x, {deep100[any_layout].slower} of {deep100[any_layout].n}); on NCHW tensors {deep[fp32].mean:.2f}x, slower on {deep[fp32].slower}."""
     return text
 
 
