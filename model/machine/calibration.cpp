@@ -39,6 +39,7 @@ constexpr std::string_view computed_with[] = {
     "ffma_outer_rate",
     "ffma_rate",
     "knee_exponent",
+    "l1_latency",
     "l2_latency",
     "l2_read_bandwidth",
     "l2_write_bandwidth",

@@ -51,6 +51,17 @@ bool same_model(const FittedOn &fitted, const GpuProfile &profile) {
     return fitted.name == profile.name && fitted.compute_capability == profile.compute_capability;
 }
 
+/// The one that ships for the profile's GPU model, or else for another model of its compute capability.
+std::optional<Calibration> shipped_for(const GpuProfile &profile) {
+    std::optional<Calibration> found;
+    for (const Calibration &calibration : shipped_calibrations())
+        if (same_model(calibration.profile, profile))
+            return calibration;
+        else if (!found && calibration.profile.compute_capability == profile.compute_capability)
+            found = calibration;
+    return found;
+}
+
 std::string file_name(const std::string &file) {
     return file == "-" ? "standard input" : file;
 }
@@ -107,9 +118,7 @@ void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::st
 
 void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
     if (asked.empty()) {
-        for (const Calibration &calibration : shipped_calibrations())
-            if (same_model(calibration.profile, profile))
-                knowledge.calibration = calibration;
+        knowledge.calibration = shipped_for(profile);
     } else if (asked != none) {
         knowledge.calibration = read_calibration(read_file(asked), file_name(asked));
     }

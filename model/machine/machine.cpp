@@ -68,6 +68,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : of.ffma_latency->value;
     m.shared_latency = shared_latency_of(gpu);
+    m.l1_latency_s = (p.l1_latency ? p.l1_latency->value.value : m.shared_latency) / m.clock;
     m.cta_s = p.cta_launch_time ? p.cta_launch_time->value.value : 0.0;
     m.tensor_rate = p.tf32_mma_rate ? p.tf32_mma_rate->value.value : 0.0;
     m.cluster_latency = p.cluster_latency ? p.cluster_latency->value.value : of.cluster_latency->value;
@@ -102,6 +103,7 @@ std::vector<Measured> measured_numbers(const GpuProfile &p) {
     };
     add(&Machine::clock, p.sm_clock);
     add(&Machine::latency_s, p.dram_latency);
+    add(&Machine::l1_latency_s, p.l1_latency);
     add(&Machine::l2_latency_s, p.l2_latency);
     add(&Machine::read_bw, p.dram_read_bandwidth);
     add(&Machine::write_bw, p.dram_write_bandwidth);

@@ -42,6 +42,7 @@ struct CoreNumbers {
 struct Machine : CoreNumbers {
     int sm_count;
     double latency_s;         ///< of a load that DRAM delivers
+    double l1_latency_s;      ///< of a load that L1 has
     double read_bw, write_bw; ///< of DRAM
     double l2_bw, l2_write_bw;
     double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next

@@ -91,6 +91,9 @@ struct Counts {
     /// or the same warp writes the rest of the sector right behind.
     std::optional<double> partial_write_bytes;
     std::optional<double> new_share; ///< share of the steps that read data new to the CTA (F8); absent: all
+    /// Share of the steps whose loads reach a sector that the warp has not loaded yet; the other steps find
+    /// in L1 what they load (F8). Absent: all of them.
+    std::optional<double> sector_share;
     /// How many CTAs, neighbours in the grid, read the same pixels (F8). Absent: the pixels are in L2, since
     /// the launch before wrote them.
     std::optional<double> sharing_ctas;
@@ -100,7 +103,7 @@ struct Counts {
                           idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
                           scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes,
-                          new_share, sharing_ctas, work),
+                          new_share, sector_share, sharing_ctas, work),
                          (), ())
 };
 

@@ -304,23 +304,23 @@ SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
 /// Which CTA of the grid.
 enum class Tile { average, full };
 
-/// Warp instructions of a CTA's copies of a step. Each warp turns as often as the
+/// Warp instructions of one warp's copies of a step. A warp turns as often as the
 /// kernel's loops have work for any of its threads; what lies past the last filter or row takes the turn's
 /// comparison only. As compiled for sm_90: a turn (its place; by divisions where a thread's copies do not
 /// stay in one column), a copy.
-double copying_of(const Tiling &o, Tile tile) {
-    const std::int64_t filters_a_pass = o.threads / o.taps, rows_a_pass = o.threads / o.row_copies;
-    // Of a loop over `all` by `a_pass` side by side, each `copies` wide: turns of all warps that meet one of
-    // the first `there`.
+double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
+    const std::int64_t filters_a_pass = o.threads / o.taps, rows_a_pass = o.threads / o.row_copies,
+                       thread = warp * warp_lanes;
+    // Of a loop over `all` by `a_pass` side by side, each `copies` wide: turns that meet one of the first
+    // `there`.
     const auto turns = [&](std::int64_t all, std::int64_t a_pass, std::int64_t copies, std::int64_t there) {
-        double sum = 0.0;
-        for (std::int64_t thread = 0; thread < std::min(o.threads, a_pass * copies); thread += warp_lanes)
-            if (const std::int64_t left = std::min(all, there) - thread / copies; left > 0)
-                sum += static_cast<double>(ceil_div(left, a_pass));
-        return sum;
+        const std::int64_t left = thread < a_pass * copies ? std::min(all, there) - thread / copies : 0;
+        return left > 0 ? static_cast<double>(ceil_div(left, a_pass)) : 0.0;
     };
-    const auto flat_turns = [](std::int64_t copies) {
-        return static_cast<double>(ceil_div(std::max<std::int64_t>(0, copies), warp_lanes));
+    // The warps take turns at 32 copies.
+    const auto flat_turns = [&](std::int64_t copies) {
+        const std::int64_t left = ceil_div(std::max<std::int64_t>(0, copies), warp_lanes) - warp;
+        return left > 0 ? static_cast<double>(ceil_div(left, ceil_div(o.threads, warp_lanes))) : 0.0;
     };
     const auto of_filters = [&](std::int64_t there) {
         return filters_a_pass > 0
@@ -352,6 +352,21 @@ double copying_of(const Tiling &o, Tile tile) {
            average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.knobs.tile_h), full_y);
 }
 
+/// Warp instructions of a CTA's copies of a step: of all its warps, and of the one that has most. A row of
+/// single taps has few copies, which may all fall to the first warp.
+struct Copying {
+    double all = 0.0, longest = 0.0;
+};
+Copying copying_of(const Tiling &o, Tile tile) {
+    Copying copying;
+    for (std::int64_t warp = 0; warp < ceil_div(o.threads, warp_lanes); ++warp) {
+        const double its = copying_of_warp(o, tile, warp);
+        copying.all += its;
+        copying.longest = std::max(copying.longest, its);
+    }
+    return copying;
+}
+
 StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     const double warps = static_cast<double>(ceil_div(o.threads, 32));
     const double channel_rows = static_cast<double>(o.knobs.channels * o.s.r);
@@ -367,6 +382,7 @@ StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     StepWork step;
     step.fmas = static_cast<double>(o.taps * o.knobs.tile_k * o.tile_pixels);
     step.turns = warps * static_cast<double>(whole ? o.knobs.channels : o.knobs.channels * o.s.r);
+    step.copying = o.short_type ? 0.0 : copying_of(o, tile).all; // short elements wait in registers meanwhile
     step.shared_wavefronts = access.pixel_passes + access.weight_loads * access.weight.taken + warps * puts;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a channel and, where
     // they are a loop, a filter row (addresses); a step (loop, barrier, pointers).
@@ -375,7 +391,7 @@ StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
         warps * (access.pixel_loads + access.weight_loads + widened +
                  static_cast<double>(o.knobs.channels) * instructions::iteration +
                  (whole ? 0.0 : channel_rows * instructions::iteration) + puts + instructions::loop) +
-        (o.short_type ? warps * puts * instructions::unrolled_copy : copying_of(o, tile));
+        (o.short_type ? warps * puts * instructions::unrolled_copy : step.copying);
     step.load_bytes = static_cast<double>(
         (o.taps * std::min<std::int64_t>(o.knobs.tile_k, o.s.k) +
          o.knobs.channels * std::min(o.rows, o.s.h) * std::min(o.knobs.tile_w + o.s.s - 1, o.s.w)) *
@@ -533,6 +549,8 @@ PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu
     fill_schedule(part, gpu.limits);
     const SharedAccess access = shared_access_of(banks_of(gpu.profile), o);
     part.step = step_of(o, access, Tile::average);
+    if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
+        part.longest_copier = copying.longest * static_cast<double>(part.busy_warps) / copying.all;
     part.drain = drain_of(o, access, part.ctas);
     part.work = core_work_of(o, access, part);
     // Where no SM has two CTAs the launch takes as long as one with a full tile.

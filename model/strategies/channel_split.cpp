@@ -33,8 +33,8 @@ const std::vector<Knob<ChannelSplit>> &ChannelSplit::knobs() {
 
 namespace {
 
-constexpr std::int64_t group = 4;         // filters of a thread at a time
-constexpr std::int64_t cta_threads = 512; // one CTA an SM
+constexpr std::int64_t group = 4; // filters of a thread at a time
+constexpr std::int64_t cta_threads = 512;
 constexpr std::int64_t sum_threads = 256;
 constexpr std::int64_t most_workspace = std::int64_t{8} << 30;
 
@@ -134,6 +134,13 @@ struct Tiling : Division {
     std::int64_t last_channels = s.c - (parts - 1) * channels;
 };
 
+/// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 120 settings): a column of three pixels
+/// and fewer leaves some below the cap, so that an SM holds two CTAs.
+std::int64_t registers_of(const Tiling &o, std::int64_t register_cap) {
+    constexpr std::int64_t short_column = 3, of_short_column = 64;
+    return o.rows + o.s.r - 1 <= short_column ? of_short_column : register_cap;
+}
+
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o, const Gpu &gpu) {
     const ConvShape &s = o.s;
@@ -161,7 +168,8 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(o.units, 32), 1, cta_threads / 32);
     part.copy_passes =
         o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm =
+        resident_ctas(gpu, part.threads, registers_of(o, part.register_cap), part.shared_bytes);
     return part;
 }
 
@@ -278,8 +286,8 @@ double map_bytes_of(const Tiling &o, const Partition &part) {
     const double band_bytes =
         (static_cast<double>(s.p()) / static_cast<double>(o.pieces) + static_cast<double>(s.r - 1)) *
         static_cast<double>(s.w) * 4.0;
-    if (!o.wide)
-        return spanned_bytes(band_bytes);
+    if (!o.wide) // bands of whole planes share the sectors at their ends
+        return std::min(spanned_bytes(band_bytes), channel_of_run_bytes(s, o.channels));
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
     const Stride bands_apart{o.band * s.w * 4, o.pieces}, parts_apart{o.channels * plane, o.parts},
         images_apart{s.c * plane, s.n};

@@ -333,21 +333,33 @@ double load_wavefronts_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
     return static_cast<double>(g.depth) * t.warps * 2.0 * 2.0;
 }
 
+/// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
+/// nothing; it writes a zero.
+double value_copy_passes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+    const std::int64_t width = t.wide_pixels ? 4 : 1, units = g.tile_pixels / width,
+                       lanes = std::min(warp_lanes, units), // that copy the same value
+        there = ceil_div(std::min<std::int64_t>(t.pixels, g.tile_pixels), width);
+    const auto passes = [&](std::int64_t with_pixels) {
+        return t.wide_pixels
+                   ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
+                   : copy_passes_of(with_pixels, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
+    };
+    const std::int64_t all = ceil_div(units, lanes), full = there / lanes, rest = there % lanes;
+    const std::int64_t empty = all - full - (rest > 0 ? 1 : 0);
+    const double of_warps = static_cast<double>(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) +
+                            static_cast<double>(empty) * passes(0);
+    return of_warps * static_cast<double>(lanes) / static_cast<double>(warp_lanes);
+}
+
 /// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
 /// through the same pipe (F12).
 double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
-    const std::int64_t lanes =
-        std::min<std::int64_t>(warp_lanes, t.wide_pixels ? g.tile_pixels / 4 : g.tile_pixels);
-    const double pixel_copy =
-        t.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
-                      : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
     const double depth = g.depth;
-    const double pixel_copies = depth * row_values * g.tile_pixels / (t.wide_pixels ? 128.0 : 32.0);
     return load_wavefronts_of(g, t) +
            depth * products_of_parts * static_cast<double>(t.groups_of_warps) * g.tile_k * 32.0 /
                wavefront_bytes +
-           depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + pixel_copies * pixel_copy;
+           depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(s, g, t);
 }
 
 /// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,

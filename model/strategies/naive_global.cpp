@@ -52,13 +52,25 @@ double filter_passes_of(const ConvShape &s) {
            static_cast<double>(warps);
 }
 
+/// The share of the steps, a channel each, in which a warp reaches a sector that it has not loaded yet.
+/// Planes of a few pixels follow one another in a sector, and so do filters of a few taps.
+double sector_share_of(const ConvShape &s) {
+    constexpr std::int64_t lanes = 32;
+    const std::int64_t map = s.h * s.w * 4, filter = s.r * s.s * 4, plane = s.p() * s.q();
+    const double images = std::min(static_cast<double>(s.n), row_runs(lanes, s.k * plane)),
+                 filters = std::min(static_cast<double>(s.n * s.k), row_runs(lanes, plane));
+    return std::max(new_sector_share(map, images, s.c * map),
+                    new_sector_share(filter, filters, s.c / s.groups * filter));
+}
+
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): by how many pixels are under way at once.
 std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     if (!unrolled)
         return taps > 64 ? 56 : 40; // a loop of rows holds a whole row of taps
     if (padded)
         return taps <= 3 ? 32 : taps <= 5 ? 48 : taps <= 7 ? 56 : 64;
-    return taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
+    const bool even = taps > 3 && taps <= 10 && taps % 2 == 0; // 2 x 2, 3 x 2 and alike
+    return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
 }
 
 std::string outside(const ConvShape &s) {
@@ -121,7 +133,9 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
     const double taps = static_cast<double>(s.r * s.s),
                  warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
     const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));
-    const double map_bytes = footprint_bytes(s, std::min<std::int64_t>(threads, s.p() * s.q()));
+    const double channel_bytes = channel_of_run_bytes(s, channels);
+    const double map_bytes =
+        std::min(channel_bytes, footprint_bytes(s, std::min<std::int64_t>(threads, s.p() * s.q())));
     const double filter_bytes = spanned_bytes(planes * taps * static_cast<double>(channels) * 4.0);
     part.step.fmas = 32.0 * warps * taps; // also of the lanes past the last output
     part.step.instructions = warps * (taps * per_tap + per_channel);
@@ -129,6 +143,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
     part.step.loads = warps * taps * 2.0;
     part.step.line_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
     part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);
+    part.sector_share = sector_share_of(s);
     part.drain.instructions = warps * per_thread;
     part.drain.store_bytes = static_cast<double>(threads) * 4.0;
 
@@ -139,7 +154,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
     work.instructions = all_warps * (steps * (taps * per_tap + per_channel) + per_thread) +
                         (ctas * static_cast<double>(threads) / 32.0 - all_warps) * per_idle;
     work.shared_wavefronts = work.shared_conflicts = 0.0;
-    const double image_bytes = steps * footprint_bytes(s, s.p() * s.q());
+    const double image_bytes = steps * std::min(channel_bytes, footprint_bytes(s, s.p() * s.q()));
     const double images = static_cast<double>(s.n);
     const double all_filters = spanned_bytes(static_cast<double>(s.filter_bytes()));
     // Of which the last has less to do.

@@ -215,12 +215,14 @@ Instructions instructions_of(const ConvShape &s, const Tiling &t) {
 
 /// Warp instructions of a CTA's copies to shared memory.
 double copies_of(const Tiling &t) {
-    // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions.
+    // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions, but for
+    // a tile of one pixel, where the number of the copy is that of the channel.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
         const std::int64_t left = copies % t.threads;
         return static_cast<double>(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
     };
-    return (t.shared_map ? instructions::divided_copy * turns_of(t.tile_floats) : 0.0) +
+    const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
+    return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +
            instructions::copy * turns_of(t.filter_floats);
 }
 
@@ -235,9 +237,10 @@ double map_bytes(const ConvShape &s, const Tiling &t) {
         t.shared_map ? 1.0 : std::min(1.0, static_cast<double>(s.r) / static_cast<double>(s.stride_h));
     const double tile_rows =
         input_rows / static_cast<double>(t.tiles_y) * between; // no rows that taps leave out
-    // Rows of a tile that reaches from edge to edge follow one another.
+    // Rows of a tile that reaches from edge to edge follow one another, and so do whole channels.
     return t.tiles *
-           std::min(tile_rows * tile_row_bytes, spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0));
+           std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0),
+                     channel_of_run_bytes(s, s.c)});
 }
 
 /// What a step costs, and what a CTA does once.
@@ -262,6 +265,8 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
                                 (taps + (t.unrolled ? 0.0
                                                     : static_cast<double>(s.r) * instructions::iteration +
                                                           2.0 * instructions::iteration));
+    if (!t.shared_map) // a step is a channel
+        part.sector_share = new_sector_share(s.h * s.w * 4, 1.0, s.c * s.h * s.w * 4);
     part.step.load_bytes = map_bytes(s, t) / t.tiles * t.channels +
                            (t.shared_map ? static_cast<double>(t.filter_floats) * 4.0 : 0.0);
     part.drain.instructions = warps * instructions::place +

@@ -125,6 +125,8 @@ bool may_read(const Plan &plan, double Machine::*number) {
     if (number == &Machine::cluster_latency || number == &Machine::cluster_bw ||
         number == &Machine::cluster_barrier_s)
         return any_launch([](const Partition &part) { return part.cluster.value_or(1) > 1; });
+    if (number == &Machine::l1_latency_s)
+        return any_launch([](const Partition &part) { return part.sector_share.value_or(1.0) < 1.0; });
     return true;
 }
 
@@ -284,6 +286,8 @@ std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu) {
     if (!profile.l2_latency)
         assumed.push_back(
             fmt::format("L2 latency {} of DRAM's: the profile has none", assumed_l2_latency_ratio));
+    if (main.sector_share.value_or(1.0) < 1.0 && !profile.l1_latency)
+        assumed.push_back("L1 answers as fast as shared memory: the profile has no latency of it");
     if (!profile.barrier_latency)
         assumed.push_back("barriers free: the profile has no barrier latency");
     const auto of_clusters = [&](const char *what, const char *unit, const ArchitectureNumber &number) {

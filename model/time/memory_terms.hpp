@@ -38,6 +38,7 @@ struct Traffic {
     double together; ///< of a later wave's CTAs, those that wait for new data at the same time, as all CTAs
                      ///< of a first wave do (F8)
     double dram_write_share; ///< of its writes that L2 cannot keep
+    double sector_share;     ///< of a CTA's steps that reach a sector which no step before has loaded (F8)
 };
 
 /// The share of a later wave's CTAs that wait for DRAM together (F8). CTAs that read the same pixels are
@@ -55,17 +56,23 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     // What a sector written in part takes more than a whole one.
     const double parts =
         m.has(Equation::F21) ? part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0) : 0.0;
-    const double fresh = part.new_share.value_or(1.0);
     const double writes = part.work.l2_write_bytes.value_or(0.0),
                  to_dram =
                      writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
-    if (part.filter_count == 0) // prepares filters, or counts the sectors in its steps
-        return {dram_share, 1.0 + (parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0),
-                fresh, together(part, m), to_dram};
-    const double output = static_cast<double>(shape.output_bytes()) * static_cast<double>(part.filter_count) /
-                          static_cast<double>(shape.k);
-    return {dram_share, std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output), fresh,
-            together(part, m), to_dram};
+    double store_factor = 1.0;
+    if (part.filter_count == 0) { // prepares filters, or counts the sectors in its steps
+        store_factor += parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0;
+    } else {
+        const double output = static_cast<double>(shape.output_bytes()) *
+                              static_cast<double>(part.filter_count) / static_cast<double>(shape.k);
+        store_factor = std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output);
+    }
+    return {.dram_share = dram_share,
+            .store_factor = store_factor,
+            .new_share = part.new_share.value_or(1.0),
+            .together = together(part, m),
+            .dram_write_share = to_dram,
+            .sector_share = part.sector_share.value_or(1.0)};
 }
 
 /// DRAM's bus carries reads and writes one after the other. Writes are those that L2 cannot keep.
@@ -103,14 +110,15 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 
 /// F8: latency of a step's loads. In the first wave all CTAs read the same channels at the same time, so the
 /// first of them waits for DRAM and all others for the same data. In later waves only some do (`together`).
-/// What a CTA has read before it finds in L2.
+/// What a CTA has read before it finds in L2, and the rest of a sector that it has loaded in L1.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
     const double together = round.first ? 1.0 : traffic.together;
     const double miss =
         m.has(Equation::F8)
             ? std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together)
             : traffic.dram_share;
-    return miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
+    const double beyond_l1 = miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
+    return traffic.sector_share * beyond_l1 + (1.0 - traffic.sector_share) * m.l1_latency_s;
 }
 
 } // namespace convcast::launch_terms

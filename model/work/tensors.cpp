@@ -85,6 +85,18 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t ta
     return rows * std::min(spanned_bytes(std::min(span, w) * 4.0, row_grain(s, 0)), q * taps_w * sector);
 }
 
+double channel_of_run_bytes(const ConvShape &shape, std::int64_t channels) {
+    const std::int64_t run = channels * shape.h * shape.w * shape.element_bytes();
+    return spanned_bytes(static_cast<double>(run), std::gcd(std::int64_t{32}, run)) /
+           static_cast<double>(channels);
+}
+
+double new_sector_share(std::int64_t bytes, double runs, std::int64_t apart) {
+    constexpr std::int64_t sector = 32;
+    const double places = std::min(runs, static_cast<double>(sector / std::gcd(sector, apart)));
+    return std::min(1.0, places * static_cast<double>(bytes) / static_cast<double>(sector));
+}
+
 double row_runs(std::int64_t count, std::int64_t length) {
     return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
 }

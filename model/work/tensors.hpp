@@ -68,6 +68,15 @@ double footprint_bytes(const ConvShape &shape, std::int64_t count);
 double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
                        std::int64_t tap_columns);
 
+/// W8: bytes of the sectors of a channel, on average over `channels` that follow one another, whose runs start
+/// at multiples of their length and are read whole: neighbours share the sectors at their ends.
+double channel_of_run_bytes(const ConvShape &shape, std::int64_t channels);
+
+/// F8: the share of a warp's steps that reach a sector which none of its steps before has loaded. With each
+/// step its loads move on by `bytes`, in `runs` runs whose starts are multiples of `apart` bytes, and so
+/// begin at so many places of a sector.
+double new_sector_share(std::int64_t bytes, double runs, std::int64_t apart);
+
 /// Number of rows of `length` elements in which `count` neighbouring elements lie, on average over starts at
 /// multiples of `count`.
 double row_runs(std::int64_t count, std::int64_t length);

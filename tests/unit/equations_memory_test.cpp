@@ -1,6 +1,7 @@
 // How bytes meet DRAM and L2, by hand: one suite for each equation of docs/equations.md. The machine reads
 // 1,000, writes 500 and copies 600 bytes a ns from and to DRAM, whose latency is 100 ns; that of L2 is 40.
 #include "model/time/memory_terms.hpp"
+#include "model/work/tensors.hpp"
 #include "tests/unit/round_machine.hpp"
 
 #include <gtest/gtest.h>
@@ -31,6 +32,29 @@ TEST(EquationF8, FirstWaveWaitsForDram) {
     EXPECT_NEAR(together(part, m), 0.6, 1e-12);
     part.sharing_ctas = 40.0;
     EXPECT_EQ(together(part, m), 0.0);
+}
+
+TEST(EquationF8, TheRestOfASectorIsInL1) {
+    const Machine m = round_machine();
+    Traffic traffic = from_l2(); // L2 answers after 40, L1 after 30
+    EXPECT_NEAR(step_latency(round_of(1.0, false), traffic, m) / ns, 40.0, 1e-9);
+    traffic.sector_share = 0.25; // of a sector's four steps the first waits for L2
+    EXPECT_NEAR(step_latency(round_of(1.0, false), traffic, m) / ns, 32.5, 1e-9);
+    traffic.dram_share = 1.0; // or for DRAM: 0.25 * 100 + 0.75 * 30
+    EXPECT_NEAR(step_latency(round_of(1.0, false), traffic, m) / ns, 47.5, 1e-9);
+    Partition part = idle_launch();
+    part.sector_share = 0.5;
+    EXPECT_EQ(traffic_of(part, ConvShape::parse("n1c1h1w1k1r1s1"), m).sector_share, 0.5);
+}
+
+TEST(EquationF8, SuccessiveStepsShareSectors) {
+    EXPECT_EQ(new_sector_share(4, 1.0, 256), 0.125); // one of eight words of a sector
+    EXPECT_EQ(new_sector_share(16, 1.0, 256), 0.5);
+    EXPECT_EQ(new_sector_share(36, 1.0, 36), 1.0);
+    // Runs that begin 4 words apart begin at two places of a sector: steps 0 and 4 of eight reach new ones.
+    EXPECT_EQ(new_sector_share(4, 32.0, 16), 0.25);
+    EXPECT_EQ(new_sector_share(4, 32.0, 4), 1.0);
+    EXPECT_EQ(new_sector_share(4, 2.0, 4), 0.25); // there are but two runs
 }
 
 TEST(EquationF9, WholeClustersOnly) {

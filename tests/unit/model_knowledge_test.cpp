@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -119,15 +120,50 @@ TEST(Knowledge, AnEditedProfileKeepsTheCalibrationAndSaysSo) {
                           HasSubstr("l2_latency (not known now)"))));
 }
 
-TEST(Knowledge, AnotherModelHasNoCalibration) {
+/// A GPU of the H200's compute capability that is no H200: slower DRAM, fewer bytes of L2.
+GpuProfile another_of_its_capability() {
     GpuProfile profile = find_profile("h200");
-    profile.name = "NVIDIA H100 80GB HBM3";
-    const Knowledge knowledge = knowledge_for(profile);
+    profile.id = "h100", profile.name = "NVIDIA H100 80GB HBM3";
+    profile.dram_read_bandwidth->value.value *= 0.7;
+    profile.limits.l2_bytes = profile.limits.l2_bytes / 6 * 5;
+    return profile;
+}
+
+TEST(Knowledge, AnotherModelOfTheCapabilityBorrowsTheCalibration) {
+    const Knowledge knowledge = knowledge_for(another_of_its_capability());
+    ASSERT_TRUE(knowledge.calibration);
+    EXPECT_EQ(knowledge.calibration->profile.name, "NVIDIA H200");
+    EXPECT_THAT(
+        knowledge.assumptions,
+        ElementsAre(StartsWith("calibration of NVIDIA H200, borrowed: fitted on h200 measured 2026-")));
+}
+
+TEST(Knowledge, ABorrowedCalibrationGivesIntervals) {
+    std::vector<double> widths, without;
+    const GpuProfile profile = another_of_its_capability();
+    for (const char *strategy : {"naive_global", "block_register", "implicit_gemm"})
+        for (const char *shape : {"n1c64h56w56k64r3s3", "n8c256h14w14k256r1s1", "n1c512h7w7k512r3s3"})
+            for (const bool borrowed : {true, false}) {
+                const Prediction forecast =
+                    *predict(parse_strategy(strategy), ConvShape::parse(shape), profile,
+                             knowledge_for(profile, "", borrowed ? "" : "none"))
+                         .prediction;
+                (borrowed ? widths : without)
+                    .push_back((forecast.time_high_s->value - forecast.time_low_s->value) /
+                               forecast.time_s->value);
+            }
+    std::sort(widths.begin(), widths.end());
+    std::sort(without.begin(), without.end());
+    EXPECT_LT(widths[widths.size() / 2], 0.45);
+    EXPECT_GT(without[without.size() / 2], 1.0) << "or there is nothing to gain";
+}
+
+TEST(Knowledge, AnotherCapabilityHasNoCalibration) {
+    const Knowledge knowledge = knowledge_for(with_capability("9.1")); // of the same name
     EXPECT_FALSE(knowledge.calibration);
     EXPECT_THAT(knowledge.assumptions,
-                ElementsAre("no calibration of this GPU: the interval is from the speed of light to nothing "
-                            "overlapped"));
-    EXPECT_FALSE(knowledge_for(with_capability("9.1")).calibration) << "of the same name";
+                Contains("no calibration of this GPU: the interval is from the speed of light to nothing "
+                         "overlapped"));
 }
 
 TEST(Knowledge, NoneIsSaid) {
@@ -317,8 +353,9 @@ TEST(Knowledge, ACalibrationListsWhatForecastsRead) {
             if (item.status == Status::ok)
                 calls.emplace_back(*item.strategy, shape);
         }
-    calls.emplace_back("filter_split:pieces=1", "n64c1h28w28k4r3s3"); // CTAs without work
-    for (const char *split : {"4", "8"})                              // clusters in several waves
+    calls.emplace_back("filter_split:pieces=1", "n64c1h28w28k4r3s3");   // CTAs without work
+    calls.emplace_back("naive_global:threads=256", "n1c64h1w1k64r1s1"); // steps that find their data in L1
+    for (const char *split : {"4", "8"})                                // clusters in several waves
         calls.emplace_back("implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels="
                            "2,stages=3,warp_split=1,split=" +
                                std::string(split) + ",filters=1,staging=1,columns=1",

@@ -161,13 +161,37 @@ TEST(NaiveGlobal, PlanByHand) {
     EXPECT_EQ(one.launch().steps, 2);
     EXPECT_EQ(one.launch().work.fmas, 256 * 18);
     EXPECT_EQ(one.launch().work.shared_wavefronts, 0);
-    // 8 rows of 8 outputs need the 10 x 10 map of each channel once, and all filters: 4 * 18 values.
-    EXPECT_NEAR(*one.launch().work.l2_read_bytes, 2 * (400 + 24) + (4 * 72 + 28), 1e-9);
+    // 8 rows of 8 outputs need the 10 x 10 map of each channel once, the second right behind the first, and
+    // all filters: 4 * 18 values.
+    EXPECT_NEAR(*one.launch().work.l2_read_bytes, 800 + (4 * 72 + 28), 1e-9);
+    EXPECT_EQ(one.launch().sector_share, 1.0);
     // Groups halve the products: 3 * 3 * 2 of 4 channels; taps in the padding count as well.
     const Answer grouped = planned("naive_global:threads=64", "n1c4h10w10k4r3s3_pad1x1_g2");
     EXPECT_EQ(grouped.launch().work.fmas, 4 * 10 * 10 * 18);
     EXPECT_EQ(grouped.launch().grid[0], 7);
     EXPECT_THAT(grouped.launch().template_arguments, ElementsAre(3, 3, 64, 1, 0));
+}
+
+TEST(NaiveGlobal, ChannelsOfOnePixelShareASector) {
+    // 64 channels of one pixel are 8 sectors of the map and of each filter: every eighth step reaches new
+    // ones.
+    const Answer whole = planned("naive_global", "n1c64h1w1k64r1s1");
+    EXPECT_EQ(whole.launch().sector_share, 0.125);
+    EXPECT_EQ(whole.launch().steps, 64);
+    EXPECT_NEAR(*whole.launch().work.l2_read_bytes, 64 * 4 + (64 * 64 * 4 + 28), 1e-9);
+    // 65 channels: the 32 filters of a warp begin at every place of a sector.
+    EXPECT_EQ(planned("naive_global", "n1c65h1w1k64r1s1").launch().sector_share, 1.0);
+    EXPECT_EQ(planned("naive_global", "n1c68h1w1k64r1s1").launch().sector_share, 0.25);
+    EXPECT_EQ(planned("naive_global", "n1c64h2w2k64r2s2").launch().sector_share, 0.5);
+    EXPECT_EQ(planned("naive_global", "n1c64h8w8k64r1s1").launch().sector_share, 1.0);
+    EXPECT_EQ(planned("naive_shared:map=2", "n1c64h2w2k64r1s1").launch().sector_share, 0.5);
+}
+
+TEST(NaiveGlobal, ResidentCtasAreThoseOfTheCompiledRegisters) {
+    // 256 threads, of which an SM has 2,048, with 32 registers of 65,536; with 40 there is room for 6 CTAs.
+    EXPECT_EQ(planned("naive_global", "n1c16h28w28k16r1s3", "h200").launch().ctas_per_sm, 8);
+    for (const char *shape : {"n1c16h28w28k16r2s2", "n1c16h28w28k16r3s2"}) // 36 and 40, as compiled
+        EXPECT_EQ(planned("naive_global", shape, "h200").launch().ctas_per_sm, 6) << shape;
 }
 
 TEST(NaiveGlobal, ManyOutputs) {
@@ -194,6 +218,18 @@ TEST(NaiveShared, TheFashionMnistLayers) {
     // And a filter value each.
     EXPECT_EQ(second.launch().work.shared_wavefronts, 64 * 800.0 * (2 * 2 + 2));
     EXPECT_EQ(second.launch().work.shared_conflicts, 64 * 800.0 * 2);
+}
+
+TEST(NaiveShared, ATileOfOnePixelTakesNoDivision) {
+    // Its one thread copies 64 pixels and 64 filter values, 14 instructions each.
+    const Answer one = planned("naive_shared", "n1c64h1w1k8r1s1");
+    EXPECT_EQ(one.text, "naive_shared:tile_w=1,tile_h=1,map=1");
+    EXPECT_EQ(one.launch().step.copying, 64 * 14 + 64 * 14);
+    // Two pixels a channel: two threads take 64 turns at the pixels, which are divided (28), and 32 at the
+    // filter.
+    EXPECT_EQ(planned("naive_shared", "n1c64h1w2k8r1s1").launch().step.copying, 64 * 28 + 32 * 14);
+    // The 64 pixels lie one after another: 8 sectors, not 64.
+    EXPECT_EQ(one.launch().step.load_bytes, 64 * 4 + 64 * 4);
 }
 
 TEST(NaiveShared, TheMapStaysOutsideWhereItDoesNotFit) {
@@ -230,6 +266,20 @@ TEST(BlockRegister, ThePapersBestByHand) {
     EXPECT_EQ(planned("block_register", "n1c64h80w80k64r7s7", "h200").text,
               "block_register:tile_w=64,tile_h=4,tile_k=32,pixels_per_thread=8,filters_per_thread=8,channels="
               "1,unit=4");
+}
+
+TEST(BlockRegister, OneWarpCopiesThePixelsOfSingleTaps) {
+    // 4 warps. Of 16 taps 8 filters are copied at a time: 8 turns of each warp. The 4 rows of 8 copies are
+    // 32 threads' at once: in each of 16 channels a turn of the first warp. A turn and its copy are 24.
+    const Answer one = planned("block_register", "n1c64h56w56k64r1s1", "h200");
+    EXPECT_EQ(one.text, "block_register:tile_w=32,tile_h=4,tile_k=64,pixels_per_thread=16,"
+                        "filters_per_thread=4,channels=16,unit=4");
+    const double first = (8 + 16) * 24, others = 8 * 24;
+    EXPECT_EQ(one.launch().threads, 128);
+    EXPECT_EQ(one.launch().step.copying, first + 3 * others);
+    EXPECT_EQ(one.launch().longest_copier, first / ((first + 3 * others) / 4));
+    // Short elements wait in registers while others are computed.
+    EXPECT_EQ(planned("block_register", "n1c8h20w64k64r3s3_f16").launch().step.copying, 0.0);
 }
 
 TEST(BlockRegister, UnmatchedReadsTakeMoreInstructions) {
@@ -402,6 +452,16 @@ TEST(ChannelSplit, PlanByHand) {
     EXPECT_EQ(sum.operands.at(1).memory, Memory::output);
     EXPECT_THAT(refused("channel_split", "n1c1h8w8k8r3s3"), HasSubstr("one channel"));
     EXPECT_THAT(refused("channel_split", "n64c64h1000w1000k64r1s1"), HasSubstr("more than 8 GiB"));
+}
+
+TEST(ChannelSplit, ShortColumnsLeaveRegistersForTwoCtas) {
+    // The compiler takes 54 to 64 registers of 512 threads, for which an SM has 65,536; the cap is 96.
+    for (const char *shape : {"n2c64h1w1k64r1s1", "n2c64h2w2k64r1s1", "n2c64h3w3k64r3s3"}) {
+        EXPECT_EQ(planned("channel_split", shape, "h200").launch().ctas_per_sm, 2) << shape;
+        EXPECT_EQ(planned("channel_split", shape, "h200").launch().register_cap, 96) << shape;
+    }
+    for (const char *shape : {"n2c64h4w4k64r1s1", "n2c64h4w4k64r3s3"}) // 70 and 71
+        EXPECT_EQ(planned("channel_split", shape, "h200").launch().ctas_per_sm, 1) << shape;
 }
 
 TEST(Strategies, FewCandidatesEach) {

@@ -382,6 +382,23 @@ TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
     EXPECT_DOUBLE_EQ(*large.shared_wavefronts, 17344);
 }
 
+TEST(ImplicitGemm3xTf32, LanesWithoutAPixelMeetNoBank) {
+    const auto step_of = [](const char *shape) {
+        const Case item =
+            predict(parse_strategy("implicit_gemm_3xtf32:tile_k=64,tile_pixels=64,depth=4,stages=2,split=1"),
+                    ConvShape::parse(shape), find_profile("h200"));
+        return item.prediction->plan->launches[0].step;
+    };
+    // Of 4 rows: 4 warps' 4 passes, 3 products by 64 filters of 32 B, and those filters' two parts; 32 values
+    // of 64 pixels, of which there is one: the first warp's copy takes a pass and one to write, the second's
+    // only that.
+    constexpr double beside = 4 * 4 * 4 + 4 * 3 * 16 + 4 * 2 * 16;
+    EXPECT_DOUBLE_EQ(step_of("n1c64h1w1k64r1s1").shared_wavefronts, beside + 32 * (2.0 + 1.0));
+    // 32 images, 64 words apart: 32 lines, and the same bank 32 times; the second warp has none.
+    EXPECT_DOUBLE_EQ(step_of("n32c64h1w1k64r1s1").shared_wavefronts,
+                     beside + 32 * ((32 + 2 * 32) / 3.0 + 1.0 + 1.0));
+}
+
 TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
     const auto reason = [&](const char *strategy, const char *shape, const char *gpu) {
         const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu),

@@ -12,7 +12,7 @@ inline constexpr double ns = 1e-9;
 inline Machine round_machine() {
     Machine m{};
     m.schedulers = 4, m.clock = 1e9, m.sm_count = 10, m.fills_issue = true;
-    m.latency_s = 100 * ns, m.l2_latency_s = 40 * ns, m.barrier_s = 20 * ns;
+    m.latency_s = 100 * ns, m.l2_latency_s = 40 * ns, m.l1_latency_s = 30 * ns, m.barrier_s = 20 * ns;
     m.launch_s = 2000 * ns, m.gap_s = 1000 * ns, m.cta_s = 30 * ns;
     m.integer_clocks = 2.0, m.tensor_clock_share = 0.889, m.turnover_clocks = 600.0, m.early_gap_s = 0.9e-6;
     m.second_round_elsewhere = 8;
@@ -43,8 +43,12 @@ inline constexpr Pace even_pace{};
 
 /// Every read comes from L2, nothing written leaves it, sectors are whole.
 inline launch_terms::Traffic from_l2() {
-    return {
-        .dram_share = 0.0, .store_factor = 1.0, .new_share = 1.0, .together = 0.0, .dram_write_share = 0.0};
+    return {.dram_share = 0.0,
+            .store_factor = 1.0,
+            .new_share = 1.0,
+            .together = 0.0,
+            .dram_write_share = 0.0,
+            .sector_share = 1.0};
 }
 
 /// A round of `ctas` CTAs on each of the 10 SMs.
