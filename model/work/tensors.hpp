@@ -68,8 +68,8 @@ double footprint_bytes(const ConvShape &shape, std::int64_t count);
 double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
                        std::int64_t tap_columns);
 
-/// W8: bytes of the sectors of a channel, on average over `channels` that follow one another, whose runs start
-/// at multiples of their length and are read whole: neighbours share the sectors at their ends.
+/// W8: bytes of the sectors of a channel, on average over `channels` that follow one another, whose runs
+/// start at multiples of their length and are read whole: neighbours share the sectors at their ends.
 double channel_of_run_bytes(const ConvShape &shape, std::int64_t channels);
 
 /// F8: the share of a warp's steps that reach a sector which none of its steps before has loaded. With each
