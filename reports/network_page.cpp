@@ -371,7 +371,8 @@ class WholePage : HtmlWriter {
             return;
         add("<p class=\"small\">The measured time of this page is that of a call that nothing traces, {} µs; "
             "the forecast is of the same. Single launches can only be timed while they are traced, which "
-            "makes the call take {} µs. Their times, here and in the timeline, are therefore multiplied by {:.3f}: "
+            "makes the call take {} µs. Their times, here and in the timeline, are therefore multiplied by "
+            "{:.3f}: "
             "they add up to the {} µs. The document has them as they were recorded.</p>\n",
             microseconds(run_.replayed_s->median_s), microseconds(run_.replayed_s->median_s * (1.0 / share_)),
             share_, microseconds(run_.replayed_s->median_s));

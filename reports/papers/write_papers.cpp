@@ -1,6 +1,7 @@
 #include "reports/papers/write_papers.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "reports/papers/paper_text.hpp"
 #include "reports/pdf.hpp"
 

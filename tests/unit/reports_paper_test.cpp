@@ -145,7 +145,7 @@ TEST(PaperFigure, TheEndsOfABandLieOnTheMarks) {
 TEST(PaperFigure, TheForecastIsFirstInItsLegend) {
     for (const Figure &figure : figures_of_sample())
         if (figure.id == "error_cdf") {
-            const Layout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+            const FigureLayout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
             ASSERT_FALSE(layout.legend.empty());
             EXPECT_EQ(layout.legend.front().label, "this forecast");
         }
