@@ -199,8 +199,9 @@ void check_bundle_name(const std::string &file) {
     if (stem.find_first_not_of('.') == std::string::npos || !is_printable(stem) ||
         stem == std::filesystem::path(file).filename().string())
         throw UsageError(
-            "report: --bundle writes an archive with a name that ends in .tar.gz, .tgz or .tar, got '" +
-            shortened(file, 60) + "'. Example: --bundle report.tar.gz");
+            "report: --bundle writes an archive with a name that ends in .tar.gz, .tgz or .tar, got " +
+            (is_printable(file) ? "'" + shortened(file, 60) + "'" : "one with control characters") +
+            ". Example: --bundle report.tar.gz");
 }
 
 void write_bundle(const std::string &file, const BundleFiles &files) {

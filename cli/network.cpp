@@ -212,8 +212,9 @@ std::string launches_table(const NetworkForecast &forecast) {
 }
 
 std::string what_if_text(const NetworkForecast &forecast) {
-    std::string text = forecast.chosen_s ? "\nwhat would change it, with this schedule:\n"
-                                         : "\nwhat would change it, strategies chosen anew:\n";
+    std::string text = "\n" + wrapped(forecast.chosen_s ? "what would change it, with this schedule:"
+                                                        : "what would change it, strategies chosen anew:",
+                                      0, terminal_width());
     for (const ChangedNetwork &change : forecast.what_if)
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
                                    100.0 * (change.time_s / forecast.time_s - 1.0)),

@@ -130,18 +130,31 @@ int report_forecast(const std::string &document, const std::string &shown, const
     return 0;
 }
 
-/// What tests/gpu/torch_networks.py writes: times of PyTorch, by network and batch.
+/// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
 struct TorchTime {
     std::string network;
     std::int64_t batch = 1;
-    double contiguous = 0.0, channels_last = 0.0; ///< s, tensors in NCHW and in NHWC
-    BOOST_DESCRIBE_CLASS(TorchTime, (), (network, batch, contiguous, channels_last), (), ())
+    Seconds contiguous, channels_last;                       ///< eager, FP32, tensors in NCHW and in NHWC
+    std::optional<Seconds> compiled, compiled_channels_last; ///< by torch.compile, FP32
+    std::optional<Seconds> tf32, tf32_channels_last, tf32_compiled_channels_last;
+    BOOST_DESCRIBE_CLASS(TorchTime, (),
+                         (network, batch, contiguous, channels_last, compiled, compiled_channels_last, tf32,
+                          tf32_channels_last, tf32_compiled_channels_last),
+                         (), ())
+
+    Seconds fastest_fp32() const {
+        Seconds time = std::min(contiguous, channels_last);
+        for (const std::optional<Seconds> &other : {compiled, compiled_channels_last})
+            time = std::min(time, other.value_or(time));
+        return time;
+    }
 };
 struct TorchTimes {
     std::string torch, gpu;
     std::int64_t cudnn = 0; ///< 91900 is 9.19.0
+    std::optional<std::string> date;
     std::vector<TorchTime> times_s;
-    BOOST_DESCRIBE_CLASS(TorchTimes, (), (torch, cudnn, gpu, times_s), (), ())
+    BOOST_DESCRIBE_CLASS(TorchTimes, (), (torch, cudnn, gpu, date, times_s), (), ())
 };
 
 /// PyTorch's time of the same network on the same GPU, where a recording has it: pytorch.json beside the run.
@@ -166,7 +179,7 @@ std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string 
             return OtherTime{fmt::format("PyTorch {} with cuDNN {}.{}, FP32",
                                          times.torch.substr(0, times.torch.find('+')), times.cudnn / 10000,
                                          times.cudnn / 100 % 100),
-                             Seconds(std::min(time.contiguous, time.channels_last))};
+                             time.fastest_fp32()};
     return std::nullopt;
 }
 

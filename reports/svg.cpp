@@ -422,7 +422,7 @@ class SvgWriter {
 
     const Figure &figure_;
     SvgUse use_;
-    const bool many_ = drawn_marks(figure_) > most_labelled_marks;
+    const bool many_ = drawn_marks(figure_) > 5'000; // each with a title would be megabytes
     FigureLayout layout_;
     const Sizes &sizes_;
     std::string out_;

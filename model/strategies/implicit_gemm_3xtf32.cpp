@@ -153,8 +153,6 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const T
     };
     const std::int64_t of_row = t.by_channel ? 1 : row_values, at_once = t.by_channel ? row_values : 1,
                        all = t.channels / at_once * t.taps; // taps of all channels, or of eight at once
-    // Channels of a share whose bytes are added one by one, which rounds otherwise than a product does.
-    constexpr std::int64_t most_added = 1 << 14;
     double bytes = 0.0;
     for (std::int64_t rank = 0; rank < g.split; ++rank) {
         const auto first = [&](std::int64_t share) {
@@ -167,11 +165,7 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const T
         const auto within = [&](std::int64_t at) { return at - begin / t.taps * t.taps; };
         if (begin < whole_from)
             bytes += of_taps(within(begin), within(whole_from));
-        const std::int64_t channels = (whole_to - whole_from) / t.taps,
-                           added = std::min(channels, most_added);
-        for (std::int64_t i = 0; i < added; ++i)
-            bytes += whole;
-        bytes += static_cast<double>(channels - added) * whole;
+        bytes += static_cast<double>((whole_to - whole_from) / t.taps) * whole;
         if (whole_to < end)
             bytes += of_taps(0, end - whole_to);
     }

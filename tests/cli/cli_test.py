@@ -569,7 +569,8 @@ class Answers(Cli):
                 with self.subTest(words=words, columns=columns):
                     rows = re.sub(r"\n +", "  ", text)  # a row with the lines below it
                     for shape, strategy in firsts.items():
-                        self.assertRegex(rows, rf"(?m)^.*\b{shape}(?!\w).*\b{strategy}\b", text)
+                        self.assertTrue([row for row in rows.splitlines() if re.search(rf"\b{shape}(?!\w)", row)
+                                         and re.search(rf"\b{strategy}\b", row)], f"{shape} {strategy}\n{text}")
                     self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
 
     def test_a_list_says_which_strategy_in_every_window(self):
@@ -1652,7 +1653,7 @@ class Json(Cli):
     def test_report_of_a_network_names_pytorch_where_the_recording_has_it(self):
         recorded = SOURCE / "data" / "recorded" / "h200" / "networks_whole"
         said = self.ok("report", recorded / "resnet50_b1.json", "-o", "page").out
-        self.assertRegex(said, r"resnet50 on NVIDIA H200, batch 1: 540 µs measured.* PyTorch 2\.11\.0 with cuDNN 9\.19, FP32 takes 2160 µs, 4\.00×")
+        self.assertRegex(said, r"resnet50 on NVIDIA H200, batch 1: 540 µs measured.* PyTorch 2\.11\.0 with cuDNN 9\.19, FP32 takes 2048 µs, 3\.79×")
         page = (self.folder / "page" / "page.html").read_text()
         self.assertIn("<h1>resnet50, batch 1, on NVIDIA H200</h1>", page)
         (self.folder / "alone.json").write_bytes((recorded / "resnet50_b1.json").read_bytes())
@@ -1810,7 +1811,7 @@ class Json(Cli):
         report = self.ok("report", SOURCE / "data" / "recorded" / "h200" / "regime_map.json.gz", "-o", "page").out
         head, *rows = report[report.index("regimes of"):].splitlines()
         self.assertRegex(head, r"agree +always one +kappa")
-        self.assertRegex(rows[0], r"^all +paper +112 +55\.4 % +79\.5 % +0\.251 ")
+        self.assertRegex(rows[0], r"^all +paper's rule +112 +55\.4 % +79\.5 % +0\.251 ")
         page = (self.folder / "page" / "page.html").read_text()
         self.assertRegex(page, r"agrees with the counters on \d+ of 112 cases \(kappa [\d.]+; always saying exposed agrees on 89\)")
 
@@ -1921,7 +1922,7 @@ class Json(Cli):
         said = self.ok("report", recorded, "-o", "page").out
         self.assertIn("18 of 18 forecasts are within 10 %", said)
         page = (self.folder / "page" / "page.html").read_text()
-        for part in ("Rungs of fashion_mnist, batch 1", "published, Tesla K80", "cold code"):
+        for part in ("Implementations of fashion_mnist, batch 1", "published, Tesla K80", "cold code"):
             self.assertIn(part, page)
         csv = (self.folder / "page" / "figures" / "ladder.csv").read_text()
         self.assertIn("one_kernel", csv)
@@ -2050,7 +2051,7 @@ class Json(Cli):
                      r"bad\.schedule:4: no operator 'cov2' in alexnet; did you mean 'conv2'",
                      r"bad\.schedule:5: expected the layout that it is turned to, for example: turn pool5 layout=columns",
                      r"bad\.schedule:6: expected a line that begins with .*; did you mean 'launch'",
-                     r"bad\.schedule:7: expected launches or rungs", r"no line computes bias1, pool1, conv2", problems=9)
+                     r"bad\.schedule:7: expected launches or implementations of a ladder", r"no line computes bias1, pool1, conv2", problems=9)
         good = self.ok("choose", "--network", "alexnet", "--format", "schedule").out
         self.write("good.schedule", good)
         self.write("binary.schedule", b"\xff\x1b[2J" * 9)
@@ -2065,7 +2066,7 @@ class Json(Cli):
             (["predict", "--shape", SINGLE, "--format", "schedule"], "--format must be one of text, json, csv, markdown"),
             (["predict", "--network", "mnist", "--devices", "0,1", "--schedule", "good.schedule"], "--devices and --schedule"),
             (["run", "--network", "mnist", "--data", ".", "--schedule", "good.schedule"], "training has a schedule of its own"),
-            (["predict", "--network", "fashion_mnist", "--ladder", "--schedule", "good.schedule"], "takes a schedule of rungs"),
+            (["predict", "--network", "fashion_mnist", "--ladder", "--schedule", "good.schedule"], "takes a schedule that names implementations"),
             (["predict", "--network", "alexnet", "--schedule", "good.schedule", "-o", "good.schedule"], "good.schedule"),
         ])
 
@@ -2088,7 +2089,7 @@ class Json(Cli):
         launches = json.loads(pathlib.Path(recorded).read_text())["launches"]
         self.assertEqual(len(rows), 2 * len(launches))
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
-        self.assertAlmostEqual(end, 1e6 * launches[-1]["ends_s"], 3)
+        self.assertAlmostEqual(end, 1e6 * json.loads(pathlib.Path(recorded).read_text())["replayed_s"]["median_s"], 3)  # untraced
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
@@ -2111,7 +2112,7 @@ class Json(Cli):
                      r"changed\.json:[0-9]+: /network: expected a network that has a ladder", "did you mean 'fashion_mnist'")
         foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["rungs"][1].update(id="constnat")))
         self.assertEqual(foreign.code, 0)
-        self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no rung "constnat"; did you mean', "without a forecast")
+        self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no implementation "constnat"; did you mean', "without a forecast")
         own = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
         self.assertEqual(own.code, 0)
         self.assert_sentence(own.err, "no network \"alexnte\" ships; did you mean 'alexnet'")
@@ -2293,7 +2294,7 @@ class Explain(Cli):
         seen, said = set(), set()
         for call in calls:
             text = " ".join(self.ok("predict", *call.split()).out.split())
-            regime, sentence = re.search(r" regime (\w+): (.*?); \d[\d,]* CTAs", text).groups()
+            regime, sentence = re.search(r" regime ([\w ]+): (.*?); \d[\d,]* CTAs", text).groups()
             seen.add(regime)
             shares = {name: float(share) for name, share in re.findall(r"(FMA pipes|issue slots|DRAM|L2) ([\d.]+) %", sentence)}
             self.assertEqual(set(shares), {"FMA pipes", "issue slots", "DRAM", "L2"}, text)
@@ -2306,11 +2307,11 @@ class Explain(Cli):
                     (self.assertLess if side == "less than" else self.assertGreaterEqual)(float(share), threshold, text)
             for name, share in re.findall(r"(FMA pipes|issue slots|DRAM|L2) ([\d.]+) %", " ".join(re.findall(r"\((.*?)\)", sentence))):
                 self.assertLess(float(share), 60 if name in ("FMA pipes", "issue slots") else 70, text)
-        self.assertLessEqual({"compute_hidden", "exposed"}, seen)
+        self.assertLessEqual({"compute bound", "exposed"}, seen)
         self.assertEqual(said, {"than", "more"})
 
     def test_words_of_answers(self):
-        for words, says in (("1 wave", "resident"), ("/ direct", "direct convolution"), ("unsure", "too wide"), ("untimed", "no time"),
+        for words, says in (("1 wave", "resident"), ("/ direct", "multiply-adds of the direct"), ("unsure", "too wide"), ("untimed", "no time"),
                             ("mean error", "over measured from 1"), ("FMAs per byte", "multiply-adds"), ("own", "--kernel"),
                             ("elsewhere", "--time"), ("infeasible", "does not fit"), ("ladder", "step"), ("columns", "side by side"),
                             ("layout", "memory"), ("weak scaling", "batch"), ("batch_nccl", "NCCL"), ("rung", "implementations"), ("memory bound", "memory is busy"), ("dependent launch", "programmatic"), ("/ bound", "speed of light")):
@@ -2814,7 +2815,10 @@ class Files(Cli):
     def test_facts_that_nobody_could_read_are_not_written(self):
         recorded = SOURCE / "data" / "recorded" / "h200" / "chen_sgemm.json.gz"
         self.refused(3, ["facts", recorded, "-o", "f.json"], "chen_sgemm.json.gz: has no kernel that was counted in 4 calls")
-        self.refused(3, ["fit", recorded, "-o", "f.json"], "chen_sgemm.json.gz: has no measured call of our own strategies")
+        baselines = json.loads(gzip.decompress(recorded.read_bytes()))
+        baselines["cases"] = [case for case in baselines["cases"] if "baseline" in case]
+        self.write("baselines.json", baselines)
+        self.refused(3, ["fit", "baselines.json", "-o", "f.json"], "baselines.json: has no measured call of our own strategies")
 
     def test_what_is_semantically_wrong_has_a_line(self):
         facts = json.loads((SOURCE / "data" / "facts" / "sm_90.json").read_text())
@@ -2834,7 +2838,7 @@ class Files(Cli):
         self.assertNotIn("inf", out)
         self.write("study.json", {"schema": "convcast/study/1", "shapes": [SINGLE, "n1"]})
         self.refused(3, ["predict", "--study", "study.json"], "study.json:5: /shapes/1: ")
-        paper = json.loads((SOURCE / "data" / "papers" / "cibil.json").read_text())
+        paper = json.loads((SOURCE / "data" / "papers" / "vadlamudi.json").read_text())
         item = next(i for i in paper["items"] if any(c["unit"] == "second" for c in i.get("published", [])))
         next(c for c in item["published"] if c["unit"] == "second")["value"] = 0
         self.write("paper.json", paper)
@@ -3164,10 +3168,10 @@ class Files(Cli):
         scaling = json.loads((SOURCE / "data" / "recorded" / "h200" / "scaling" / "two_gpus.json").read_text())
         case = next(i for i, case in enumerate(scaling["cases"]) if case["split"] == "parameters")
         right = scaling["cases"][case]["shares"]
-        for shares in ([3000000, 3], []):
+        for shares, said in (([3000000, 3], f"expected .{', '.join(map(str, right))}."), ([], "expected a share for each of the 2 GPUs, got 0")):
             scaling["cases"][case]["shares"] = shares
             self.write("scaling.json", scaling)
-            self.refused(3, ["report", "scaling.json", "-o", "page"], f"/cases/{case}/shares: expected .{', '.join(map(str, right))}.", timeout=20)
+            self.refused(3, ["report", "scaling.json", "-o", "page"], f"/cases/{case}/shares: {said}", timeout=20)
 
     def test_many_keys_are_read_in_linear_time(self):
         self.write("keys.json", '{"schema": "no", ' + ", ".join(f'"k{i}": 1' for i in range(150000)) + "}")
@@ -3248,7 +3252,7 @@ class Outputs(Cli):
     def test_head(self):
         done = subprocess.run(["bash", "-c", '"$0" list | head -1', BINARY], env=self.environment(), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
-        self.assertEqual((done.stdout, done.stderr), (b"strategies\n", b""))
+        self.assertEqual((done.stdout, done.stderr), (b"14 strategies (--strategy)\n", b""))
 
     def test_a_closed_pipe_where_its_signal_is_blocked(self):
         reader, writer = os.pipe()
@@ -3476,16 +3480,6 @@ class Compile(Cli):
         kernels = json.loads((self.folder / "kernels.json").read_text())["kernels"]
         self.assertTrue(any(k["kernel"].startswith("map_split<") for k in kernels))
 
-    def test_work_that_is_none_is_exit_code_1(self):
-        launch = json.loads(self.EXAMPLE.read_text())
-        launch["work"]["instructions"] = "1"
-        self.write("four_filters.json", launch)
-        self.write("four_filters.cu", self.EXAMPLE.with_suffix(".cu").read_text())
-        for output in ([], ["--json"], ["--format", "csv"]):
-            result = self.cli("predict", "--kernel", "four_filters.json", "--shape", self.SHAPE, "--strategy", "own", *output)
-            self.assertEqual(result.code, 1, output)
-            self.assertIn("work: fmas are more than 32", result.out + result.err)
-
     def test_what_does_not_compile_is_exit_code_1(self):
         result = self.compile("--shape", SINGLE, "--strategy", "map_split", "--arch", "sm_999", code=1)
         self.assertRegex(result.out, r"4 kernels|3 kernels")
@@ -3670,6 +3664,16 @@ class OwnKernels(Cli):
     SHAPE = "n1c64h56w56k64r3s3"
     EXAMPLE = SOURCE / "examples/own_kernel/four_filters.json"
 
+    def test_work_that_is_none_is_exit_code_1(self):
+        launch = json.loads(self.EXAMPLE.read_text())
+        launch["work"]["instructions"] = "1"
+        self.write("four_filters.json", launch)
+        self.write("four_filters.cu", self.EXAMPLE.with_suffix(".cu").read_text())
+        for output in ([], ["--json"], ["--format", "csv"]):
+            result = self.cli("predict", "--kernel", "four_filters.json", "--shape", self.SHAPE, "--strategy", "own", *output)
+            self.assertEqual(result.code, 1, output)
+            self.assertIn("work: fmas are more than 32", result.out + result.err)
+
     def test_own_kernel_is_forecast_beside_ours(self):
         out = self.ok("predict", "--kernel", self.EXAMPLE, "--shape", self.SHAPE, "--strategy", "own", "--strategy", "winograd").out
         self.assertRegex(out, r"own:four_filters !\n")
@@ -3687,7 +3691,7 @@ class OwnKernels(Cli):
         """Too little of it puts a kernel first: whoever reads the table is to know that nobody checked."""
         launch = json.loads(self.EXAMPLE.read_text())
         launch["source"] = str(self.EXAMPLE.with_suffix(".cu"))
-        launch["work"] = {"instructions": "n * k * p * q", "l2_read_bytes": "4 * n * c * h * w"}
+        launch["work"] = {"instructions": "n * k * p * q * c * r * s / 32", "l2_read_bytes": "4 * n * c * h * w"}
         words = ["predict", "--kernel", self.write("little.json", launch), "--shape", self.SHAPE]
         remark = r"(?m)^! work declared by its author, not checked: where it is too little, so is the forecast$"
         for more in ([], ["--shape", "n1c64h28w28k64r3s3"], ["--shape", "n1c64h28w28k64r3s3", "--sms", "66,132"]):
@@ -3725,7 +3729,7 @@ class OwnKernels(Cli):
                 (("--kernel", "mine.cu", "--launch", "grid=1; grid=2; block=1"), 2, "--launch: 'grid' stands there twice"),
                 (("--kernel", "mine.cu", "--launch", "source=other.cu; grid=1; block=1"), 2, "--launch: 'source' is of launch files"),
                 (("--kernel", "mine.cu", "--launch", "grid=1; block=1; parameters=output,float:x"), 2, "--kernel mine.cu: parameters: expected a number"),
-                (("--kernel", "lost.json"), 3, "lost.json:4: /source: lost\x5cx01.cu: cannot be opened"),
+                (("--kernel", "lost.json"), 3, "lost.json:6: /source: lost\x5cx01.cu: cannot be opened"),
                 (("--launch", "grid=1; block=1"), 2, "--launch is given 1 times for 0"),
                 (("--strategy", "own"), 2, "stands for the kernels of --kernel")):
             result = self.cli("predict", "--shape", self.SHAPE, *words)

@@ -112,7 +112,9 @@ TEST(KnownTimes, WhatIsGivenCountsBeforeWhatShips) {
     const std::optional<KnownTime> other =
         known.fastest_baseline(shape, [](const std::string &) { return true; });
     ASSERT_TRUE(other);
-    EXPECT_FALSE(known.fastest_baseline(shape, [&](const std::string &text) { return text != other->name; }));
+    EXPECT_FALSE(known.fastest_baseline(shape, [&](const std::string &text) {
+        return text != other->name && text != "cudnn:tf32"; // of both the table has the fastest
+    }));
 }
 
 } // namespace

@@ -178,7 +178,7 @@ TEST(Facts, ADocumentReadsBackAndHostileOnesAreRefused) {
         broken.architecture = wrong;
         EXPECT_THAT(
             [&] { read_facts(write_facts(broken), "broken.json"); },
-            ThrowsMessage<InputError>(AllOf(HasSubstr("broken.json: /architecture"), HasSubstr("sm_90"))));
+            ThrowsMessage<InputError>(AllOf(HasSubstr("broken.json:3: /architecture"), HasSubstr("sm_90"))));
     }
     for (const auto &break_it :
          {+[](Facts &facts) { facts.cold_clocks = -1.0; }, +[](Facts &facts) { facts.once_clocks = 0.5; },

@@ -187,7 +187,7 @@ TEST(Weights, ForeignMissingAndCutOnesAreRefused) {
     };
     says("fashion_mnist", "", "expected weights of \"mnist\", found \"fashion_mnist\"");
     says("mnist", "", "the parameters of \"conv1\" are missing, 150 numbers");
-    says("mnist", R"("bias1": [1, 2, 3])", "w.json: /operators/bias1: expected 6 numbers, found 3");
+    says("mnist", R"("bias1": [1, 2, 3])", "w.json:1: /operators/bias1: expected 6 numbers, found 3");
     says("mnist", R"("conv2": [1])", "no operator of mnist with parameters");
     says("mnist", R"("bias1": [1, 2, 3, 4, 5, 1e9])", "expected a number");
     EXPECT_THAT([&] { find_weights("nowhere", network); },

@@ -239,7 +239,7 @@ TEST(Studies, SettingsAreStrategiesWithKnobs) {
     EXPECT_EQ(read_study(with("\"map_split:pieces=2\""), "s.json").settings.size(), 1u);
     const auto refused = [&](const std::string &text, const char *what) {
         EXPECT_THAT([&] { read_study(text, "s.json"); },
-                    ThrowsMessage<InputError>(AllOf(HasSubstr("s.json: /settings"), HasSubstr(what))))
+                    ThrowsMessage<InputError>(AllOf(HasSubstr("s.json:1: /settings"), HasSubstr(what))))
             << text;
     };
     refused(with("\"map_splt:pieces=2\""), "/0");

@@ -163,7 +163,7 @@ TEST(Schedule, RungsAreTakenInItsOrder) {
                     HasSubstr("r:3: the ladder of fashion_mnist has no implementation"),
                     HasSubstr("did you mean 'one_kernel'"), HasSubstr("r:5: rung global is there twice"))));
     EXPECT_THAT(refusal("network forked\nbatch 1\nrung global\n"),
-                HasSubstr("mine.schedule:3: expected launches, found rungs of a ladder"));
+                HasSubstr("mine.schedule:3: expected launches, found implementations of a ladder"));
 }
 
 TEST(Schedule, OnSeveralStreamsLaunchesWaitForWhatTheyReadAndShareNoMemory) {

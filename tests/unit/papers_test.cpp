@@ -300,9 +300,9 @@ TEST(Papers, OwnSettingsAreMeasured) {
     EXPECT_THAT(finding("chang", "section_4_block", "M' = 64 and W'x = 128 are best, measured on H200").found,
                 HasSubstr("19 of 21"));
     EXPECT_EQ(finding("chang", "figure_4", "average speed-up over cuDNN 7.1, GTX 1080 Ti").found,
-              "1.00× (H200)");
+              "1.00× (H200); 1.56× in predict's default");
     EXPECT_EQ(finding("chen", "figure_7", "average speed-up over cuDNN 5.1, GEMM-based, Tesla K40m").found,
-              "1.33× (H200)");
+              "1.33× (H200); 1.25× in predict's default");
     for (const char *paper : {"chang", "chen"})
         for (const ItemAnswer &answer : reproduced(paper).answers)
             for (const ClaimAnswer &f : answer.findings)

@@ -66,7 +66,7 @@ TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
                                 "one_<wbr>kernel_<wbr>that_<wbr>has_<wbr>a_<wbr>name</span>"));
     EXPECT_THAT(page, HasSubstr("<strong>12.0×</strong><span>faster here than published"));
     EXPECT_THAT(page, HasSubstr("<strong>+10.0\u00a0%</strong><span>the largest miss"));
-    EXPECT_THAT(page, HasSubstr("<a href=\"#rungs\">rungs</a>"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"#rungs\">implementations</a>"));
     EXPECT_THAT(page, HasSubstr("<wbr>name<small class=\"what\">everything in one kernel</small>"))
         << "what a rung does stands below its name";
 }
