@@ -110,7 +110,7 @@ std::string wrapped(const std::string &text, std::size_t indent, std::size_t wid
 std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width) {
     const std::string rest = wrapped(text, indent, width);
     const std::size_t room = shown_width(lead);
-    const bool touches = room == indent && !lead.ends_with(' ');
+    const bool touches = room > 0 && room == indent && !lead.ends_with(' ');
     if (room > indent || touches || rest.empty())
         return lead + "\n" + rest;
     return lead + rest.substr(room);
