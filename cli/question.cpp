@@ -295,8 +295,8 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
                     variant.sms = static_cast<int>(*limit);
                 }
                 variant.title = gpu_title(variant.profile, limit, setting);
-                if (limit)
-                    variant.profile = with_sms(std::move(variant.profile), *limit);
+                if (variant.sms)
+                    variant.profile = with_sms(std::move(variant.profile), *variant.sms);
                 if (several)
                     variant.name = variant.profile.id +
                                    (limit ? ", " + std::to_string(*limit) + " SMs" : "") +

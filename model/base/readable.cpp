@@ -82,8 +82,9 @@ bool is_id(std::string_view text) {
 
 std::string expected_id(std::string_view example, std::string_view found) {
     return fmt::format("expected 1 to 60 small letters, digits and _, for example \"{}\", found {}", example,
-                       found.empty() || is_printable(found) ? '"' + shortened(found) + '"'
-                                                            : std::string("other characters or more of them"));
+                       found.empty() || is_printable(found)
+                           ? '"' + shortened(found) + '"'
+                           : std::string("other characters or more of them"));
 }
 
 } // namespace convcast
