@@ -116,7 +116,8 @@ TEST(DidYouMean, APartThatWasTypedRight) {
     EXPECT_EQ(did_you_mean("pred", {"measure", "predict"}), "; did you mean 'predict'?");
     EXPECT_EQ(
         did_you_mean("resnet", {"resnet_1_b1", "resnet_2_b1", "resnet_3_b1", "resnet_4_b1", "resnet_5_b1"}),
-        "; did you mean 'resnet_1_b1', 'resnet_2_b1', 'resnet_3_b1' or another of the 5 that have it in their "
+        "; did you mean 'resnet_1_b1', 'resnet_2_b1', 'resnet_3_b1' or another of the 5 that have it in "
+        "their "
         "names?");
     EXPECT_EQ(did_you_mean("h100", {"h200"}), ".") << "another GPU, no slip";
     EXPECT_EQ(did_you_mean("h20", {"h200"}), "; did you mean 'h200'?");
