@@ -20,7 +20,7 @@
 namespace convcast {
 namespace {
 
-constexpr const char *fitted = "four numbers fitted", *from_counters = "probes and counters";
+constexpr const char *fitted_model = "four numbers fitted", *counted_model = "probes and counters";
 
 struct Model {
     const char *name;
@@ -33,8 +33,8 @@ constexpr std::array<Model, 7> models = {
      {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
      {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
      {"without counters", nullptr, &JudgedCall::without_counters},
-     {"probes and counters", &TierTimes::tier2_s, nullptr, "probes alone"},
-     {"four numbers fitted", &TierTimes::fitted_s, nullptr, "four numbers fitted, no counters"},
+     {counted_model, &TierTimes::tier2_s, nullptr, "probes alone"},
+     {fitted_model, &TierTimes::fitted_s, nullptr, "four numbers fitted, no counters"},
      {"new kernel", nullptr, &JudgedCall::new_kernel}}};
 
 struct Pair {
@@ -200,7 +200,7 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
 const RankingAccuracy *Accuracy::of_forecast() const {
     const RankingAccuracy *found = nullptr;
     for (const RankingAccuracy &ranking : rankings)
-        if (ranking.model == fitted || (ranking.model == from_counters && found == nullptr))
+        if (ranking.model == fitted_model || (ranking.model == counted_model && found == nullptr))
             found = &ranking;
     return found;
 }

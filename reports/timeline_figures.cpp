@@ -117,8 +117,8 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
         bars = merged(bars, group);
     const std::vector<std::size_t> places = series_of(timeline, figure.series);
     // Neighbours have two shades of the colour, or a full GPU would be one area.
-    const std::size_t colours = figure.series.size();
-    for (std::size_t i = 0; i < colours; ++i) {
+    const std::size_t listed = figure.series.size();
+    for (std::size_t i = 0; i < listed; ++i) {
         figure.series.push_back(figure.series[i]);
         figure.series.back().pale = figure.series.back().unlisted = true;
     }
