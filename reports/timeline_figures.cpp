@@ -132,7 +132,7 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
         const bool same = i > 0 && bars[i - 1].span.sm == bar.span.sm && bars[i - 1].lane == bar.lane;
         of_lane = same ? of_lane + 1 : 0;
         const bool pale = (bar.span.sm / stride + bar.lane + of_lane) % 2 == 1;
-        figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? colours : 0)]
+        figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? listed : 0)]
             .points.push_back(
                 {bar.span.end_s.value * micro,
                  static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
