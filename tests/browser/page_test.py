@@ -294,8 +294,18 @@ def check_page(driver, page):
             driver.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [
                 {"type": "pointerMove", "duration": 0, "x": x, "y": y}, *more]}]})
 
-        # The case with the largest error stands alone.
-        id = max(points, key=lambda i: abs(by_id[i]["error"]))
+        # A mark that stands alone: what lies nearer to the pointer than it would be named instead. Of these the largest error.
+        places = driver.js("""
+            const all = [];
+            for (const path of document.querySelectorAll(arguments[0] + ' path.marks'))
+              path.getAttribute('d').split(/(?=M)/).forEach((mark, i) => {
+                const [, x, y] = /^M\\s*(-?[\\d.]+)[ ,]*(-?[\\d.]+)/.exec(mark);
+                all.push([Number(path.dataset.cases.split(',')[i]), Number(x), Number(y)]);
+              });
+            return all;""", "#f-relative_error")
+        by_error = sorted(places, key=lambda place: -abs(by_id[place[0]]["error"]))
+        id = next(i for i, x, y in by_error if i in points and all(
+            other == i or max(abs(x - left), abs(y - top)) > 8 for other, left, top in places))
         move(*point_at("#f-relative_error", id))
         until("hovering over a mark names its case", "return document.getElementById('lit').textContent.startsWith(arguments[0])", True,
               f"{by_id[id]['shape']} {by_id[id]['name']}")
