@@ -45,7 +45,7 @@ def document(name, figures):
 
 def left_out(document, name):
     skipped(f"tex_test.{document}.{name}", f"TeX's class {name} or a package that it uses is not installed",
-            *{"IEEEtran": ["texlive-publishers"], "acmart": ["texlive-publishers", "texlive-fonts-extra"],
+            *{"IEEEtran": ["texlive-publishers", "texlive-fonts-recommended"], "acmart": ["texlive-publishers", "texlive-fonts-extra"],
               "article": ["texlive-pictures"]}[name])
 
 
@@ -74,7 +74,8 @@ def tutorial(binary):
 
 def main():
     if shutil.which(os.environ.get("PDFLATEX", "pdflatex")) is None:
-        skipped("tex_test", "pdflatex is not installed", "texlive-latex-recommended", "texlive-pictures", "texlive-publishers")
+        skipped("tex_test", "pdflatex is not installed", "texlive-fonts-recommended", "texlive-latex-recommended", "texlive-pictures",
+                "texlive-publishers")
         return 77
     failed, tried = tutorial(sys.argv[1])
     for run in RUNS:
