@@ -3,6 +3,7 @@
 
 #include "cli/arguments.hpp"
 #include "model/record/run.hpp"
+
 namespace convcast::cli {
 
 /// Compares the two documents that the words name, and writes the answer. Returns the exit code.

@@ -117,9 +117,6 @@ ScalingRates rates_of(const ScalingTimes &times, int devices, const std::optiona
 // Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
 // windows' pixels, which any share has.
 void ScalingCase::check(const FieldProblem &problem) const {
-    if (status != Status::infeasible && std::ssize(shares) != devices)
-        problem("shares",
-                fmt::format("expected a share for each of the {} GPUs, got {}", devices, shares.size()));
     check_error_of_status(status, output_error, "output_error", problem);
     check_error_of_status(status, gradient_error, "gradient_error", problem);
     check_error_of_status(status, parameter_error, "parameter_error", problem);

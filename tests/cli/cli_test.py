@@ -2802,7 +2802,7 @@ class Files(Cli):
         scaling = self.ok("predict", "--network", "mnist", "--devices", "0,1", "--json").json()
         del scaling["cases"][0]["shares"]
         self.write("scaling.json", scaling)
-        self.refused(3, ["report", "scaling.json"], r"scaling.json:\d+: /cases/0/shares: expected a share for each of the 1 GPUs")
+        self.refused(3, ["report", "scaling.json"], r"scaling.json:\d+: /cases/0/shares: expected .\d+., what each GPU has of this step")
 
     def test_a_network_that_is_not_the_one_of_its_name(self):
         """A ladder is of the network that ships; one's own of that name is named, and no file that ships."""
@@ -3168,10 +3168,10 @@ class Files(Cli):
         scaling = json.loads((SOURCE / "data" / "recorded" / "h200" / "scaling" / "two_gpus.json").read_text())
         case = next(i for i, case in enumerate(scaling["cases"]) if case["split"] == "parameters")
         right = scaling["cases"][case]["shares"]
-        for shares, said in (([3000000, 3], f"expected .{', '.join(map(str, right))}."), ([], "expected a share for each of the 2 GPUs, got 0")):
+        for shares in ([3000000, 3], []):
             scaling["cases"][case]["shares"] = shares
             self.write("scaling.json", scaling)
-            self.refused(3, ["report", "scaling.json", "-o", "page"], f"/cases/{case}/shares: {said}", timeout=20)
+            self.refused(3, ["report", "scaling.json", "-o", "page"], f"/cases/{case}/shares: expected .{', '.join(map(str, right))}.", timeout=20)
 
     def test_many_keys_are_read_in_linear_time(self):
         self.write("keys.json", '{"schema": "no", ' + ", ".join(f'"k{i}": 1' for i in range(150000)) + "}")

@@ -185,7 +185,7 @@ TEST(NetworkDocuments, AScalingIsOfStepsThatTookTime) {
     says([](Scaling &run) { run.cases[0].measured->step_s = Seconds(0.0); }, "cases/0/measured/step_s",
          "expected a number from 1e-12");
     says([](Scaling &run) { run.cases[0].shares.clear(); }, "cases/0/shares",
-         "expected a share for each of the 1 GPUs, got 0");
+         "expected [2048], what each GPU has of this step");
     says([](Scaling &run) { run.cases[0].output_error = 1e9; }, "cases/0/output_error",
          "expected at most 0.001");
     says([](Scaling &run) { run.peers.bandwidth_bytes_per_s = Bandwidth(0.0); },
