@@ -1,9 +1,11 @@
 #include "reports/partition_diagram.hpp"
 
 #include "model/base/divide.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/strategies/list.hpp"
+#include "model/work/walk.hpp"
 #include "reports/figure_layout.hpp"
-#include "reports/partition_regions.hpp"
-#include "reports/partition_walk.hpp"
 
 #include <fmt/format.h>
 
@@ -66,14 +68,13 @@ const char *colour_of(CopiedTensor tensor) {
 }
 
 /// The CTA that is drawn: one with full tiles, away from the edge.
-std::int64_t drawn_cta(const ConvShape &shape, const Partition &launch) {
-    const std::int64_t all = cta_count(launch);
+std::int64_t drawn_cta(const Walk &walk, std::int64_t all) {
     constexpr std::int64_t tried = 200; // of very many
     std::int64_t best = 0, best_size = -1;
     for (std::int64_t i = 0; i < std::min(all, tried); ++i) {
         const std::int64_t cta = (all / 3 + i) % all;
         std::int64_t size = 0;
-        for (const OutputBox &box : outputs_of(shape, launch, cta))
+        for (const OutputBox &box : outputs_of(walk, cta))
             size += box.size();
         if (size > best_size)
             best = cta, best_size = size;
@@ -82,7 +83,7 @@ std::int64_t drawn_cta(const ConvShape &shape, const Partition &launch) {
 }
 
 double share(std::int64_t part, std::int64_t all) {
-    return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
+    return double(part) / double(std::max<std::int64_t>(1, all));
 }
 
 /// Adds a patch unless an earlier, more urgent one is the same. One that goes on where the last one ends
@@ -118,12 +119,11 @@ void add(std::vector<Stripe> &stripes, const Stripe &stripe) {
 /// What of the whole the CTA needs, by step.
 struct Needs {
     std::vector<OutputBox> boxes;
-    Walk walk;
+    const Walk &walk;
     IndexRange rows, columns, filters, channels; ///< around all boxes
 
     /// Steps of a box: along the channels of the map, or the values of the filters.
-    Needs(const ConvShape &shape, const Partition &launch, std::int64_t cta)
-        : boxes(outputs_of(shape, launch, cta)), walk(walk_of(shape, launch)) {
+    Needs(const Walk &its_walk, std::int64_t cta) : boxes(outputs_of(its_walk, cta)), walk(its_walk) {
         rows = boxes.front().rows, columns = boxes.front().columns, filters = boxes.front().filters;
         channels = boxes.front().channels;
         const auto widen = [](IndexRange &range, IndexRange with) {
@@ -137,8 +137,8 @@ struct Needs {
 
     bool in_channel_steps() const { return walk.step_channels > 0 || walk.step_values > 0; }
     /// Boxes of a flattened span are one step; pieces are steps of their own.
-    When when_of(const Partition &launch, std::size_t box) const {
-        if (box == 0 || launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global")
+    When when_of(std::size_t box) const {
+        if (box == 0 || !walk.flat.empty())
             return When::now;
         if (walk.rounds_resident > 1)
             return static_cast<std::int64_t>(box) < walk.rounds_resident ? When::next : When::later;
@@ -149,11 +149,11 @@ struct Needs {
     }
 };
 
-Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+Thing map_of(const ConvShape &s, const Needs &needs) {
     Thing map{"map",
               fmt::format("{} x {} x {}", s.c, s.h, s.w),
-              static_cast<double>(s.w),
-              static_cast<double>(s.h),
+              double(s.w),
+              double(s.h),
               map_colour,
               {},
               {},
@@ -169,14 +169,14 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
             own_columns{columns.begin,
                         std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
         const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
-        const bool now = needs.when_of(launch, i) == When::now; // later halos are parts of what comes later
+        const bool now = needs.when_of(i) == When::now; // later halos are parts of what comes later
         if (now && rows.end > own_rows.end)
             add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
         if (now && columns.end > own_columns.end)
             add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
                        When::halo});
         add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
-                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(launch, i)});
+                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(i)});
         if (!needs.in_channel_steps())
             add(map.depth, {share(box.channels.begin, s.c), share(box.channels.end, s.c),
                             i == 0 ? When::now : When::later});
@@ -200,7 +200,7 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
         map.notes.push_back(fmt::format("{} halo", count_text(halo_rows, "row")));
     if (halo_columns > 0 && columns.size() < s.w)
         map.notes.push_back(fmt::format("{} halo", count_text(halo_columns, "column")));
-    if (launch.kernel == "stride_fixed_block") // of a flattened map
+    if (!needs.walk.flat.empty() && needs.walk.pixels.rows > 0)
         map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
     if (s.c > 1)
         map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
@@ -209,15 +209,15 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
     return map;
 }
 
-Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+Thing filters_of(const ConvShape &s, const Needs &needs) {
     const std::int64_t values = s.products(), taps = s.r * s.s;
     Thing filters{"filters",
                   fmt::format("{} of {}", grouped_digits(s.k),
                               s.c == 1
                                   ? fmt::format("{} x {}", s.r, s.s)
                                   : fmt::format("{} x {} x {}", grouped_digits(s.c / s.groups), s.r, s.s)),
-                  static_cast<double>(values),
-                  static_cast<double>(s.k),
+                  double(values),
+                  double(s.k),
                   filter_colour,
                   {},
                   {},
@@ -230,7 +230,7 @@ Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         const double top = share(box.filters.begin, s.k), bottom = share(box.filters.end, s.k);
-        if (step > 0 && launch.kernel != "filter_stream") {
+        if (step > 0 && !needs.walk.filters_stay) {
             for (std::int64_t j = 0; j * step < values; ++j)
                 add(filters.patches,
                     {share(j * step, values), share(std::min(values, (j + 1) * step), values), top, bottom,
@@ -238,9 +238,8 @@ Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs
                      : j == 1 ? When::next
                               : When::later});
         } else {
-            add(filters.patches,
-                {share(box.channels.begin * taps, values), share(box.channels.end * taps, values), top,
-                 bottom, needs.when_of(launch, i)});
+            add(filters.patches, {share(box.channels.begin * taps, values),
+                                  share(box.channels.end * taps, values), top, bottom, needs.when_of(i)});
         }
     }
     const IndexRange first = needs.boxes.front().filters;
@@ -248,18 +247,18 @@ Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs
                                                  : span_text("filter", needs.filters)};
     if (first.size() < needs.filters.size())
         filters.notes.push_back(fmt::format("{} at a time", grouped_digits(first.size())));
-    if (step > 0 && launch.kernel != "filter_stream")
+    if (step > 0 && !needs.walk.filters_stay)
         filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
     else if (needs.channels.size() < s.c)
         filters.notes.push_back(count_text(needs.channels.size() * taps, "value") + " each");
     return filters;
 }
 
-Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+Thing output_of(const ConvShape &s, const Needs &needs) {
     Thing output{"output",
                  fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
-                 static_cast<double>(s.q()),
-                 static_cast<double>(s.p()),
+                 double(s.q()),
+                 double(s.p()),
                  output_colour,
                  {},
                  {},
@@ -269,15 +268,12 @@ Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs)
                  {}};
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
-        add(output.patches,
-            {share(box.columns.begin, s.q()), share(box.columns.end, s.q()), share(box.rows.begin, s.p()),
-             share(box.rows.end, s.p()), needs.when_of(launch, i)});
-        add(output.depth,
-            {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(launch, i)});
+        add(output.patches, {share(box.columns.begin, s.q()), share(box.columns.end, s.q()),
+                             share(box.rows.begin, s.p()), share(box.rows.end, s.p()), needs.when_of(i)});
+        add(output.depth, {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(i)});
     }
     const OutputBox &first = needs.boxes.front();
-    const bool flat = launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global";
-    if (flat) {
+    if (!needs.walk.flat.empty()) {
         std::int64_t outputs = 0;
         for (const OutputBox &box : needs.boxes)
             outputs += box.rows.size() * box.columns.size();
@@ -290,20 +286,19 @@ Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs)
     }
     output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
                                                        : "of " + count_text(needs.filters.size(), "filter"));
-    if (needs.channels.size() < s.c / s.groups && launch.kernel == "channel_split")
+    if (needs.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
         output.notes.push_back("a partial sum");
     return output;
 }
 
 /// Where the parts of CTAs begin along rows, columns of the output, if there are few enough to draw.
-void add_borders(const ConvShape &s, const Partition &launch, Thing &output, Thing &filters) {
-    const std::int64_t all = cta_count(launch);
+void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &output, Thing &filters) {
     constexpr std::int64_t most = 20'000, most_lines = 48;
     if (all > most)
         return;
     std::vector<std::int64_t> rows, columns, begins;
     for (std::int64_t cta = 0; cta < all; ++cta)
-        for (const OutputBox &box : outputs_of(s, launch, cta)) {
+        for (const OutputBox &box : outputs_of(walk, cta)) {
             rows.push_back(box.rows.begin);
             columns.push_back(box.columns.begin);
             begins.push_back(box.filters.begin);
@@ -318,7 +313,7 @@ void add_borders(const ConvShape &s, const Partition &launch, Thing &output, Thi
                     shares.push_back(share(value, size));
     };
     distinct(rows, s.p(), output.rows);
-    if (launch.kernel != "stride_fixed_block" && launch.kernel != "naive_global")
+    if (walk.flat.empty())
         distinct(columns, s.q(), output.columns);
     distinct(begins, s.k, filters.rows);
 }
@@ -340,14 +335,13 @@ class Canvas {
     }
     /// White lines between square cells and around them.
     void grid(double x, double y, double cell, std::int64_t columns, std::int64_t rows) {
-        const double right = x + static_cast<double>(columns) * cell,
-                     lower = y + static_cast<double>(rows) * cell;
+        const double right = x + double(columns) * cell, lower = y + double(rows) * cell;
         std::string path;
         for (std::int64_t i = 0; i <= columns; ++i)
-            path += fmt::format("M{0} {1}V{2}", coordinate(x + static_cast<double>(i) * cell), coordinate(y),
+            path += fmt::format("M{0} {1}V{2}", coordinate(x + double(i) * cell), coordinate(y),
                                 coordinate(lower));
         for (std::int64_t i = 0; i <= rows; ++i)
-            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + static_cast<double>(i) * cell),
+            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + double(i) * cell),
                                 coordinate(right));
         body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"/>\n", path);
     }
@@ -509,15 +503,13 @@ struct Cells {
 Cells cells_of(std::int64_t columns, std::int64_t rows, double width, double height) {
     constexpr std::int64_t most = 16;
     Cells cells{std::min(columns, most), std::min(rows, most), 0.0};
-    cells.size =
-        std::min({7.0, width / static_cast<double>(cells.columns), height / static_cast<double>(cells.rows)});
+    cells.size = std::min({7.0, width / double(cells.columns), height / double(cells.rows)});
     return cells;
 }
 
 void draw_cells(Canvas &canvas, const Cells &cells, double x, double y, const std::string &colour,
                 When when) {
-    canvas.patch(x, y, static_cast<double>(cells.columns) * cells.size,
-                 static_cast<double>(cells.rows) * cells.size, colour, when);
+    canvas.patch(x, y, double(cells.columns) * cells.size, double(cells.rows) * cells.size, colour, when);
     canvas.grid(x, y, cells.size, cells.columns, cells.rows);
 }
 
@@ -558,12 +550,12 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
     constexpr double high = 44.0, wide = 84.0;
     const double left = gap + line_height;
     // All of them as one block, a warp of them dark: filters down, pixels across.
-    const double warps_across = std::max(1.0, static_cast<double>(threads.along_pixels) / 32.0);
-    double warp_w = wide / warps_across, warp_h = high / static_cast<double>(threads.along_filters);
+    const double warps_across = std::max(1.0, double(threads.along_pixels) / 32.0);
+    double warp_w = wide / warps_across, warp_h = high / double(threads.along_filters);
     if (!threads.warp_along_pixels) { // neighbouring threads take neighbouring filters
-        const double down = std::min<double>(32.0, static_cast<double>(threads.along_filters));
-        warp_h = high * down / static_cast<double>(threads.along_filters);
-        warp_w = wide * (32.0 / down) / static_cast<double>(threads.along_pixels);
+        const double down = std::min<double>(32.0, double(threads.along_filters));
+        warp_h = high * down / double(threads.along_filters);
+        warp_w = wide * (32.0 / down) / double(threads.along_pixels);
     }
     canvas.patch(left, y + line_height, wide, high, output_colour, When::later);
     canvas.patch(left, y + line_height, std::min(warp_w, wide), std::min(warp_h, high), output_colour,
@@ -602,8 +594,7 @@ std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::i
 }
 
 /// When the CTA needs a value of the filters, by its place in memory; absent where it does not.
-std::optional<When> when_needed(const ConvShape &shape, const Partition &launch, const Needs &needs,
-                                std::int64_t place) {
+std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std::int64_t place) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
                        value = place % shape.products(), channel = value / taps;
@@ -611,8 +602,8 @@ std::optional<When> when_needed(const ConvShape &shape, const Partition &launch,
         channel >= first.channels.end)
         return std::nullopt;
     std::int64_t step = 0;
-    if (launch.kernel == "filter_stream")
-        step = 0; // its filters stay on the SM
+    if (needs.walk.filters_stay)
+        step = 0;
     else if (needs.walk.step_values > 0)
         step = value / needs.walk.step_values;
     else if (needs.walk.step_channels > 0)
@@ -624,8 +615,7 @@ std::optional<When> when_needed(const ConvShape &shape, const Partition &launch,
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
 /// what of them a step brings.
-double draw_memory(Canvas &canvas, const ConvShape &shape, const Partition &launch, const Needs &needs,
-                   double y) {
+double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, double y) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
@@ -637,10 +627,10 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Partition &laun
     constexpr double cell = 6.0, high = 9.0;
     const std::int64_t end =
         std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
-    const auto x_of = [&](std::int64_t place) { return gap + static_cast<double>(place - begin) * cell; };
+    const auto x_of = [&](std::int64_t place) { return gap + double(place - begin) * cell; };
     for (std::int64_t from = begin, to = begin; from < end; from = to) {
-        const std::optional<When> when = when_needed(shape, launch, needs, from);
-        while (to < end && when_needed(shape, launch, needs, to) == when)
+        const std::optional<When> when = when_needed(shape, needs, from);
+        while (to < end && when_needed(shape, needs, to) == when)
             ++to;
         if (when)
             canvas.patch(x_of(from), y, x_of(to) - x_of(from), high, filter_colour, *when);
@@ -685,7 +675,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     const std::int64_t window_w = side_by_side + shape.s - 1, window_h = threads.rows + shape.r - 1;
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (std::size_t j = 0; j < columns.size(); ++j) {
-            const double left = gap + static_cast<double>(j) * cell, top = y + static_cast<double>(i) * cell;
+            const double left = gap + double(j) * cell, top = y + double(i) * cell;
             if (rows[i] < 0 || columns[j] < 0) {
                 if (rows[i] < 0 ? j % 4 == 1 : i % 2 == 0)
                     canvas.rect(left + 2.5, top + 2.5, 1.0, 1.0, "fill=\"#222\"");
@@ -707,7 +697,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                                      : When::later);
         }
     canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
-    y += static_cast<double>(rows.size()) * cell + gap;
+    y += double(rows.size()) * cell + gap;
     double x = gap;
     const auto entry = [&](When when, const std::string &words) {
         canvas.patch(x, y + 1.5, 9.0, 6.5, when == When::halo ? "#222222" : map_colour, when);
@@ -731,15 +721,15 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
     y += line_height + gap;
     constexpr std::int64_t lanes = 4;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
-    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / static_cast<double>(elements));
+    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / double(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
         const std::int64_t lane = i / unit;
-        const double x = gap + static_cast<double>(i) * cell;
+        const double x = gap + double(i) * cell;
         if (lane < lanes)
             canvas.patch(x, y, cell, 11.0, map_colour, lane % 2 == 0 ? When::now : When::next);
         canvas.rect(x, y, cell, 11.0, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
     }
-    const double all = static_cast<double>(elements) * cell;
+    const double all = double(elements) * cell;
     for (std::int64_t bytes = 0; bytes <= elements * element; bytes += bank_bytes) {
         const double x = gap + all * share(bytes, elements * element);
         canvas.line(x, y - 1.5, x, y + 12.5, "stroke=\"#222\" stroke-width=\"0.8\"");
@@ -751,6 +741,12 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
     return y + line_height + gap;
 }
 
+/// Several launches that do the same for other filters are alike, and partial sums are added behind the
+/// first.
+const Partition &drawn_launch(const Case &item) {
+    return item.prediction.value().plan.value().launches.front();
+}
+
 bool has(const std::vector<const Thing *> &things, When when) {
     return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
         return std::any_of(thing->patches.begin(), thing->patches.end(),
@@ -760,43 +756,40 @@ bool has(const std::vector<const Thing *> &things, When when) {
     });
 }
 
-/// The launch of a plan that computes most; several that do the same for other filters are alike.
-const Partition &drawn_launch(const Plan &plan) {
-    if (!has_regions(plan))
-        throw std::invalid_argument(cannot_draw(plan));
-    return *computing_launches(plan).front();
-}
-
 } // namespace
 
-std::string cannot_draw(const Plan &plan) {
-    if (has_regions(plan))
+std::string cannot_draw(const std::string &strategy) {
+    const Strategy asked = parse_strategy(strategy);
+    if (asked.kind->walk != nullptr)
         return "";
-    return "no diagram is known of " +
-           (plan.launches.empty() ? std::string("an empty plan") : plan.launches.front().kernel) +
-           "; there is one of filter_split, map_split, channel_split, filter_stream, map_stream, "
-           "stride_fixed_block, "
-           "row_register, block_register, naive_shared and naive_global";
+    std::vector<std::string> drawn;
+    for (const StrategyKind *kind : strategy_kinds())
+        if (kind->walk != nullptr)
+            drawn.push_back(kind->name);
+    return "no diagram is known of " + asked.kind->name + "; there is one of " + join(drawn);
 }
 
 std::int64_t bank_bytes_of(const GpuProfile &profile) {
     return profile.bank_width ? std::llround(profile.bank_width->value.value) : 4;
 }
 
-std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width,
-                              std::int64_t bank_bytes) {
-    const Partition &launch = drawn_launch(plan);
-    const std::int64_t cta = drawn_cta(shape, launch);
-    const Needs needs(shape, launch, cta);
-    Thing map = map_of(shape, launch, needs), filters = filters_of(shape, launch, needs),
-          output = output_of(shape, launch, needs);
-    add_borders(shape, launch, output, filters);
+std::string partition_diagram(const Case &item, const GpuProfile &profile, const PaperWidth &width) {
+    if (const std::string why = cannot_draw(item.strategy.value()); !why.empty())
+        throw std::invalid_argument(why);
+    const ConvShape shape = ConvShape::parse(item.shape);
+    const Strategy strategy = parse_strategy(*item.strategy);
+    const Partition &launch = drawn_launch(item);
+    const Walk walk = strategy.kind->walk(strategy, shape, Gpu(profile), launch);
+    const std::int64_t cta = drawn_cta(walk, launch.ctas);
+    const Needs needs(walk, cta);
+    Thing map = map_of(shape, needs), filters = filters_of(shape, needs), output = output_of(shape, needs);
+    add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);
     double y = gap;
-    canvas.text(gap, y,
-                fmt::format("CTA {} of {} reads and computes", grouped_digits(cta),
-                            grouped_digits(cta_count(launch))),
-                "start", "strong");
+    canvas.text(
+        gap, y,
+        fmt::format("CTA {} of {} reads and computes", grouped_digits(cta), grouped_digits(launch.ctas)),
+        "start", "strong");
     y += line_height + gap;
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
@@ -808,26 +801,26 @@ std::string partition_diagram(const ConvShape &shape, const Plan &plan, const Pa
     const std::vector<const Thing *> things = {&map, &filters, &output};
     y = draw_legend(canvas, lower + gap, has(things, When::next), has(things, When::later),
                     has(things, When::halo));
-    y = draw_paragraph(canvas, needs.walk.remark, y) + gap;
-    if (launch.kernel != "naive_global" && launch.kernel != "naive_shared")
-        y = draw_memory(canvas, shape, launch, needs, y);
-    y = draw_shared(canvas, launch, needs.walk, y);
-    y = draw_pixels(canvas, shape, needs.walk, y);
-    y = draw_threads(canvas, launch, needs.walk, y);
-    if (launch.kernel == "row_register" || launch.kernel == "block_register")
-        y = draw_banks(canvas, shape, needs.walk, bank_bytes, y);
+    y = draw_paragraph(canvas, walk.remark, y) + gap;
+    if (walk.draws_memory)
+        y = draw_memory(canvas, shape, needs, y);
+    y = draw_shared(canvas, launch, walk, y);
+    y = draw_pixels(canvas, shape, walk, y);
+    y = draw_threads(canvas, launch, walk, y);
+    if (walk.draws_banks)
+        y = draw_banks(canvas, shape, walk, bank_bytes_of(profile), y);
     return canvas.finish(y, shape.id() + " by " + launch.kernel);
 }
 
-std::string partition_caption(const ConvShape &shape, const std::string &strategy, const Plan &plan) {
-    const Partition &launch = drawn_launch(plan);
+std::string partition_caption(const Case &item) {
+    const Partition &launch = drawn_launch(item);
     return fmt::format("{} by {}: a grid of {} x {} x {} CTAs of {} threads, {} on an SM at once. The grey "
                        "lines are where other "
                        "CTAs' parts begin, the bars beside map and output their channels and filters. Parts "
                        "too thin to be seen are "
                        "drawn thicker, and proportions beyond 2 to 1 are drawn as 2 to 1.",
-                       shape.id(), strategy, launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
-                       launch.ctas_per_sm);
+                       item.shape, *item.strategy, launch.grid[0], launch.grid[1], launch.grid[2],
+                       launch.threads, launch.ctas_per_sm);
 }
 
 } // namespace convcast

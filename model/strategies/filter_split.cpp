@@ -1,7 +1,7 @@
-#include "model/strategies/filter_split.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/strategies/division.hpp"
+// Chang, section 3.1, division 1: filters over SMs, the map streamed through every SM in P pieces.
+#include "model/strategies/parts/division.hpp"
+#include "model/strategies/parts/split_walk.hpp"
+#include "model/strategies/strategy.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,34 +11,30 @@ namespace convcast {
 
 using namespace division;
 
-const std::vector<Knob<FilterSplit>> &FilterSplit::knobs() {
-    static const std::vector<Knob<FilterSplit>> list = {
-        {"pieces",
-         &FilterSplit::pieces,
-         0,
-         most_pieces,
-         {1, 2, 4, 8, 16, 32, 64, 128},
-         "P, pieces of the map along y; 0: the paper's, or the next that fits"},
-        {"buffers",
-         &FilterSplit::buffers,
-         0,
-         2,
-         {},
-         "2: two buffers for each CTA's half of a piece; 1: a ring of one piece for both CTAs of an SM, what "
-         "the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1"},
-        {"map_shares",
-         &FilterSplit::map_shares,
-         0,
-         1024,
-         {},
-         "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; 0: "
-         "step "
-         "4 of section 2.2, which redivides until more than V_s bytes move"},
-    };
-    return list;
-}
-
 namespace {
+
+/// Each SM holds ceil(k / N_sm) filters; the map comes in `pieces` bands of rows along y, the next one
+/// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
+/// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk.hpp).
+/// With `map_shares` the map is divided over SMs as well. C = 1 only.
+struct FilterSplit {
+    static constexpr About about{"filter_split",
+                                 "Chang method 1 (C = 1): filters over SMs, the map in P pieces", 1};
+    int pieces = 0, buffers = 0, map_shares = 1;
+
+    void knobs(const EachKnob &each) {
+        each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8, 16, 32, 64, 128},
+             "P, pieces of the map along y; 0: the paper's, or the next that fits");
+        each(buffers, "buffers", 0, 2, {},
+             "2: two buffers for each CTA's half of a piece; 1: a ring of one piece for both CTAs of an SM, "
+             "what the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1");
+        each(map_shares, "map_shares", 0, 1024, {},
+             "parts of the map over SMs, for which the filters have fewer, with one buffer; 1: division 1; "
+             "0: step 4 of section 2.2, which redivides until more than V_s bytes move");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 
 /// What follows from the shape and a number of pieces, which are whole rows.
 struct Tiling {
@@ -55,7 +51,7 @@ Tiling tiling_of(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
 
 Partition launch(const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
     const Tiling t = tiling_of(s, gpu, pieces);
-    Partition part = launch_of(FilterSplit::name, s, gpu, pieces);
+    Partition part = launch_of(FilterSplit::about.name, s, gpu, pieces);
     // The last pieces may have no rows left, which costs their barriers only.
     part.steps = ceil_div(s.p(), t.piece_rows);
     part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * s.r * s.s, 4);
@@ -72,7 +68,7 @@ std::int64_t fetch_floats(const ConvShape &s, std::int64_t rows) {
 /// What CTAs ask L2 for of `rows` rows that begin with row `begin` and go to one of the buffers.
 double band_read(const ConvShape &s, const Partition &part, std::int64_t begin, std::int64_t rows,
                  std::int64_t buffer) {
-    const double bytes = static_cast<double>(fetch_floats(s, rows)) * 4.0;
+    const double bytes = double(fetch_floats(s, rows)) * 4.0;
     if (!copies_wide(s))
         return spanned_bytes(bytes);
     const std::int64_t row_bytes = s.w * 4;
@@ -115,7 +111,7 @@ void add_ctas(Partition &part, Sums &sums, const ConvShape &s, const Tiling &t, 
             sums.map_reads += times * band_read(s, part, begin, rows, piece % part.stages);
     }
     *work.instructions += times * (cta_instructions + filter_copy_instructions(count, taps, t.tile.group));
-    *work.l2_read_bytes += times * spanned_bytes(static_cast<double>(count * taps) * 4.0);
+    *work.l2_read_bytes += times * spanned_bytes(double(count * taps) * 4.0);
 }
 
 /// The share of the map's reads that those of other parts of the filters, which pass over the same map, can
@@ -143,36 +139,36 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, std::int64_t piec
               .rows = t.half_rows,
               .filters = t.filters,
               .alone = t.piece_rows == 1,
-              .step_bytes = static_cast<double>(fetched * 4),
+              .step_bytes = double(fetched * 4),
               .step_copies = copy_instructions(fetched, wide),
               .once_copies = filter_copy_instructions(t.filters, s.r * s.s, t.tile.group)});
     // CTAs of one wave start in lockstep, and with them their first units.
     if (part.waves == 1)
-        part.store_rounds = std::max(1.0, static_cast<double>(ceil_div(t.half_rows, t.tile.rows) * s.q() *
-                                                              ceil_div(t.filters, t.tile.group)) /
-                                              static_cast<double>(part.threads));
+        part.store_rounds = std::max(
+            1.0, double(ceil_div(t.half_rows, t.tile.rows) * s.q() * ceil_div(t.filters, t.tile.group)) /
+                     double(part.threads));
     Sums sums;
     over_ctas(s.k, t.filters, s.n, [&](std::int64_t half, std::int64_t count, double times) {
         add_ctas(part, sums, s, t, half, count, times);
     });
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
-    if (!wide && l1_bytes(part, gpu) >= 4.0 * static_cast<double>(part.band_floats) * 4.0)
-        sums.map_reads = static_cast<double>(shares * s.n * (s.h * s.w * 4));
+    if (!wide && l1_bytes(part, gpu) >= 4.0 * double(part.band_floats) * 4.0)
+        sums.map_reads = double(shares * s.n * (s.h * s.w * 4));
     const double requested = sums.map_reads;
     *part.work.l2_read_bytes += requested;
-    part.mergeable_reads = mergeable_reads(sums.map_reads * alike_reads(s, t, part),
-                                           {static_cast<double>(shares), 1.0}, part, gpu);
+    part.mergeable_reads =
+        mergeable_reads(sums.map_reads * alike_reads(s, t, part), {double(shares), 1.0}, part, gpu);
     finish_work(part, s, gpu, sums.copying);
     // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
     // destination lie 16 bytes apart in a sector.
-    part.step.load_bytes = requested / static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
+    part.step.load_bytes = requested / double((part.ctas - part.idle_ctas) * part.steps);
     return part;
 }
 
 } // namespace
 
-PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned FilterSplit::plan(const ConvShape &s, const Gpu &gpu) {
     return planned_by(*this, s, gpu,
                       {.letter = "P",
                        .cut = "output rows",
@@ -183,6 +179,23 @@ PlanResult<FilterSplit> FilterSplit::plan(const ConvShape &s, const Gpu &gpu) co
                        .round_bytes = papers::d1_bytes,
                        .launch = launch,
                        .launch_with_work = launch_with_work});
+}
+
+Walk FilterSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    if (buffers == one_buffer)
+        return split_walk::walk(s, launch);
+    const Tiling t = tiling_of(s, gpu, pieces);
+    Walk walk = walk_of(s, launch, t.tile, false);
+    walk.cuts = {{&OutputBox::images, 1, 2},
+                 {&OutputBox::filters, t.filters, 0},
+                 {&OutputBox::rows, t.piece_rows},
+                 {&OutputBox::rows, t.half_rows, 1}};
+    walk.pixels = band_pixels(s, t.half_rows);
+    return walk;
+}
+
+const StrategyKind &strategies::filter_split() {
+    return kind_of<FilterSplit>();
 }
 
 } // namespace convcast

@@ -1,10 +1,7 @@
-#include "model/strategies/implicit_gemm.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_rows.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
+// Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
+#include "model/strategies/parts/implicit_gemm_rows.hpp"
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
+#include "model/strategies/strategy.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,53 +17,6 @@
 #include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<ImplicitGemm>> &ImplicitGemm::knobs() {
-    static const std::vector<Knob<ImplicitGemm>> list = {
-        {"tile_k", &ImplicitGemm::tile_k, 0, 256, {32, 64, 128}, "filters of a CTA: 16, 32, 64, 128 or 256"},
-        {"tile_pixels",
-         &ImplicitGemm::tile_pixels,
-         0,
-         256,
-         {32, 64, 128},
-         "pixels of a CTA, a multiple of 16"},
-        {"thread_k", &ImplicitGemm::thread_k, 0, 16, {}, "filters of a thread: 4, 8 or 16"},
-        {"thread_pixels", &ImplicitGemm::thread_pixels, 0, 16, {}, "pixels of a thread: 4, 8 or 16"},
-        {"slice_channels", &ImplicitGemm::slice_channels, 0, 64, {}, "channels of a pipeline step"},
-        {"stages", &ImplicitGemm::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"warp_split",
-         &ImplicitGemm::warp_split,
-         0,
-         8,
-         {},
-         "parts of a step, each with warps of its own: 1, 2, 4 or 8"},
-        {"split",
-         &ImplicitGemm::split,
-         0,
-         8,
-         {1, 2, 4, 8},
-         "CTAs of a cluster that share the channels: 1, 2, 4 or 8"},
-        {"filters",
-         &ImplicitGemm::filters,
-         0,
-         2,
-         {},
-         "1: filters as they lie; 2: transposed once by a launch of its own"},
-        {"staging",
-         &ImplicitGemm::staging,
-         0,
-         2,
-         {},
-         "1: a copy of the pixels for each tap; 2: whole rows, which the taps share"},
-        {"columns",
-         &ImplicitGemm::columns,
-         0,
-         64,
-         {},
-         "staged rows: a row's pixels of a tile, in units of thread_pixels"},
-    };
-    return list;
-}
 
 namespace {
 
@@ -173,15 +123,15 @@ std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const GpuLimits
 }
 
 /// What a thread copies in a step, as the kernel shares the copies out.
-struct Copies {
+struct ThreadCopies {
     std::int64_t units;          ///< of a tile's pixels: single ones, or fours where copies are wide
     std::int64_t places;         ///< units of a thread
     std::int64_t values_at_once; ///< of a filter, where copies have four bytes
     double filters, pixels;      ///< copies of a thread, on average over those of a CTA
 };
 
-Copies copies_of(const ImplicitGemm &g, const Tiling &t) {
-    Copies o{};
+ThreadCopies copies_of(const ImplicitGemm &g, const Tiling &t) {
+    ThreadCopies o{};
     const std::int64_t quads = g.tile_k / 4;
     const std::int64_t warps_k = std::gcd(t.warps, quads);
     o.values_at_once = 8 * (t.warps / warps_k);
@@ -191,19 +141,18 @@ Copies copies_of(const ImplicitGemm &g, const Tiling &t) {
         --lanes_p;
     o.places = o.units / lanes_p;
     const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{g.slice_channels});
-    o.filters =
-        g.filters == 2 ? static_cast<double>(ceil_div(t.slice, t.threads / quads))
-        : t.by_filter
-            ? static_cast<double>(ceil_div(g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
-            : static_cast<double>(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
-    o.pixels = static_cast<double>(o.places * t.taps * g.slice_channels / sharers) *
-               static_cast<double>(lanes_p * sharers) / static_cast<double>(t.threads);
+    o.filters = g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
+                : t.by_filter
+                    ? double(ceil_div(g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
+                    : double(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
+    o.pixels = double(o.places * t.taps * g.slice_channels / sharers) * double(lanes_p * sharers) /
+               double(t.threads);
     return o;
 }
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
-std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
-                           const GpuLimits &limits) {
+std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                           const ThreadCopies &copies, const GpuLimits &limits) {
     // Accumulators, two buffers of fragments or four values of each filter, addresses.
     const std::int64_t sums = g.thread_k * g.thread_pixels;
     const std::int64_t wanted =
@@ -232,7 +181,7 @@ std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tili
 Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t registers,
                     const Gpu &gpu) {
     Partition part;
-    part.kernel = ImplicitGemm::name;
+    part.kernel = ImplicitGemm::about.name;
     part.template_arguments = shape_arguments(s, s.h, s.w);
     for (const std::int64_t argument :
          {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
@@ -240,7 +189,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
           std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
         part.template_arguments.push_back(argument);
     part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
+    part.sharing_ctas = double(t.filter_tiles);
     part.threads = t.threads;
     if (g.split > 1) { // sums of each turn of each CTA
         constexpr std::int64_t loads_under_way = 16;
@@ -248,8 +197,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
             ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
-        part.cluster_waits =
-            static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
+        part.cluster_waits = double(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
     }
     part.stages = g.stages;
     part.steps = ceil_div(t.steps, g.split);
@@ -275,13 +223,12 @@ std::string check_launch(const Partition &part, const GpuLimits &limits) {
 
 /// Loads of a warp in a step, 128 bits wide.
 double loads_of_warp(const ImplicitGemm &g, const Tiling &t) {
-    return static_cast<double>(t.slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
+    return double(t.slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
 }
 
 /// Wavefronts of these loads, of all warps of a CTA.
 double load_wavefronts_of(const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
-    return static_cast<double>(t.warps) * loads_of_warp(g, t) *
-           gpu.architecture.uniform_wide_wavefronts->value;
+    return double(t.warps) * loads_of_warp(g, t) * gpu.architecture.uniform_wide_wavefronts->value;
 }
 
 /// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
@@ -299,18 +246,18 @@ double filter_copy_passes(const ImplicitGemm &g, const Tiling &t) {
 }
 
 /// And of its copy of pixels.
-double pixel_copy_passes(const ConvShape &s, const Tiling &t, const Copies &copies) {
+double pixel_copy_passes(const ConvShape &s, const Tiling &t, const ThreadCopies &copies) {
     const std::int64_t lanes = std::min(warp_lanes, copies.units);
     return t.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
                          : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
 }
 
 /// What a CTA does in a step.
-StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const ThreadCopies &copies,
                  const Gpu &gpu) {
     StepWork step;
-    const double warps = static_cast<double>(t.warps), slice = static_cast<double>(t.slice);
-    step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
+    const double warps = double(t.warps), slice = double(t.slice);
+    step.fmas = slice * double(g.tile_k) * g.tile_pixels;
     step.shared_wavefronts =
         load_wavefronts_of(g, t, gpu) +
         warps * (copies.filters * filter_copy_passes(g, t) + copies.pixels * pixel_copy_passes(s, t, copies));
@@ -318,11 +265,11 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, con
         step.fmas / 32.0 + warps * (loads_of_warp(g, t) + copies.filters * instructions::unrolled_copy +
                                     copies.pixels * instructions::unrolled_copy + instructions::step);
     if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
-        step.turns = warps * static_cast<double>(t.slice / 4) / g.warp_split;
+        step.turns = warps * double(t.slice / 4) / g.warp_split;
         step.instructions += step.turns * instructions::iteration;
     }
     step.load_bytes = 4.0 * (slice * g.tile_k + channel_pixels(s, g.tile_pixels) * g.slice_channels *
-                                                    static_cast<double>(t.rows) / static_cast<double>(s.r));
+                                                    double(t.rows) / double(s.r));
     return step;
 }
 
@@ -337,36 +284,35 @@ std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &
         of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
             quads * (turn + 1) / g.warp_split - quads * turn / g.warp_split;
     }
-    return static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
-           static_cast<double>(of_scheduler.size()) / static_cast<double>(quads * tile_warps_of_part);
+    return double(*std::max_element(of_scheduler.begin(), of_scheduler.end())) * double(of_scheduler.size()) /
+           double(quads * tile_warps_of_part);
 }
 
 /// What a CTA does once.
 StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                  const Copies &copies) {
+                  const ThreadCopies &copies) {
     StepWork drain;
-    const double warps = static_cast<double>(t.warps);
-    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
+    const double warps = double(t.warps);
+    const double tile_quads = double(g.tile_k * g.tile_pixels / 4);
     drain.store_bytes = stored_by_cta(s, g);
-    drain.instructions = warps * static_cast<double>(copies.places) *
-                             (instructions::place + (t.padded ? static_cast<double>(s.r * s.s) : 0.0)) +
-                         tile_quads / 32.0 *
-                             (t.meets ? g.warp_split * (instructions::placed_store +
-                                                        (g.split > 1 ? instructions::divided_copy : 0.0)) +
-                                            instructions::warp / g.split
-                                      : instructions::store);
+    drain.instructions =
+        warps * double(copies.places) * (instructions::place + (t.padded ? double(s.r * s.s) : 0.0)) +
+        tile_quads / 32.0 *
+            (t.meets ? g.warp_split * (instructions::placed_store +
+                                       (g.split > 1 ? instructions::divided_copy : 0.0)) +
+                           instructions::warp / g.split
+                     : instructions::store);
     if (!t.meets)
         return drain;
     // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
     // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
     // pixels.
     const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
-    const double sum_stores = warps * static_cast<double>(g.thread_k * g.thread_pixels) / 4.0 *
+    const double sum_stores = warps * double(g.thread_k * g.thread_pixels) / 4.0 *
                               sum_store_passes(banks, g, t.lanes_n, 4, t.by_filter ? 1 : 4);
-    const double there =
-        static_cast<double>(t.filters) / static_cast<double>(t.filter_tiles * g.tile_k) *
-        static_cast<double>(std::min(t.pixel_tiles * g.tile_pixels, round_up(t.pixels, warp_lanes))) /
-        static_cast<double>(t.pixel_tiles * g.tile_pixels);
+    const double there = double(t.filters) / double(t.filter_tiles * g.tile_k) *
+                         double(std::min(t.pixel_tiles * g.tile_pixels, round_up(t.pixels, warp_lanes))) /
+                         double(t.pixel_tiles * g.tile_pixels);
     drain.shared_wavefronts = sum_stores + (g.split > 1 ? tile_warps / g.split : tile_warps * there);
     return drain;
 }
@@ -380,8 +326,7 @@ StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
                      const Gpu &gpu) {
     const double of_step = load_wavefronts_of(g, t, gpu);
     const Banks banks = banks_of(gpu.profile);
-    const double all =
-        static_cast<double>(part.ctas) / static_cast<double>(g.split) * static_cast<double>(t.steps);
+    const double all = double(part.ctas) / double(g.split) * double(t.steps);
     StepsDone done{all, all, all * of_step};
     // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
     // condition of the store: lanes and warps past the last pixel do none.
@@ -390,17 +335,16 @@ StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
     if (t.steps == 1 && t.slice <= most_unrolled && !t.meets && g.thread_pixels == 4 &&
         left < g.tile_pixels) {
         const std::int64_t warp_pixels = t.lanes_n * 4;
-        const double warps_m = static_cast<double>(t.warps * warp_pixels / g.tile_pixels);
-        const double last_tiles = static_cast<double>(t.filter_tiles * s.groups);
-        done.lanes -= last_tiles * (1.0 - static_cast<double>(left) / g.tile_pixels);
-        done.warps -= last_tiles * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
-                                              static_cast<double>(g.tile_pixels));
+        const double warps_m = double(t.warps * warp_pixels / g.tile_pixels);
+        const double last_tiles = double(t.filter_tiles * s.groups);
+        done.lanes -= last_tiles * (1.0 - double(left) / g.tile_pixels);
+        done.warps -=
+            last_tiles * (1.0 - double(ceil_div(left, warp_pixels) * warp_pixels) / double(g.tile_pixels));
         done.load_wavefronts -=
             last_tiles *
-            (of_step -
-             warps_m * static_cast<double>(t.slice) *
-                 (static_cast<double>(left / warp_pixels) * row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
-                  row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            (of_step - warps_m * double(t.slice) *
+                           (double(left / warp_pixels) * row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
+                            row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
@@ -410,28 +354,27 @@ struct OfBoth {
     double pixels, filters;
 };
 
-/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups. Copies of
-/// 16 bytes pass L1; of others it keeps what the taps have in common.
+/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups.
+/// ThreadCopies of 16 bytes pass L1; of others it keeps what the taps have in common.
 OfBoth asked_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
                    const Gpu &gpu) {
     const std::int64_t plane = s.h * s.w * 4;
-    const double pixels =
-        t.wide_pixels
-            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, t.pixels)),
-                              odd_halves(0, {{plane, s.c}, {t.stage_floats * 4, g.stages}}),
-                              odd_halves(0, {{plane, s.c}}))
-            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, t.pixels));
-    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, t.filters));
+    const double pixels = t.wide_pixels
+                              ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(g.tile_pixels, t.pixels)),
+                                                odd_halves(0, {{plane, s.c}, {t.stage_floats * 4, g.stages}}),
+                                                odd_halves(0, {{plane, s.c}}))
+                              : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, t.pixels));
+    const double filters_of_tile = double(std::min<std::int64_t>(g.tile_k, t.filters));
     const double filters =
-        4.0 * static_cast<double>(t.filters * t.values * s.groups) *
+        4.0 * double(t.filters * t.values * s.groups) *
         (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{t.padded_filters * 4, t.values}}), 0.0)
          : t.by_filter  ? wide_copy_bytes(1.0,
                                           odd_halves(0, {{(t.pitch - t.values) * 4, g.tile_k},
                                                          {t.slice * 4, t.steps},
                                                          {t.stage_floats * 4, g.stages}}),
                                           0.0)
-                        : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(t.values), part, gpu) /
-                             (4.0 * filters_of_tile * static_cast<double>(t.values)));
+                        : filter_run_bytes(filters_of_tile, 4.0 * double(t.values), part, gpu) /
+                             (4.0 * filters_of_tile * double(t.values)));
     return {pixels, filters};
 }
 
@@ -440,25 +383,24 @@ OfBoth asked_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, c
 OfBoth requested_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
                        const Gpu &gpu) {
     const OfBoth asked = asked_bytes(s, g, t, part, gpu);
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
-    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
-        of_cta = static_cast<double>(t.channels) * asked.pixels / g.split;
-    const double of_image = static_cast<double>(s.input_bytes()) / images / static_cast<double>(s.groups);
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * s.groups);
+    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : double(s.n), // else as one
+        of_cta = double(t.channels) * asked.pixels / g.split;
+    const double of_image = double(s.input_bytes()) / images / double(s.groups);
     // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups), of_rank = asked.filters / groups / g.split,
-                 of_tile = of_rank / static_cast<double>(t.filter_tiles);
+    const double groups = double(s.groups), of_rank = asked.filters / groups / g.split,
+                 of_tile = of_rank / double(t.filter_tiles);
     const bool filters_in_l1 = g.filters != 2 && !t.by_filter;
     const double stored = part.drain.store_bytes;
     const double pixels =
-        t.wide_pixels ? tiles * static_cast<double>(t.channels) * asked.pixels
+        t.wide_pixels ? tiles * double(t.channels) * asked.pixels
                       : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
                                                  std::max(1.0, tiles * g.split / images), part, gpu,
                                                  Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
     const double filters =
-        filters_in_l1
-            ? groups * read_through_l1(of_tile, of_rank, static_cast<double>(part.ctas) / groups, part, gpu,
-                                       Again::in_turn, stored + (t.wide_pixels ? 0.0 : of_cta))
-            : static_cast<double>(t.pixel_tiles) * asked.filters;
+        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, double(part.ctas) / groups, part, gpu,
+                                                 Again::in_turn, stored + (t.wide_pixels ? 0.0 : of_cta))
+                      : double(t.pixel_tiles) * asked.filters;
     return {pixels, filters};
 }
 
@@ -491,7 +433,7 @@ OfBoth alike_shares(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) 
 void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
     Work &work = part.work;
     const StepsDone done = steps_done(s, g, t, part, gpu);
-    const double ctas = static_cast<double>(part.ctas);
+    const double ctas = double(part.ctas);
     work.fmas = done.lanes * part.step.fmas;
     work.instructions = done.warps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
@@ -504,7 +446,7 @@ void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, cons
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
     const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * t.lanes_n;
-    work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
+    work.l2_write_bytes = double(s.output_bytes()) / double(4 * run) *
                           stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
     fill_dram(work, s, gpu);
 }
@@ -528,22 +470,22 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Tiling
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
-    part.step.load_bytes = static_cast<double>(tile * tile * 4);
-    part.drain.store_bytes = static_cast<double>(tile * tile * 4);
-    const double ctas = static_cast<double>(part.ctas);
+    part.step.load_bytes = double(tile * tile * 4);
+    part.drain.store_bytes = double(tile * tile * 4);
+    const double ctas = double(part.ctas);
     part.work.fmas = 0.0;
     part.work.instructions = ctas * part.step.instructions;
     part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
     part.work.shared_conflicts = 0.0;
-    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.l2_write_bytes = static_cast<double>(s.groups * values * t.padded_filters * 4);
-    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_read_bytes = double(s.filter_bytes());
+    part.work.l2_write_bytes = double(s.groups * values * t.padded_filters * 4);
+    part.work.dram_read_bytes = double(s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g, s); !why.empty())
         return Infeasible{why};
     if (g.staging == 2)
@@ -552,7 +494,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
     if (const std::string why = check_tiling(g, t, gpu.limits); !why.empty())
         return Infeasible{why};
     g.columns = 1; // nothing left to choose
-    const Copies copies = copies_of(g, t);
+    const ThreadCopies copies = copies_of(g, t);
     const std::int64_t registers = registers_for(s, g, t, copies, gpu.limits);
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
@@ -573,7 +515,7 @@ std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, 
         out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
         part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
         part.early = true;
-        *part.work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
+        *part.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
         out.plan.prepare = {prepare_launch(s, g, t, gpu)};
         if (out.plan.prepare[0].grid[1] > 65535)
             return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
@@ -596,7 +538,7 @@ int slice_channels_for(const ConvShape &s, int warp_split) {
     const std::int64_t equal = warp_split / std::gcd(std::int64_t{warp_split}, taps);
     constexpr std::int64_t wanted = 16;
     const std::int64_t some = round_up(std::max(ceil_div(wanted, taps), equal), equal);
-    return static_cast<int>(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
+    return int(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
 }
 
 /// Channels of a step that let raw filters come by 16-byte copies; 0 if none do.
@@ -607,7 +549,7 @@ int quad_channels_for(const ConvShape &s, int warp_split) {
     std::int64_t some = 4 / std::gcd(taps, std::int64_t{4});
     while (some * taps < 32 || some * taps < 4 * warp_split)
         some *= 2;
-    return channels % some == 0 ? static_cast<int>(some) : 0;
+    return channels % some == 0 ? int(some) : 0;
 }
 
 /// Channels of a step of staged rows: the two largest shares of all channels that the groups of warps can
@@ -618,7 +560,7 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     std::vector<int> found;
     for (std::int64_t c = std::min(channels, most_channels); c >= warp_split && found.size() < 2; --c)
         if (c % warp_split == 0 && channels % c == 0 && (c * taps <= most_values || c == warp_split))
-            found.push_back(static_cast<int>(c));
+            found.push_back(int(c));
     return found;
 }
 
@@ -692,7 +634,7 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
 
 } // namespace
 
-Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
+SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
@@ -732,12 +674,12 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu
     return found;
 }
 
-PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) const {
-    ImplicitGemm setting = *this;
-    auto made = plan_of(setting, s, gpu);
-    if (auto *why = std::get_if<Infeasible>(&made))
-        return std::move(*why);
-    return Planned<ImplicitGemm>{setting, std::move(std::get<Feasible>(made))};
+Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
+    return plan_of(*this, s, gpu);
+}
+
+const StrategyKind &strategies::implicit_gemm() {
+    return kind_of<ImplicitGemm>();
 }
 
 } // namespace convcast

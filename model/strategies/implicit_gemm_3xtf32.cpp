@@ -1,10 +1,6 @@
-#include "model/strategies/implicit_gemm_3xtf32.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/l2_sectors.hpp"
+// Implicit GEMM on tensor cores with the accuracy of FP32: three TF32 products for one.
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
+#include "model/strategies/strategy.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,28 +14,29 @@
 
 namespace convcast {
 
-const std::vector<Knob<ImplicitGemm3xTf32>> &ImplicitGemm3xTf32::knobs() {
-    static const std::vector<Knob<ImplicitGemm3xTf32>> list = {
-        {"tile_k", &ImplicitGemm3xTf32::tile_k, 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128"},
-        {"tile_pixels",
-         &ImplicitGemm3xTf32::tile_pixels,
-         0,
-         256,
-         {64, 128, 192, 256},
-         "pixels of a CTA: 64, 128, 192 or 256"},
-        {"depth", &ImplicitGemm3xTf32::depth, 0, 8, {}, "rows of 8 values of a pipeline step: 2, 4 or 8"},
-        {"stages", &ImplicitGemm3xTf32::stages, 0, 8, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"split",
-         &ImplicitGemm3xTf32::split,
-         0,
-         8,
-         {1, 2, 4, 8},
-         "CTAs of a cluster that share the values: 1, 2, 4 or 8"},
-    };
-    return list;
-}
-
 namespace {
+
+/// A CTA computes `tile_k` filters for `tile_pixels` pixels, counted over n, p and q, by wgmma: 64 pixels a
+/// warpgroup, one more warpgroup copies. Each factor is split in two TF32 parts; three products of parts are
+/// added up in FP32. A pipeline step brings `depth` rows of 8 values of (c, r, s). `split` CTAs of a cluster
+/// take shares of the steps. Filters are split and laid out once by a launch of their own. Any stride,
+/// padding, dilation and groups; compute capability 9.0 only.
+struct ImplicitGemm3xTf32 {
+    static constexpr About about{"implicit_gemm_3xtf32",
+                                 "Implicit GEMM on tensor cores, three TF32 products for one of FP32", 14};
+    static constexpr bool tensor_cores = true;
+    int tile_k = 0, tile_pixels = 0, depth = 0, stages = 0, split = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_k, "tile_k", 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128");
+        each(tile_pixels, "tile_pixels", 0, 256, {64, 128, 192, 256}, "pixels of a CTA: 64, 128, 192 or 256");
+        each(depth, "depth", 0, 8, {}, "rows of 8 values of a pipeline step: 2, 4 or 8");
+        each(stages, "stages", 0, 8, {}, "buffers of the prefetch pipeline, 2 at least");
+        each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
+    }
+    SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+};
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
@@ -93,7 +90,7 @@ Tiling tiling_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
     t.pixel_tiles = ceil_div(t.pixels, g.tile_pixels);
     t.filter_tiles = ceil_div(t.filters, g.tile_k);
     t.groups_of_warps = g.tile_pixels / 64;
-    t.warps = static_cast<double>(t.groups_of_warps * 4);
+    t.warps = double(t.groups_of_warps * 4);
     t.threads = (t.groups_of_warps + 1) * group_threads;
     t.wide_pixels = t.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                     s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
@@ -134,8 +131,7 @@ struct Copying {
 Copying copying_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
     const std::int64_t units = g.tile_pixels / (t.wide_pixels ? 4 : 1);
     const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
-    return {static_cast<double>(row_values) * static_cast<double>(lanes) / group_threads,
-            static_cast<double>(ceil_div(units, lanes))};
+    return {double(row_values) * double(lanes) / group_threads, double(ceil_div(units, lanes))};
 }
 
 /// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
@@ -143,9 +139,9 @@ Copying copying_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
 double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
                         std::int64_t pixels) {
     if (t.wide_pixels) // past L1
-        return static_cast<double>(t.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
-                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}),
-                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}));
+        return double(t.channels) * wide_copy_bytes(4.0 * double(pixels),
+                                                    odd_halves(0, {{s.h * s.w * 4, s.c}}),
+                                                    odd_halves(0, {{s.h * s.w * 4, s.c}}));
     const double whole = footprint_bytes(s, pixels);
     const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t rows = (end - 1) / s.s - begin / s.s + 1;
@@ -165,11 +161,11 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const T
         const auto within = [&](std::int64_t at) { return at - begin / t.taps * t.taps; };
         if (begin < whole_from)
             bytes += of_taps(within(begin), within(whole_from));
-        bytes += static_cast<double>((whole_to - whole_from) / t.taps) * whole;
+        bytes += double((whole_to - whole_from) / t.taps) * whole;
         if (whole_to < end)
             bytes += of_taps(0, end - whole_to);
     }
-    return static_cast<double>(at_once) * bytes;
+    return double(at_once) * bytes;
 }
 
 /// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
@@ -231,11 +227,11 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t, const Gpu &gpu) {
     const Block block = block_of(t);
     Partition part = prepare_launch_of(s, g, t, block, gpu);
-    const double values = static_cast<double>(Block::filters * block.values),
-                 steps = static_cast<double>(part.steps), ctas = static_cast<double>(part.ctas);
+    const double values = double(Block::filters * block.values), steps = double(part.steps),
+                 ctas = double(part.ctas);
     // Loads of the values that there are: of all groups and filters, up to eight of these.
-    const double loads = static_cast<double>(s.groups * round_up(t.filters, Block::filters) *
-                                             ceil_div(t.channels * t.taps, papers::warp_threads));
+    const double loads = double(s.groups * round_up(t.filters, Block::filters) *
+                                ceil_div(t.channels * t.taps, papers::warp_threads));
     // Of 32 values a warp finds the place by divisions and stores them to shared memory; it loads those that
     // there are; of 128 it splits and writes the parts.
     part.step.instructions =
@@ -247,19 +243,17 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
     part.drain.store_bytes = values * 8.0;
     part.work.fmas = 0.0;
-    const double rows_there = static_cast<double>(t.padded_rows) /
-                              static_cast<double>(part.grid[0] * block.rows); // none behind them
+    const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double blocks = static_cast<double>(part.grid[0]);
+    const double blocks = double(part.grid[0]);
     part.work.shared_wavefronts =
         ctas *
         (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
                          block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
                             blocks);
-    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.l2_write_bytes =
-        static_cast<double>(s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8);
-    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_read_bytes = double(s.filter_bytes());
+    part.work.l2_write_bytes = double(s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8);
+    part.work.dram_read_bytes = double(s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
 }
@@ -296,7 +290,7 @@ std::string check_tiling(const ImplicitGemm3xTf32 &g, const Tiling &t, const Reg
 Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
                     const Registers &registers, const Gpu &gpu) {
     Partition part;
-    part.kernel = ImplicitGemm3xTf32::name;
+    part.kernel = ImplicitGemm3xTf32::about.name;
     part.variant = g.split > 1 ? "clusters" : "";
     part.template_arguments = shape_arguments(s, s.h, s.w);
     for (const std::int64_t argument :
@@ -307,12 +301,12 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tilin
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.early = true;
     part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
+    part.sharing_ctas = double(t.filter_tiles);
     if (g.split > 1) {
         constexpr std::int64_t loads_under_way = 16, consumers = 128;
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_waits = static_cast<double>(ceil_div(
+        part.cluster_waits = double(ceil_div(
             ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, t.groups_of_warps * consumers) *
                 g.split,
             loads_under_way));
@@ -335,7 +329,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tilin
 /// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
 /// each.
 double load_wavefronts_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
-    return static_cast<double>(g.depth) * t.warps * 2.0 * 2.0;
+    return double(g.depth) * t.warps * 2.0 * 2.0;
 }
 
 /// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
@@ -351,9 +345,9 @@ double value_copy_passes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     };
     const std::int64_t all = ceil_div(units, lanes), full = there / lanes, rest = there % lanes;
     const std::int64_t empty = all - full - (rest > 0 ? 1 : 0);
-    const double of_warps = static_cast<double>(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) +
-                            static_cast<double>(empty) * passes(0);
-    return of_warps * static_cast<double>(lanes) / static_cast<double>(warp_lanes);
+    const double of_warps =
+        double(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) + double(empty) * passes(0);
+    return of_warps * double(lanes) / double(warp_lanes);
 }
 
 /// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
@@ -362,8 +356,7 @@ double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const
     constexpr double wavefront_bytes = 128.0;
     const double depth = g.depth;
     return load_wavefronts_of(g, t) +
-           depth * products_of_parts * static_cast<double>(t.groups_of_warps) * g.tile_k * 32.0 /
-               wavefront_bytes +
+           depth * products_of_parts * double(t.groups_of_warps) * g.tile_k * 32.0 / wavefront_bytes +
            depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(s, g, t);
 }
 
@@ -391,7 +384,7 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &
     // A warp waits for where a value lies before it copies it.
     step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;
     step.instructions = depth * t.warps * instructions::divided_copy + step.copying;
-    const double step_channels = depth * row_values / static_cast<double>(s.r * s.s);
+    const double step_channels = depth * row_values / double(s.r * s.s);
     step.load_bytes =
         depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels(s, g.tile_pixels) * step_channels;
     return step;
@@ -403,23 +396,21 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &
 StepWork drain_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
     StepWork drain;
     drain.store_bytes = stored_by_cta(s, g);
-    const double places = t.tabled ? static_cast<double>(t.padded_rows * row_values) : 0.0;
+    const double places = t.tabled ? double(t.padded_rows * row_values) : 0.0;
     drain.instructions = (t.warps + 4.0) * instructions::copy + places / 32.0 * instructions::copy;
     if (g.split > 1) {
         const std::int64_t share = std::int64_t{g.tile_k} * g.tile_pixels / g.split;
         drain.instructions += (t.warps + 4.0) * instructions::warp +
-                              t.warps *
-                                  static_cast<double>(ceil_div(share, t.groups_of_warps * group_threads)) *
+                              t.warps * double(ceil_div(share, t.groups_of_warps * group_threads)) *
                                   (instructions::loop + instructions::store * g.split);
     } else {
-        const double stores = static_cast<double>(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
-                              static_cast<double>(t.pixel_tiles * t.filter_tiles) *
-                              (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
+        const double stores = double(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
+                              double(t.pixel_tiles * t.filter_tiles) * (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
         drain.instructions += stores * instructions::store;
     }
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
-    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
+    const double tile_warps = double(g.tile_k * g.tile_pixels) / 32.0;
     drain.shared_wavefronts = places * 2.0 / 32.0 + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
     return drain;
 }
@@ -429,10 +420,9 @@ StepWork drain_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling 
 void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
                  double all_steps, const Gpu &gpu) {
     const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * g.tile_pixels;
-    const double pixel_reads =
-        static_cast<double>(t.filter_tiles * s.groups) *
-        (static_cast<double>(t.pixel_tiles - 1) * tile_pixel_bytes(s, g, t, g.tile_pixels) +
-         tile_pixel_bytes(s, g, t, last_pixels));
+    const double pixel_reads = double(t.filter_tiles * s.groups) *
+                               (double(t.pixel_tiles - 1) * tile_pixel_bytes(s, g, t, g.tile_pixels) +
+                                tile_pixel_bytes(s, g, t, last_pixels));
     const double filter_reads = all_steps * g.depth * row_values * 8.0 * g.tile_k;
     part.work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = t.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
@@ -442,12 +432,11 @@ void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &
 /// Fills in the work of the whole launch.
 void count_work(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
                 const Gpu &gpu) {
-    const double ctas = static_cast<double>(part.ctas);
-    const double all_steps = ctas / g.split * static_cast<double>(t.steps);
+    const double ctas = double(part.ctas);
+    const double all_steps = ctas / g.split * double(t.steps);
     // A producer warp looks up where its values lie, one after another.
-    const double lookups = t.tabled ? static_cast<double>(g.depth) * row_values * 4.0 *
-                                          std::min(1.0, static_cast<double>(g.tile_pixels) / 128.0)
-                                    : 0.0;
+    const double lookups =
+        t.tabled ? double(g.depth) * row_values * 4.0 * std::min(1.0, double(g.tile_pixels) / 128.0) : 0.0;
     Work &work = part.work;
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
@@ -456,17 +445,16 @@ void count_work(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g
         all_steps * (load_wavefronts_of(g, t) + lookups) + ctas * part.drain.shared_wavefronts;
     count_reads(part, s, g, t, all_steps, gpu);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
-    part.new_share = std::min(1.0, g.depth * (t.by_channel ? 1.0 : static_cast<double>(row_values)) /
-                                       static_cast<double>(t.taps));
+    part.new_share = std::min(1.0, g.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
     work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(work, s, gpu);
-    *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
+    *work.dram_read_bytes -= double(s.filter_bytes()); // prepared, they are in L2
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g); !why.empty())
         return Infeasible{why};
     const Tiling t = tiling_of(s, g);
@@ -513,12 +501,12 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
         if (stages >= least)
             break;
     }
-    return static_cast<int>(std::clamp(stages, least, most));
+    return int(std::clamp(stages, least, most));
 }
 
 } // namespace
 
-Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
+SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (gpu.profile.compute_capability != "9.0")
@@ -543,12 +531,12 @@ Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, co
     return found;
 }
 
-PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) const {
-    ImplicitGemm3xTf32 setting = *this;
-    auto made = plan_of(setting, s, gpu);
-    if (auto *why = std::get_if<Infeasible>(&made))
-        return std::move(*why);
-    return Planned<ImplicitGemm3xTf32>{setting, std::move(std::get<Feasible>(made))};
+Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
+    return plan_of(*this, s, gpu);
+}
+
+const StrategyKind &strategies::implicit_gemm_3xtf32() {
+    return kind_of<ImplicitGemm3xTf32>();
 }
 
 } // namespace convcast

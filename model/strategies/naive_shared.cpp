@@ -1,9 +1,5 @@
-#include "model/strategies/naive_shared.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
+// The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
+#include "model/strategies/strategy.hpp"
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,31 +11,25 @@
 
 namespace convcast {
 
-const std::vector<Knob<NaiveShared>> &NaiveShared::knobs() {
-    static const std::vector<Knob<NaiveShared>> list = {
-        {"tile_w",
-         &NaiveShared::tile_w,
-         0,
-         1024,
-         {8, 16, 32},
-         "outputs of a CTA along x; 0: the map's, 32 at most"},
-        {"tile_h",
-         &NaiveShared::tile_h,
-         0,
-         1024,
-         {4, 8, 16, 32},
-         "outputs of a CTA along y; 0: the map's, 32 at most"},
-        {"map",
-         &NaiveShared::map,
-         0,
-         2,
-         {1, 2},
-         "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits"},
-    };
-    return list;
-}
-
 namespace {
+
+/// A CTA computes `tile_w` x `tile_h` outputs of one filter, a thread each. The filter is in shared memory;
+/// so is the input tile of all channels where it fits. Stride 1 or 2, padding; no dilation, no groups.
+struct NaiveShared {
+    static constexpr About about{
+        "naive_shared", "one thread per output, a CTA per filter: filter and input tile in shared memory",
+        11};
+    int tile_w = 0, tile_h = 0, map = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_w, "tile_w", 0, 1024, {8, 16, 32}, "outputs of a CTA along x; 0: the map's, 32 at most");
+        each(tile_h, "tile_h", 0, 1024, {4, 8, 16, 32}, "outputs of a CTA along y; 0: the map's, 32 at most");
+        each(map, "map", 0, 2, {1, 2},
+             "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
@@ -94,9 +84,9 @@ Tiling tiling_of(const NaiveShared &knobs, const ConvShape &s) {
     t.tile_floats = s.c * t.rows * t.columns;
     t.tiles_x = ceil_div(s.q(), t.tile_w);
     t.tiles_y = ceil_div(s.p(), t.tile_h);
-    t.tiles = static_cast<double>(t.tiles_x * t.tiles_y);
+    t.tiles = double(t.tiles_x * t.tiles_y);
     t.shared_map = knobs.map == 1;
-    t.channels = t.shared_map ? static_cast<double>(s.c) : 1.0;
+    t.channels = t.shared_map ? double(s.c) : 1.0;
     t.unrolled = s.r * s.s <= 16;
     return t;
 }
@@ -104,9 +94,9 @@ Tiling tiling_of(const NaiveShared &knobs, const ConvShape &s) {
 /// Gives the free knobs their values; why the others do not fit a CTA, "" if they do.
 std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limits) {
     if (knobs.tile_w == 0)
-        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(32, s.q()));
+        knobs.tile_w = int(std::min<std::int64_t>(32, s.q()));
     if (knobs.tile_h == 0)
-        knobs.tile_h = static_cast<int>(std::min<std::int64_t>(32, s.p()));
+        knobs.tile_h = int(std::min<std::int64_t>(32, s.p()));
     const Tiling t = tiling_of(knobs, s);
     if (t.threads > limits.max_threads_per_cta)
         return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
@@ -126,13 +116,13 @@ std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limi
 
 Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
     Partition part;
-    part.kernel = NaiveShared::name;
+    part.kernel = NaiveShared::about.name;
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
     part.template_arguments = {s.r, s.s, t.tile_w, t.tile_h, s.stride_h, s.stride_w, t.shared_map ? 1 : 0};
     part.grid = {t.tiles_x * t.tiles_y, s.k, s.n};
-    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
+    part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = t.threads;
     part.bank_floats = round_up(t.filter_floats, 4);
     part.band_floats = t.shared_map ? t.tile_floats : 0;
@@ -146,16 +136,6 @@ Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
     part.ctas_per_sm = resident_ctas(
         gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
     return part;
-}
-
-/// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part) {
-    if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
-        return "the grid exceeds 2^31 - 1 CTAs in x; take a larger tile";
-    if (part.ctas_per_sm < 1)
-        return "a CTA of " + std::to_string(part.threads) + " threads with " +
-               std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM";
-    return "";
 }
 
 /// Warps of a CTA that have outputs, and their reads of one tap's pixels.
@@ -185,7 +165,7 @@ Warps warps_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
     const double active = pixels.least / t.tiles; // without conflicts one pass each
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
-        static_cast<double>(ceil_div(t.tiles_x * t.tiles_y * s.k * s.n, std::int64_t{gpu.limits.sm_count}));
+        double(ceil_div(t.tiles_x * t.tiles_y * s.k * s.n, std::int64_t{gpu.limits.sm_count}));
     const double fullest = tile_pixels(std::min(t.tile_w, s.q()), std::min(t.tile_h, s.p())).least;
     const double taken =
         t.shared_map ? pixels.taken : over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, gathered_pixels);
@@ -199,7 +179,7 @@ struct Instructions {
 };
 
 Instructions instructions_of(const ConvShape &s, const Tiling &t) {
-    const double taps = static_cast<double>(s.r * s.s);
+    const double taps = double(s.r * s.s);
     // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
     // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
     // each row and tap.
@@ -208,8 +188,7 @@ Instructions instructions_of(const ConvShape &s, const Tiling &t) {
     const double per_tap = t.shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
     const double per_channel =
         per_tap * taps + instructions::iteration +
-        (t.shared_map || flags ? 0.0
-                               : static_cast<double>(s.r) * instructions::iteration + instructions::loop);
+        (t.shared_map || flags ? 0.0 : double(s.r) * instructions::iteration + instructions::loop);
     return {t.channels * per_channel, flags && taps > 1.0 ? instructions::guard * taps : 0.0};
 }
 
@@ -219,7 +198,7 @@ double copies_of(const Tiling &t) {
     // a tile of one pixel, where the number of the copy is that of the channel.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
         const std::int64_t left = copies % t.threads;
-        return static_cast<double>(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
+        return double(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
     };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
     return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +
@@ -229,24 +208,20 @@ double copies_of(const Tiling &t) {
 /// What all tiles read of one channel, in sectors.
 double map_bytes(const ConvShape &s, const Tiling &t) {
     const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * s.stride_h, s.pad_h, s.h);
-    const double tile_row_bytes =
-        spanned_bytes(covered(t.tiles_x, t.columns, t.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
-                          static_cast<double>(t.tiles_x),
-                      row_grain(s, t.tiles_x > 1 ? t.tile_w * s.stride_w : 0, t.tiles_x > 1 ? s.pad_w : 0));
-    const double between =
-        t.shared_map ? 1.0 : std::min(1.0, static_cast<double>(s.r) / static_cast<double>(s.stride_h));
-    const double tile_rows =
-        input_rows / static_cast<double>(t.tiles_y) * between; // no rows that taps leave out
+    const double tile_row_bytes = spanned_bytes(
+        covered(t.tiles_x, t.columns, t.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 / double(t.tiles_x),
+        row_grain(s, t.tiles_x > 1 ? t.tile_w * s.stride_w : 0, t.tiles_x > 1 ? s.pad_w : 0));
+    const double between = t.shared_map ? 1.0 : std::min(1.0, double(s.r) / double(s.stride_h));
+    const double tile_rows = input_rows / double(t.tiles_y) * between; // no rows that taps leave out
     // Rows of a tile that reaches from edge to edge follow one another, and so do whole channels.
-    return t.tiles *
-           std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0),
-                     channel_of_run_bytes(s, s.c)});
+    return t.tiles * std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * double(s.w) * 4.0),
+                               channel_of_run_bytes(s, s.c)});
 }
 
 /// What a step costs, and what a CTA does once.
 void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps &its) {
-    const double taps = static_cast<double>(s.r * s.s), lanes = static_cast<double>(t.threads);
-    const double warps = static_cast<double>(part.busy_warps), copies = copies_of(t);
+    const double taps = double(s.r * s.s), lanes = double(t.threads);
+    const double warps = double(part.busy_warps), copies = copies_of(t);
     const Instructions count = instructions_of(s, t);
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;
@@ -255,20 +230,18 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
     part.step.shared_wavefronts = its.busiest * t.channels * taps * (its.passes + 1.0);
     if (t.shared_map)
         part.step.turns = warps * t.channels * (taps <= most_unrolled ? 1.0 : taps);
-    part.step.line_waits =
-        t.shared_map || t.unrolled ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
+    part.step.line_waits = t.shared_map || t.unrolled ? 0.0 : double(s.r - 1); // new rows, one at a time
     // Beside loads, what no counter tells from integers and logic: where a row of taps is an iteration of a
     // loop, the row's branch and the addresses that all lanes share, and twice as much for a channel.
-    part.step.loads = t.shared_map
-                          ? 0.0
-                          : its.active * t.channels *
-                                (taps + (t.unrolled ? 0.0
-                                                    : static_cast<double>(s.r) * instructions::iteration +
-                                                          2.0 * instructions::iteration));
+    part.step.loads = t.shared_map ? 0.0
+                                   : its.active * t.channels *
+                                         (taps + (t.unrolled ? 0.0
+                                                             : double(s.r) * instructions::iteration +
+                                                                   2.0 * instructions::iteration));
     if (!t.shared_map) // a step is a channel
         part.sector_share = new_sector_share(s.h * s.w * 4, 1.0, s.c * s.h * s.w * 4);
-    part.step.load_bytes = map_bytes(s, t) / t.tiles * t.channels +
-                           (t.shared_map ? static_cast<double>(t.filter_floats) * 4.0 : 0.0);
+    part.step.load_bytes =
+        map_bytes(s, t) / t.tiles * t.channels + (t.shared_map ? double(t.filter_floats) * 4.0 : 0.0);
     part.drain.instructions = warps * instructions::place +
                               its.active * (instructions::place + count.to_find_out) + copies -
                               part.step.copying;
@@ -278,17 +251,15 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
 /// What the SMs ask L2 for. All filters' CTAs of an image read its tiles, and a tile's neighbours its rims;
 /// those of a row of the grid read one filter.
 void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double images = static_cast<double>(s.n), planes = static_cast<double>(s.k);
-    const double of_tiles = static_cast<double>(s.c) * map_bytes(s, t) / t.tiles,
-                 of_filter = spanned_bytes(static_cast<double>(t.filter_floats) * 4.0);
-    const double of_image = static_cast<double>(s.input_bytes()) / images;
+    const double images = double(s.n), planes = double(s.k);
+    const double of_tiles = double(s.c) * map_bytes(s, t) / t.tiles,
+                 of_filter = spanned_bytes(double(t.filter_floats) * 4.0);
+    const double of_image = double(s.input_bytes()) / images;
     const double pixel_reads = images * read_through_l1(of_tiles, std::max(of_tiles, of_image),
                                                         t.tiles * planes, part, gpu, Again::anywhere);
-    const double filter_reads =
-        std::min(static_cast<double>(s.n * s.k) *
-                     read_through_l1(of_filter, of_filter, t.tiles, part, gpu, Again::in_turn),
-                 read_through_l1(of_filter, of_filter * planes, static_cast<double>(part.ctas), part, gpu,
-                                 Again::in_turn));
+    const double filter_reads = std::min(
+        double(s.n * s.k) * read_through_l1(of_filter, of_filter, t.tiles, part, gpu, Again::in_turn),
+        read_through_l1(of_filter, of_filter * planes, double(part.ctas), part, gpu, Again::in_turn));
     part.work.l2_read_bytes = pixel_reads + filter_reads;
     part.mergeable_reads =
         mergeable_reads(pixel_reads, {planes, t.tiles}, part, gpu) +
@@ -298,53 +269,70 @@ void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tilin
 
 /// The work of the whole launch.
 void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Warps &its) {
-    const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c),
-                 ctas = static_cast<double>(part.ctas);
+    const double taps = double(s.r * s.s), channels = double(s.c), ctas = double(part.ctas);
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions = ctas * (static_cast<double>(part.steps) * its.active * instructions_of(s, t).of_step +
+    work.instructions = ctas * (double(part.steps) * its.active * instructions_of(s, t).of_step +
                                 part.step.copying + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * its.active * (1.0 + (t.shared_map ? its.passes : 0.0));
     work.shared_conflicts = t.shared_map ? ctas * channels * taps * its.conflicts / t.tiles : 0.0;
     fill_reads(part, s, gpu, t);
     const std::int64_t grid = std::gcd(s.p() * s.q(), std::gcd(t.tile_h * s.q(), t.tile_w));
     work.l2_write_bytes =
-        static_cast<double>(s.n * s.k) *
-        over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
+        double(s.n * s.k) * over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
             return stored_bytes({t.tile_w, x, y, s.q()}, t.tiles > 1.0 ? grid : s.p() * s.q(), 4);
         });
-    const double planes_at_once =
-        std::max(1.0, static_cast<double>(part.ctas_per_sm * gpu.limits.sm_count) / t.tiles);
-    fill_dram(work, s, gpu, static_cast<double>(s.k) / planes_at_once);
+    const double planes_at_once = std::max(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / t.tiles);
+    fill_dram(work, s, gpu, double(s.k) / planes_at_once);
     if (t.shared_map) // tiles have the rows that no tap reads
-        *work.dram_read_bytes += static_cast<double>(s.input_bytes()) - input_read_bytes(s, gpu.architecture);
+        *work.dram_read_bytes += double(s.input_bytes()) - input_read_bytes(s, gpu.architecture);
 }
 
 } // namespace
 
-PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    Planned<NaiveShared> planned{*this, {}};
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
-    if (const std::string why = settle(planned.strategy, s, gpu.limits); !why.empty())
+    if (const std::string why = settle(*this, s, gpu.limits); !why.empty())
         return Infeasible{why};
-    const Tiling tiling = tiling_of(planned.strategy, s);
+    const Tiling tiling = tiling_of(*this, s);
     Partition part = launch_of(s, gpu, tiling);
+    if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
+        return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     const Warps warps = warps_of(s, gpu, tiling);
     fill_step(part, s, tiling, warps);
     fill_work(part, s, gpu, tiling, warps);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
     if (!tiling.shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");
-    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
-    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
+}
+
+Walk NaiveShared::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+    const Tiling t = tiling_of(*this, s);
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 2},
+                 {&OutputBox::filters, 1, 1},
+                 {&OutputBox::rows, tile_h, 0, t.tiles_x},
+                 {&OutputBox::columns, tile_w, 0, 1, t.tiles_x}};
+    walk.threads = {t.threads, 1, 1, 1, 1};
+    walk.draws_memory = false;
+    walk.buffers = {{"filter", CopiedTensor::filters, launch.bank_floats * 4, 1}};
+    if (t.shared_map) {
+        walk.buffers.push_back({"map", CopiedTensor::map, launch.band_floats * 4, 1});
+        walk.pixels = {t.rows, t.columns, tile_h * s.stride_h, tile_w * s.stride_w};
+    }
+    walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
+    return walk;
+}
+
+const StrategyKind &strategies::naive_shared() {
+    return kind_of<NaiveShared>();
 }
 
 } // namespace convcast

@@ -25,7 +25,7 @@ auto over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_
                 const Count &count) {
     const std::int64_t full_x = (q - 1) / tile_w, full_y = (p - 1) / tile_h;
     const std::int64_t last_x = q - full_x * tile_w, last_y = p - full_y * tile_h;
-    const double x = static_cast<double>(full_x), y = static_cast<double>(full_y);
+    const double x = double(full_x), y = double(full_y);
     auto sum = count(last_x, last_y);
     if (full_x > 0)
         sum += x * count(tile_w, last_y);

@@ -1,9 +1,7 @@
 // What the two single-channel divisions share: the rules of section 3.1, the plan, and what a CTA costs.
 #pragma once
 
-#include "model/paper/papers.hpp"
 #include "model/strategies/strategy.hpp"
-#include "model/work/instructions.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -42,8 +40,7 @@ inline constexpr double warps_per_cta = 512.0 / 32.0;
 inline constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
 /// The last piece fetches none after it; a single one, copied at once, is simpler.
 constexpr double piece_instructions(std::int64_t pieces) {
-    return (pieces > 1 ? instructions::step - instructions::loop / static_cast<double>(pieces)
-                       : instructions::loop) *
+    return (pieces > 1 ? instructions::step - instructions::loop / double(pieces) : instructions::loop) *
            warps_per_cta;
 }
 
@@ -74,9 +71,9 @@ template <class Add>
 void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const Add &add_cta) {
     const std::int64_t full = all / share, rest = all % share;
     for (const std::int64_t half : {0, 1}) {
-        add_cta(half, share, static_cast<double>(full * images));
+        add_cta(half, share, double(full * images));
         if (rest > 0)
-            add_cta(half, rest, static_cast<double>(images));
+            add_cta(half, rest, double(images));
     }
 }
 
@@ -122,7 +119,7 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, 
 
 /// The same, as the plan of strategy S.
 template <class S>
-PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &gpu, const Method &method) {
+Planned planned_by(S &strategy, const ConvShape &shape, const Gpu &gpu, const Method &method) {
     Asked asked{strategy.pieces, strategy.buffers};
     if constexpr (requires { strategy.map_shares; })
         asked.map_shares = strategy.map_shares;
@@ -130,13 +127,15 @@ PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &g
     if (const auto *infeasible = std::get_if<Infeasible>(&plan))
         return *infeasible;
     Found &found = std::get<Found>(plan);
-    Planned<S> planned{strategy, std::move(found.feasible)};
-    planned.strategy.pieces = static_cast<int>(found.runs.pieces);
-    planned.strategy.buffers = static_cast<int>(found.runs.buffers);
+    strategy.pieces = int(found.runs.pieces);
+    strategy.buffers = int(found.runs.buffers);
     if constexpr (requires { strategy.map_shares; })
-        planned.strategy.map_shares = static_cast<int>(found.runs.map_shares);
-    return planned;
+        strategy.map_shares = int(found.runs.map_shares);
+    return std::move(found.feasible);
 }
+
+/// How the CTAs of a launch walk, but for what its cuts and its pixels are: two halves of a piece an SM.
+Walk walk_of(const ConvShape &shape, const Partition &launch, Tile tile, bool by_filters);
 
 /// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
 template <class Fits>

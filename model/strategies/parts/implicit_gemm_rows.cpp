@@ -1,9 +1,6 @@
-#include "model/strategies/implicit_gemm_rows.hpp"
+#include "model/strategies/parts/implicit_gemm_rows.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -75,17 +72,17 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const G
     for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
          ++columns) {
         const Staged o = staged_of(s, m, g, columns);
-        const double tiles = static_cast<double>(o.unit_tiles * o.column_blocks);
+        const double tiles = double(o.unit_tiles * o.column_blocks);
         // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
         // by rows of 32 pixels than by rows of 8.
-        const double row_bytes = 4.0 * static_cast<double>(columns * g.thread_pixels);
+        const double row_bytes = 4.0 * double(columns * g.thread_pixels);
         constexpr double wide_floats = 128.0, floats = 32.0; // that a warp's copy brings
         const double copy =
             m.aligned ? wide_copy / wide_floats : row_copy / floats * (1.0 + 32.0 / row_bytes);
-        const double time = tiles * (static_cast<double>(g.tile_k * g.tile_pixels * s.r * s.s) / lanes +
-                                     static_cast<double>(o.channel_floats) * copy);
+        const double time =
+            tiles * (double(g.tile_k * g.tile_pixels * s.r * s.s) / lanes + double(o.channel_floats) * copy);
         if (columns == 1 || time < least)
-            best = static_cast<int>(columns), least = time;
+            best = int(columns), least = time;
     }
     return best;
 }
@@ -116,7 +113,7 @@ double counted_passes(const Banks &banks, const PixelLoads &of) {
                           row / of.rows_of_image * of.image_rows + row % of.rows_of_image * of.stride_h;
                       return (staged * of.columns + unit % of.columns) * of.thread_pixels;
                   }).taken;
-    return passes / static_cast<double>(of.warps);
+    return passes / double(of.warps);
 }
 
 /// Passes of a warp's 128-bit load of pixels, on average over the warps of all tiles, or of the first ones.
@@ -142,15 +139,13 @@ double pixel_load_passes(const Banks &banks, const ConvShape &s, const Map &m, c
 double loosely_written_bytes(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
     constexpr std::int64_t sector_floats = 8;
     const std::int64_t pitch = std::int64_t{g.columns} * g.thread_pixels, blocks = ceil_div(m.q, pitch);
-    const double grain = static_cast<double>(std::gcd(m.q, sector_floats));
+    const double grain = double(std::gcd(m.q, sector_floats));
     const auto run = [&](std::int64_t floats) {
         // Warps start at multiples of the grid that both have in common.
-        const double pieces = static_cast<double>(floats - std::gcd(pitch, warp_lanes)) / warp_lanes + 1.0;
-        return 4.0 * (static_cast<double>(floats) +
-                      std::max(1.0, pieces) * (static_cast<double>(sector_floats) - grain));
+        const double pieces = double(floats - std::gcd(pitch, warp_lanes)) / warp_lanes + 1.0;
+        return 4.0 * (double(floats) + std::max(1.0, pieces) * (double(sector_floats) - grain));
     };
-    return static_cast<double>(s.n * s.k * m.p) *
-           (static_cast<double>(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
+    return double(s.n * s.k * m.p) * (double(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
 }
 
 } // namespace
@@ -232,7 +227,7 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
 }
 
 /// What a thread copies in a step, as the kernel shares the copies out.
-struct Copies {
+struct ThreadCopies {
     std::int64_t copiers;      ///< threads that copy filters
     std::int64_t quad;         ///< values of a copy of filters: 4 or 1
     std::int64_t side, beside; ///< copies of a filter side by side, and how many of these at once
@@ -243,8 +238,8 @@ struct Copies {
     std::int64_t pixels;       ///< copies of a thread, of all channels
 };
 
-Copies copies_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
-    Copies o{};
+ThreadCopies copies_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+    ThreadCopies o{};
     o.copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(t.threads)));
     const bool wide_filters = s.products() % 4 == 0 && t.slice % 4 == 0;
     o.quad = wide_filters ? 4 : 1, o.side = wide_filters ? 2 : 8;
@@ -261,7 +256,7 @@ Copies copies_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
 }
 
 /// Why a GPU cannot have such CTAs, or so many; "" if it can.
-std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const ThreadCopies &copies,
                          const GpuLimits &limits) {
     if (t.threads > limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(t.threads) + " threads";
@@ -280,7 +275,7 @@ struct Parts {
     std::int64_t kept; ///< values of a part, in registers of a thread
 };
 
-Parts parts_of(const Tiling &t, const Copies &copies) {
+Parts parts_of(const Tiling &t, const ThreadCopies &copies) {
     if (!t.several)
         return {1, 0};
     const std::int64_t kept_at_most = t.sums >= 64 ? 12 : 20;
@@ -295,8 +290,8 @@ Parts parts_of(const Tiling &t, const Copies &copies) {
 }
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
-std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const Copies &copies, std::int64_t kept,
-                           const GpuLimits &limits) {
+std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const ThreadCopies &copies,
+                           std::int64_t kept, const GpuLimits &limits) {
     // Sums, operands with those that follow, filters on their way, addresses.
     const std::int64_t operands = g.thread_k + g.thread_pixels;
     constexpr std::int64_t few_taps = 9;
@@ -342,7 +337,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
           std::int64_t{g.warp_split}, std::int64_t{g.split}})
         part.template_arguments.push_back(argument);
     part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
+    part.sharing_ctas = double(t.filter_tiles);
     part.threads = t.threads;
     part.stages = 2;
     part.steps = ceil_div(t.steps, std::int64_t{g.split});
@@ -356,7 +351,7 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
         part.cluster_waits =
-            static_cast<double>(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
+            double(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
         part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * s.groups, g.split, gpu);
     }
     part.register_cap = registers;
@@ -372,9 +367,9 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
 double load_passes_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
     // Units side by side may lie in rows of the map that meet the same banks.
     const double pixel_passes = pixel_load_passes(banks_of(gpu.profile), s, t.map, g, t.lanes_n);
-    return static_cast<double>(t.group_channels * t.taps) / 4.0 *
-           (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
-            static_cast<double>(g.thread_pixels) * pixel_passes);
+    return double(t.group_channels * t.taps) / 4.0 *
+           (double(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
+            double(g.thread_pixels) * pixel_passes);
 }
 
 /// Turns of the loops of a step, as the kernel unrolls them.
@@ -391,19 +386,19 @@ std::int64_t loop_turns_of(const ConvShape &s, const Tiling &t, std::int64_t par
 }
 
 /// Passes of a warp's copies of filters in a step, which go through registers.
-double filter_passes_of(const Tiling &t, const Copies &copies) {
+double filter_passes_of(const Tiling &t, const ThreadCopies &copies) {
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const auto first_word = [&](std::int64_t lane) {
         return lane / copies.side * t.channels * t.taps + lane % copies.side * copies.quad;
     };
-    return static_cast<double>(copies.filters) *
-           (gather_passes(warp_lanes, static_cast<int>(copies.quad), first_word) +
-            static_cast<double>(copies.quad));
+    return double(copies.filters) *
+           (gather_passes(warp_lanes, int(copies.quad), first_word) + double(copies.quad));
 }
 
 /// Passes of a warp's asynchronous copy of pixels. Threads side by side copy the places of a row block, then
 /// of the row below.
-double pixel_copy_passes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+double pixel_copy_passes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
+                         const ThreadCopies &copies) {
     const std::int64_t pitch = g.columns * g.thread_pixels, w = t.map.w,
                        lanes = std::min(warp_lanes, copies.of_channel);
     if (t.map.aligned)
@@ -414,25 +409,23 @@ double pixel_copy_passes(const ConvShape &s, const ImplicitGemm &g, const Tiling
 }
 
 /// What a CTA does in a step, but for the bytes that it loads.
-StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
+StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const ThreadCopies &copies,
                  std::int64_t parts, double load_passes) {
     StepWork step;
-    const double warps = static_cast<double>(t.threads / 32);
-    step.fmas = static_cast<double>(t.slice * g.tile_k * g.tile_pixels);
-    step.shared_wavefronts =
-        warps * (load_passes + filter_passes_of(t, copies) +
-                 static_cast<double>(copies.pixels) * pixel_copy_passes(s, g, t, copies));
+    const double warps = double(t.threads / 32);
+    step.fmas = double(t.slice * g.tile_k * g.tile_pixels);
+    step.shared_wavefronts = warps * (load_passes + filter_passes_of(t, copies) +
+                                      double(copies.pixels) * pixel_copy_passes(s, g, t, copies));
     // Warp instructions beside arithmetic: loads of operands; copies of filter values, which are loaded and
     // stored one by one, and of pixels; the pipeline, if there are several steps; iterations of its loop.
-    const double loads = static_cast<double>(t.group_channels * t.taps) *
-                         static_cast<double>(g.thread_k + g.thread_pixels) / 4.0;
-    const double filter_instructions = static_cast<double>(copies.filters) *
-                                       (instructions::unrolled_copy + static_cast<double>(copies.quad));
-    step.instructions = step.fmas / 32.0 +
-                        warps * (loads + filter_instructions +
-                                 instructions::unrolled_copy * static_cast<double>(copies.pixels) +
-                                 (t.several ? instructions::step : 0.0) +
-                                 static_cast<double>(loop_turns_of(s, t, parts)) * instructions::iteration);
+    const double loads = double(t.group_channels * t.taps) * double(g.thread_k + g.thread_pixels) / 4.0;
+    const double filter_instructions =
+        double(copies.filters) * (instructions::unrolled_copy + double(copies.quad));
+    step.instructions =
+        step.fmas / 32.0 +
+        warps * (loads + filter_instructions + instructions::unrolled_copy * double(copies.pixels) +
+                 (t.several ? instructions::step : 0.0) +
+                 double(loop_turns_of(s, t, parts)) * instructions::iteration);
     return step;
 }
 
@@ -440,26 +433,23 @@ StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, con
 /// stored right away; of a sum and a column of pixels where all pass through shared memory; of four that a
 /// thread adds up, and of each CTA of a cluster that it reads.
 double result_instructions(const ImplicitGemm &g, const Tiling &t) {
-    const auto turns_of_all = [&](std::int64_t count) {
-        return static_cast<double>(ceil_div(count, t.threads));
-    };
+    const auto turns_of_all = [&](std::int64_t count) { return double(ceil_div(count, t.threads)); };
     if (g.split * g.warp_split > 1)
         return turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
                (instructions::place + (g.split > 1 ? g.split * instructions::store : 0.0));
     if (t.meets)
-        return static_cast<double>(t.sums) * instructions::unrolled_copy +
+        return double(t.sums) * instructions::unrolled_copy +
                turns_of_all(g.tile_pixels) * instructions::place;
     return g.thread_pixels == 8 ? g.thread_k * instructions::loop
-                                : static_cast<double>(t.sums) / 4.0 * instructions::store;
+                                : double(t.sums) / 4.0 * instructions::store;
 }
 
 /// Passes of sums that meet. A warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs
 /// first add up what their warps have, and what they read of the others' memory counts nowhere.
 double meeting_passes(const Banks &banks, const ImplicitGemm &g, const Tiling &t) {
-    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels / 4) * 4.0 / 32.0;
-    const double there = static_cast<double>(t.filters) /
-                         static_cast<double>(t.filter_tiles * g.tile_k); // of a tile's filters
-    const double stores = static_cast<double>(t.threads / 32) * static_cast<double>(t.sums) / 4.0 *
+    const double tile_warps = double(g.tile_k * g.tile_pixels / 4) * 4.0 / 32.0;
+    const double there = double(t.filters) / double(t.filter_tiles * g.tile_k); // of a tile's filters
+    const double stores = double(t.threads / 32) * double(t.sums) / 4.0 *
                           sum_store_passes(banks, g, t.lanes_n, g.thread_pixels, 4);
     const double reads = g.split == 1 ? there * tile_warps * g.warp_split
                                       : there * tile_warps / g.split +
@@ -470,25 +460,24 @@ double meeting_passes(const Banks &banks, const ImplicitGemm &g, const Tiling &t
 /// What a CTA does once: its start, for each place of the map that a thread copies which taps lie inside, and
 /// the results.
 StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                  const Copies &copies) {
+                  const ThreadCopies &copies) {
     StepWork drain;
     drain.store_bytes = stored_by_cta(s, g);
-    drain.instructions = static_cast<double>(t.threads / 32) *
-                         (instructions::warp + static_cast<double>(copies.places * s.s) * instructions::copy +
-                          (g.split > 1 ? instructions::loop : 0.0) + result_instructions(g, t));
+    drain.instructions =
+        double(t.threads / 32) * (instructions::warp + double(copies.places * s.s) * instructions::copy +
+                                  (g.split > 1 ? instructions::loop : 0.0) + result_instructions(g, t));
     drain.shared_wavefronts = t.meets ? meeting_passes(banks, g, t) : 0.0;
     return drain;
 }
 
 /// Stores of filters to shared memory in a step, by the warps that copy, as long as there are values for
 /// them.
-double filter_stores_of(const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+double filter_stores_of(const ImplicitGemm &g, const Tiling &t, const ThreadCopies &copies) {
     double stores = 0.0;
     for (std::int64_t thread = 0; thread < copies.copiers; thread += warp_lanes)
         if (const std::int64_t left = t.slice / copies.quad - thread / copies.side / g.tile_k * copies.side;
             left > 0)
-            stores +=
-                static_cast<double>(ceil_div(left, copies.side * copies.beside) * copies.turns * copies.quad);
+            stores += double(ceil_div(left, copies.side * copies.beside) * copies.turns * copies.quad);
     return stores;
 }
 
@@ -512,18 +501,17 @@ double staged_rows(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
     const std::int64_t last_row = (t.staged.unit_tiles - 1) * t.tile_units / g.columns;
     const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + t.staged.rows -
                                 s.n * image_rows; // rows of the last tile
-    const double inside = static_cast<double>(std::min(image_rows, m.h)) / static_cast<double>(image_rows);
-    return std::min(static_cast<double>(s.n * m.h),
-                    inside * (static_cast<double>(t.staged.rows) -
-                              static_cast<double>(std::max<std::int64_t>(0, beyond)) /
-                                  static_cast<double>(t.staged.unit_tiles)));
+    const double inside = double(std::min(image_rows, m.h)) / double(image_rows);
+    return std::min(double(s.n * m.h),
+                    inside * (double(t.staged.rows) -
+                              double(std::max<std::int64_t>(0, beyond)) / double(t.staged.unit_tiles)));
 }
 
 /// Bytes of a channel that a CTA requests from L2; so do columns of tiles beyond the image's.
 double staged_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
     const Map &m = t.map;
     const std::int64_t block = g.columns * g.thread_pixels, blocks = t.staged.column_blocks;
-    const double row_bytes = 4.0 / static_cast<double>(blocks) *
+    const double row_bytes = 4.0 / double(blocks) *
                              covered(blocks, (block - 1) * s.stride_w + (s.s - 1) * s.dilation_w + 1,
                                      block * s.stride_w, s.pad_w, m.w);
     const double rows = staged_rows(s, g, t);
@@ -531,41 +519,39 @@ double staged_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) 
         return rows * wide_copy_bytes(row_bytes, share_of_runs(odd_halves, s, g, t),
                                       odd_halves(0, {{m.w * 4, m.h}, {s.h * s.w * 4, s.c}}));
     return std::min(rows * spanned_bytes(row_bytes), // through L1, whole rows follow one another
-                    spanned_bytes(rows * static_cast<double>(m.w) * 4.0));
+                    spanned_bytes(rows * double(m.w) * 4.0));
 }
 
 /// Fills in what the launch, and so a step, reads from L2, and what SMs have in common of it.
 void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
                  const Gpu &gpu) {
     const double of_channel = staged_bytes(s, g, t);
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
-    const double pixel_reads = tiles * static_cast<double>(t.channels) * of_channel;
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * s.groups);
+    const double pixel_reads = tiles * double(t.channels) * of_channel;
     // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups),
-                 of_rank = static_cast<double>(s.filter_bytes()) / groups / g.split;
+    const double groups = double(s.groups), of_rank = double(s.filter_bytes()) / groups / g.split;
     const double filter_reads =
-        groups *
-        read_through_l1(of_rank / static_cast<double>(t.filter_tiles), of_rank,
-                        static_cast<double>(part.ctas) / groups, part, gpu, Again::in_turn,
-                        part.drain.store_bytes +
-                            (t.map.aligned ? 0.0 : static_cast<double>(t.channels) / g.split * of_channel));
+        groups * read_through_l1(of_rank / double(t.filter_tiles), of_rank, double(part.ctas) / groups, part,
+                                 gpu, Again::in_turn,
+                                 part.drain.store_bytes +
+                                     (t.map.aligned ? 0.0 : double(t.channels) / g.split * of_channel));
     const double all = filter_reads + pixel_reads;
     part.work.l2_read_bytes = all;
-    part.step.load_bytes = all / (tiles * static_cast<double>(t.steps));
+    part.step.load_bytes = all / (tiles * double(t.steps));
     const double alike = t.map.aligned ? share_of_runs(alike_in_lines, s, g, t) : 1.0;
     part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
 }
 
 /// Fills in the work of the whole launch.
 void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                const Copies &copies, double load_passes, const Gpu &gpu) {
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups),
-                 steps = static_cast<double>(t.steps), warps = static_cast<double>(part.busy_warps);
+                const ThreadCopies &copies, double load_passes, const Gpu &gpu) {
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * s.groups), steps = double(t.steps),
+                 warps = double(part.busy_warps);
     Work &work = part.work;
     // Of a single step the compiler puts all arithmetic under the condition of the store.
     const bool stored_alone = t.steps == 1 && !t.meets && g.thread_pixels == 4;
-    const double units_there = static_cast<double>(s.n * t.map.p * (t.map.q / g.thread_pixels)) /
-                               static_cast<double>(t.pixel_tiles * t.tile_units);
+    const double units_there =
+        double(s.n * t.map.p * (t.map.q / g.thread_pixels)) / double(t.pixel_tiles * t.tile_units);
     work.fmas = tiles * steps * part.step.fmas * (stored_alone ? units_there : 1.0);
     work.instructions = tiles * (steps * part.step.instructions + g.split * part.drain.instructions);
     work.shared_wavefronts = tiles * (steps * (warps * load_passes + filter_stores_of(g, t, copies)) +
@@ -580,7 +566,7 @@ void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, cons
 
 } // namespace
 
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g, s); !why.empty())
         return Infeasible{why};
     const Map m = map_of(s);
@@ -589,7 +575,7 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
         return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
     const Tiling t = tiling_of(s, m, g);
-    const Copies copies = copies_of(s, g, t);
+    const ThreadCopies copies = copies_of(s, g, t);
     if (const std::string why = check_tiling(g, t, copies, gpu.limits); !why.empty())
         return Infeasible{why};
     const Parts parts = parts_of(t, copies);

@@ -1,9 +1,7 @@
 // What the kernels of implicit GEMM have in common: a tile of filters by pixels for each CTA.
 #pragma once
 
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm.hpp"
+#include "model/strategies/strategy.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +10,37 @@
 #include <vector>
 
 namespace convcast {
+
+/// A CTA computes `tile_k` filters for `tile_pixels` pixels, counted over n, p and q; a thread `thread_k` x
+/// `thread_pixels` of them in registers. Every pipeline step brings `slice_channels` channels of both. Any
+/// stride, padding, dilation and groups. Small maps are spread over the SMs by `split` (the CTAs of a cluster
+/// take shares of the channels and add up through each other's shared memory) and `warp_split` (the warps of
+/// a CTA take shares of a step).
+struct ImplicitGemm {
+    static constexpr About about{"implicit_gemm",
+                                 "Matrix product of filters and pixels over (c, r, s); every shape", 5};
+    int tile_k = 0, tile_pixels = 0, thread_k = 0, thread_pixels = 0, slice_channels = 0, stages = 0,
+        warp_split = 0, split = 0, filters = 0, staging = 0, columns = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_k, "tile_k", 0, 256, {32, 64, 128}, "filters of a CTA: 16, 32, 64, 128 or 256");
+        each(tile_pixels, "tile_pixels", 0, 256, {32, 64, 128}, "pixels of a CTA, a multiple of 16");
+        each(thread_k, "thread_k", 0, 16, {}, "filters of a thread: 4, 8 or 16");
+        each(thread_pixels, "thread_pixels", 0, 16, {}, "pixels of a thread: 4, 8 or 16");
+        each(slice_channels, "slice_channels", 0, 64, {}, "channels of a pipeline step");
+        each(stages, "stages", 0, 6, {}, "buffers of the prefetch pipeline, 2 at least");
+        each(warp_split, "warp_split", 0, 8, {}, "parts of a step, each with warps of its own: 1, 2, 4 or 8");
+        each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the channels: 1, 2, 4 or 8");
+        each(filters, "filters", 0, 2, {},
+             "1: filters as they lie; 2: transposed once by a launch of its own");
+        each(staging, "staging", 0, 2, {},
+             "1: a copy of the pixels for each tap; 2: whole rows, which the taps share");
+        each(columns, "columns", 0, 64, {},
+             "staged rows: a row's pixels of a tile, in units of thread_pixels");
+    }
+    SettingsOf<ImplicitGemm> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+};
 
 /// The first template arguments of each kernel: the shape, its images as h by w.
 inline std::vector<std::int64_t> shape_arguments(const ConvShape &s, std::int64_t h, std::int64_t w) {
@@ -22,19 +51,18 @@ inline std::vector<std::int64_t> shape_arguments(const ConvShape &s, std::int64_
 /// Pixels that a tile of `pixels` needs of a channel: once if its taps overlap, as L1 keeps them from tap to
 /// tap.
 inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
-    const double rows_out = static_cast<double>(pixels) / static_cast<double>(s.q());
-    const double footprint = std::min(
-        (rows_out * static_cast<double>(s.stride_h) + static_cast<double>((s.r - 1) * s.dilation_h)) *
-            static_cast<double>(s.w),
-        static_cast<double>(s.r * s.s * pixels));
-    return std::min(footprint, static_cast<double>(s.n * s.h * s.w));
+    const double rows_out = double(pixels) / double(s.q());
+    const double footprint =
+        std::min((rows_out * double(s.stride_h) + double((s.r - 1) * s.dilation_h)) * double(s.w),
+                 double(s.r * s.s * pixels));
+    return std::min(footprint, double(s.n * s.h * s.w));
 }
 
 /// What SMs have in common of a launch's reads: of `pixels` bytes, which the CTAs of other filters read as
 /// well, and of `filters` bytes, which those of other pixels do.
 inline MergeableReads mergeable_tiles(double pixels, double filters, const Partition &part, const Gpu &gpu) {
-    const double ranks = static_cast<double>(part.cluster.value_or(1)), filter_tiles = *part.sharing_ctas,
-                 pixel_tiles = static_cast<double>(part.grid[0]) / (ranks * filter_tiles);
+    const double ranks = double(part.cluster.value_or(1)), filter_tiles = *part.sharing_ctas,
+                 pixel_tiles = double(part.grid[0]) / (ranks * filter_tiles);
     return mergeable_reads(pixels, {filter_tiles, ranks}, part, gpu) +
            mergeable_reads(filters, {pixel_tiles, ranks * filter_tiles}, part, gpu);
 }
@@ -48,8 +76,8 @@ inline std::string check_split(std::int64_t split, std::int64_t steps) {
 
 /// Bytes of outputs that a CTA stores, of a tile that it shares with the other CTAs of its cluster.
 template <class Setting> double stored_by_cta(const ConvShape &s, const Setting &g) {
-    return 4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, s.n * s.p() * s.q())) *
-           static_cast<double>(std::min<std::int64_t>(g.tile_k, s.k / s.groups)) / g.split;
+    return 4.0 * double(std::min<std::int64_t>(g.tile_pixels, s.n * s.p() * s.q())) *
+           double(std::min<std::int64_t>(g.tile_k, s.k / s.groups)) / g.split;
 }
 
 /// Lanes of a warp that lie along the pixels of a tile; the others lie along its filters.
@@ -78,11 +106,6 @@ inline std::int64_t register_cap_for(std::int64_t wanted, std::int64_t threads, 
 inline std::string too_few_registers(const ImplicitGemm &g, std::int64_t threads) {
     return std::to_string(threads) + " threads of " + std::to_string(g.thread_k) + " x " +
            std::to_string(g.thread_pixels) + " sums need more registers than an SM has";
-}
-
-inline std::string too_little_shared_memory(const Partition &part, const GpuLimits &limits) {
-    return "a CTA needs " + std::to_string(part.shared_bytes) + " bytes of shared memory, the GPU gives " +
-           std::to_string(limits.shared_bytes_per_cta);
 }
 
 } // namespace convcast

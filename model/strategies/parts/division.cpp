@@ -1,10 +1,6 @@
-#include "model/strategies/division.hpp"
+#include "model/strategies/parts/division.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/strategies/split_walk.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/l2_sectors.hpp"
-#include "model/work/shared_access.hpp"
+#include "model/strategies/parts/split_walk.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,33 +24,31 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     StepWork work;
     if (rows <= 0 || filters <= 0)
         return work;
-    const double units =
-        static_cast<double>(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
+    const double units = double(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
     const double warps = std::ceil(units / 32.0);
-    const double taps = static_cast<double>(s.r * s.s);
-    const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
+    const double taps = double(s.r * s.s);
+    const double pixel_loads = double(s.s * (tile.rows + s.r - 1));
     const double tap_loads = taps; // one load brings the tap of a whole group
-    const double outputs = static_cast<double>(tile.rows * tile.group);
+    const double outputs = double(tile.rows * tile.group);
     // A group of eight is read as two halves.
-    const double group_reads = tile.group > 4 ? static_cast<double>(tile.group) / 4.0 : 1.0;
+    const double group_reads = tile.group > 4 ? double(tile.group) / 4.0 : 1.0;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a warp starts, a unit
     // finds its place with two divisions, loops over the filter's columns, where it has several, and stores
     // its outputs (address, comparison, store).
-    const double columns = static_cast<double>(s.s),
-                 per_column = instructions::iteration + static_cast<double>(s.r);
+    const double columns = double(s.s), per_column = instructions::iteration + double(s.r);
     work.fmas = units * outputs * taps;
-    work.turns = warps * static_cast<double>(s.s); // a column of taps
+    work.turns = warps * double(s.s); // a column of taps
     work.instructions =
         warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
-                 instructions::guard * static_cast<double>(tile.rows) +
+                 instructions::guard * double(tile.rows) +
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
-    work.shared_wavefronts = pixel_loads * position_passes(tile.banks, its).taken +
-                             tap_loads * group_reads *
-                                 group_passes(tile.banks, its, s.r * s.s * tile.group,
-                                              static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
-    work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
+    work.shared_wavefronts =
+        pixel_loads * position_passes(tile.banks, its).taken +
+        tap_loads * group_reads *
+            group_passes(tile.banks, its, s.r * s.s * tile.group, int(std::min<std::int64_t>(tile.group, 4)));
+    work.store_bytes = double(rows * s.q() * filters * 4);
     return work;
 }
 
@@ -78,21 +72,21 @@ double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std:
             of_groups +=
                 stored_bytes({s.q(), s.q(), with, tile.rows * s.q(), group * row_groups * s.q() % warp_lanes},
                              s.q(), s.result_bytes());
-        bytes += static_cast<double>(tile_rows) * of_groups / static_cast<double>(seen);
+        bytes += double(tile_rows) * of_groups / double(seen);
     }
-    return bytes * static_cast<double>(filters);
+    return bytes * double(filters);
 }
 
 double copy_instructions(std::int64_t floats, bool wide) {
     // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
-    const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+    const double copies = double(ceil_div(floats, wide ? 128 : 32));
     return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
 double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
     // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
     const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
-    const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    const double copies = double(ceil_div(ceil_div(filters, group) * group * taps, 32));
     return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
@@ -117,7 +111,7 @@ Partition launch_of(const char *kernel, const ConvShape &s, const Gpu &gpu, std:
     part.parts = gpu.limits.sm_count;
     part.pieces = pieces;
     part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
-    part.sharing_ctas = static_cast<double>(part.grid[0]);
+    part.sharing_ctas = double(part.grid[0]);
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
     part.stages = pieces > 1 ? 2 : 1;
@@ -144,7 +138,7 @@ std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::i
 /// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
 /// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
 void average_step(Partition &part, double copying) {
-    const double steps = static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
+    const double steps = double((part.ctas - part.idle_ctas) * part.steps);
     StepWork &step = part.step;
     if (!(step.fmas > 0.0))
         return;
@@ -171,7 +165,7 @@ void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t 
     part.step.copying = half.step_copies + piece_instructions(part.pieces);
     part.step.instructions += part.step.copying;
     part.drain.instructions = cta_instructions + half.once_copies +
-                              static_cast<double>(part.pieces - part.steps) * piece_instructions(part.pieces);
+                              double(part.pieces - part.steps) * piece_instructions(part.pieces);
     part.independent_sums = half.tile.rows * half.tile.group;
     // Where second halves have none, of an average CTA half of the warps that the first has.
     part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
@@ -184,9 +178,8 @@ void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t 
 
 void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double copying) {
     average_step(part, copying);
-    *part.work.instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-    part.partial_write_bytes =
-        written_in_part(*part.work.l2_write_bytes, static_cast<double>(s.output_bytes()));
+    *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
 }
 
@@ -295,13 +288,12 @@ void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method
     const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
     if (way.runs.map_shares > 1 && pieces == 1) {
         const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
-        out.paper_round_fmas = static_cast<double>(papers::share_fmas(s, filter_shares, way.runs.map_shares));
-        out.paper_round_bytes =
-            static_cast<double>(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, way.runs.map_shares));
+        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, way.runs.map_shares));
         return;
     }
-    out.paper_round_fmas = static_cast<double>(method.round_fmas(s, n_sm, pieces));
-    out.paper_round_bytes = static_cast<double>(method.round_bytes(s, n_sm, pieces));
+    out.paper_round_fmas = double(method.round_fmas(s, n_sm, pieces));
+    out.paper_round_bytes = double(method.round_bytes(s, n_sm, pieces));
 }
 
 } // namespace
@@ -337,6 +329,20 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
     out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
                                             : method.launch_with_work(s, gpu, out.runs.pieces)};
     return out;
+}
+
+Walk walk_of(const ConvShape &s, const Partition &launch, Tile tile, bool by_filters) {
+    Walk walk(s, launch);
+    walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
+    walk.buffers = {
+        {"filters", CopiedTensor::filters, launch.bank_floats * 4, by_filters ? launch.stages : 1},
+        {"map", CopiedTensor::map, launch.band_floats * 4, by_filters ? 1 : launch.stages}};
+    walk.threads = {launch.threads, 1, tile.rows, 1, tile.group};
+    walk.remark = std::string(by_filters ? "The rows of the map stay on the SM; the filters"
+                                         : "The filters stay on the SM; the rows of the map") +
+                  " come in " + count_text(launch.pieces, "piece") + (by_filters ? " (Q)" : " (P)") +
+                  ", and the " + count_text(walk.grid[1], "CTA") + " of an SM share each piece.";
+    return walk;
 }
 
 } // namespace convcast::division
