@@ -1,16 +1,9 @@
 // Chen, Algorithm 2 (the general case): blocks of pixels of all channels against a tile of filters, an outer
 // product of pixels and filters in registers.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// A CTA computes `tile_k` filters (F_TB) for `tile_w` x `tile_h` outputs (W x H); a thread owns
@@ -124,6 +117,8 @@ std::string check(const ConvShape &s, const BlockRegister &knobs) {
 struct Tiling {
     const ConvShape &s;
     const BlockRegister &knobs;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
     std::int64_t width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
     // Rows are copied 16 bytes at a time, those of short elements, which pass through registers, a word at a
     // time.
@@ -157,7 +152,7 @@ std::int64_t held_by(const Tiling &o) {
 struct Registers {
     std::int64_t needed, cap;
 };
-Registers registers_for(const Tiling &o, const GpuLimits &limits) {
+Registers registers_for(const Tiling &o) {
     // Sums, a row of pixels, filter values; places of the copies and of the loads. Of a long row the first
     // pixels have left when the last ones come.
     const bool long_row = o.s.s >= 5 && !o.short_type, in_parts = long_row && o.width == 8;
@@ -166,18 +161,18 @@ Registers registers_for(const Tiling &o, const GpuLimits &limits) {
         (in_parts || (o.wide && !long_row) ? 36 : 44) + (o.width * o.group < 64 ? 8 : 0);
     const std::int64_t needed = o.width * o.group + pixels + 2 * o.group + held_by(o);
     const std::int64_t register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
-    return {needed, std::min(register_cap, limits.registers_per_sm / round_up(o.threads, 128) / 8 * 8)};
+    return {needed, std::min(register_cap, o.gpu.limits.registers_per_sm / round_up(o.threads, 128) / 8 * 8)};
 }
 
 /// Why the GPU cannot launch such CTAs, or a thread not hold its values; "" if they can.
-std::string check_cta(const Tiling &o, const GpuLimits &limits) {
+std::string check_cta(const Tiling &o) {
     if (ceil_div(o.s.k, o.knobs.tile_k) > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (o.threads < papers::warp_threads)
         return "a CTA would have " + std::to_string(o.threads) + " threads, less than a warp";
-    if (o.threads > limits.max_threads_per_cta)
+    if (o.threads > o.gpu.limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(o.threads) + " threads, the GPU allows " +
-               std::to_string(limits.max_threads_per_cta);
+               std::to_string(o.gpu.limits.max_threads_per_cta);
     if (o.short_type && o.threads < std::max(o.taps, o.row_copies))
         return std::to_string(o.threads) + " threads copy less at a time than the " + std::to_string(o.taps) +
                " values of a filter in a step or the " + std::to_string(o.row_copies) + " copies of a row";
@@ -185,7 +180,7 @@ std::string check_cta(const Tiling &o, const GpuLimits &limits) {
     if (const std::int64_t held = held_by(o); held > most_held)
         return "a thread would hold " + std::to_string(held) +
                " elements of the next step in registers; take fewer channels or more threads";
-    if (const Registers registers = registers_for(o, limits); registers.cap < registers.needed + 32)
+    if (const Registers registers = registers_for(o); registers.cap < registers.needed + 32)
         return std::to_string(o.threads) + " threads of " + std::to_string(o.width) + " x " +
                std::to_string(o.group) + " sums need more registers than a thread or an SM has";
     return "";
@@ -211,7 +206,7 @@ std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::i
 }
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
-Partition launch_of(const Tiling &o, const Gpu &gpu) {
+Partition launch_of(const Tiling &o) {
     Partition part;
     part.kernel = BlockRegister::about.name;
     const BlockRegister &knobs = o.knobs;
@@ -233,11 +228,11 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.independent_sums = o.width * o.group;
     part.shared_bytes =
         round_up(std::max(part.stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16);
-    part.register_cap = registers_for(o, gpu.limits).cap;
+    part.register_cap = registers_for(o).cap;
     const std::int64_t registers = o.short_type
                                        ? part.register_cap
                                        : std::min(part.register_cap, registers_of(o.s, knobs, part.threads));
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers, part.shared_bytes);
     return part;
 }
 
@@ -249,7 +244,7 @@ struct SharedAccess {
     Passes pixel, weight, result, result_read;
     double pixel_passes; ///< of a step, its rows' last units as the compiler reads them
 };
-SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
+SharedAccess shared_access_of(const Tiling &o) {
     // Neighbouring threads run along filters, then along x, then y.
     const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
         const std::int64_t y = t / o.threads_x;
@@ -258,20 +253,20 @@ SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
     const int load_width = int(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
               store_width = o.width % 4 == 0 ? 4 : int(o.width);
     SharedAccess all{};
-    all.pixel = shared_passes(banks, o.threads, load_width,
+    all.pixel = shared_passes(o.banks, o.threads, load_width,
                               [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
-    all.weight = shared_passes(banks, o.threads, load_width,
+    all.weight = shared_passes(o.banks, o.threads, load_width,
                                [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    all.result = shared_passes(banks, o.threads, store_width, [&](std::int64_t t) {
+    all.result = shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
         return t % o.threads_x * o.result_pitch + strip_word(t, o.knobs.tile_w);
     });
     all.result_read =
-        position_passes(banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
+        position_passes(o.banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
     // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
     all.row_values = round_up(o.width + o.s.s - 1, o.n);
     const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
     const Passes last_pixel = !o.short_type && o.n == 4 && used < 3
-                                  ? shared_passes(banks, o.threads, int(used),
+                                  ? shared_passes(o.banks, o.threads, int(used),
                                                   [&](std::int64_t t) { return strip_word(t, o.pitch); })
                                   : all.pixel;
     const double channel_rows = double(o.knobs.channels * o.s.r);
@@ -428,7 +423,7 @@ double filter_reads_of(const ConvShape &s, const Partition &part, const Gpu &gpu
 struct PixelReads {
     double bytes, alike;
 };
-PixelReads pixel_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
+PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_pixels =
         covered(o.tiles_x, o.wide ? o.pitch : o.knobs.tile_w + o.s.s - 1, o.knobs.tile_w, 0, o.s.w);
     const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
@@ -444,7 +439,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu
         // The CTAs of an image read the same pixels, for other filters.
         const double of_cta = channels * tile_bytes;
         const double of_image = double(o.s.input_bytes()) / images;
-        return {images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu,
+        return {images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, o.gpu,
                                          Again::anywhere),
                 1.0};
     }
@@ -481,14 +476,14 @@ Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
-    const double filter_reads = filter_reads_of(o.s, part, gpu);
-    const PixelReads pixels = pixel_reads_of(o, part, gpu);
+void add_traffic(Partition &part, const Tiling &o) {
+    const double filter_reads = filter_reads_of(o.s, part, o.gpu);
+    const PixelReads pixels = pixel_reads_of(o, part);
     part.work.l2_read_bytes = filter_reads + pixels.bytes;
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
     const Readers of_filters = tiles > 1.0 ? Readers{tiles, 1.0} : Readers{double(o.s.n), filter_tiles};
-    part.mergeable_reads = mergeable_reads(filter_reads, of_filters, part, gpu) +
-                           mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, gpu);
+    part.mergeable_reads = mergeable_reads(filter_reads, of_filters, part, o.gpu) +
+                           mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
     const std::int64_t grid =
         std::gcd(o.s.p() * o.s.q(), std::gcd(o.knobs.tile_h * o.s.q(), std::int64_t{o.knobs.tile_w}));
     part.work.l2_write_bytes =
@@ -498,7 +493,7 @@ void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
                                 o.s.result_bytes());
         });
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(o.s.output_bytes()));
-    fill_dram(part.work, o.s, gpu);
+    fill_dram(part.work, o.s, o.gpu);
 }
 
 } // namespace
@@ -509,14 +504,14 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     choose_automatic(*this, s);
     if (const std::string why = check(s, *this); !why.empty())
         return Infeasible{why};
-    const Tiling o{s, *this};
-    if (const std::string why = check_cta(o, gpu.limits); !why.empty())
+    const Tiling o{s, *this, gpu};
+    if (const std::string why = check_cta(o); !why.empty())
         return Infeasible{why};
-    Partition part = launch_of(o, gpu);
+    Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     fill_schedule(part, gpu.limits);
-    const SharedAccess access = shared_access_of(banks_of(gpu.profile), o);
+    const SharedAccess access = shared_access_of(o);
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
         part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
@@ -525,7 +520,7 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     // Where no SM has two CTAs the launch takes as long as one with a full tile.
     if (part.ctas <= gpu.limits.sm_count)
         part.step = step_of(o, access, Tile::full);
-    add_traffic(part, o, gpu);
+    add_traffic(part, o);
 
     const std::int64_t round_ctas = part.ctas_per_sm;
     Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
@@ -537,8 +532,8 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk BlockRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    const Tiling o{s, *this};
+Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling o{s, *this, gpu};
     Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, tile_k, 1},

@@ -1,13 +1,7 @@
 // Chang, Figure 2(b): channels divided over the SMs, partial sums added through global memory.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// A CTA takes C' = ceil(C / N_sm) channels of the map and of all filters and writes its part of every
@@ -76,8 +70,10 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
 /// How the channels are divided over the SMs.
 struct Division {
     const ConvShape &s;
-    const GpuLimits &limits;
-    std::int64_t channels = ceil_div(s.c, limits.sm_count), parts = ceil_div(s.c, channels); ///< C' of a part
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    std::int64_t channels = ceil_div(s.c, std::int64_t{gpu.limits.sm_count}),
+                 parts = ceil_div(s.c, channels); ///< C' of a part
     std::int64_t taps = s.r * s.s;
     std::int64_t rows = s.p() >= 4 ? 4 : s.p() >= 2 ? 2 : 1; ///< of a thread
     std::int64_t bank_floats(std::int64_t tile_k) const { return round_up(tile_k * channels * taps, 4); }
@@ -91,7 +87,8 @@ std::string choose(ChannelSplit &knobs, const Division &d) {
     const ConvShape &s = d.s;
     if (s.output_bytes() > most_workspace / d.parts)
         return std::to_string(d.parts) + " partial sums of every output need more than 8 GiB of workspace";
-    const std::int64_t shared_floats = d.limits.shared_bytes_per_cta / 4, filter_floats = d.channels * d.taps;
+    const std::int64_t shared_floats = d.gpu.limits.shared_bytes_per_cta / 4,
+                       filter_floats = d.channels * d.taps;
     if (knobs.tile_k == 0)
         knobs.tile_k = int(std::clamp<std::int64_t>(shared_floats / 2 / filter_floats / group * group, group,
                                                     std::min<std::int64_t>(65536, round_up(s.k, group))));
@@ -136,7 +133,7 @@ std::int64_t registers_of(const Tiling &o, std::int64_t register_cap) {
 }
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
-Partition launch_of(const Tiling &o, const Gpu &gpu) {
+Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
     const std::int64_t stages = o.knobs.stages;
     Partition part;
@@ -161,9 +158,9 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.independent_sums = o.rows * group;
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(o.units, 32), 1, cta_threads / 32);
     part.copy_passes =
-        o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
     part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, registers_of(o, part.register_cap), part.shared_bytes);
+        resident_ctas(o.gpu, part.threads, registers_of(o, part.register_cap), part.shared_bytes);
     return part;
 }
 
@@ -203,11 +200,10 @@ double copying_of_filters(const Tiling &o, std::int64_t filters, std::int64_t ch
 }
 
 /// Passes of a band through shared memory.
-double band_passes(const Banks &banks, const Tiling &o, std::int64_t band_rows, std::int64_t filters,
-                   std::int64_t channels) {
+double band_passes(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
     const Units its{ceil_div(filters, group), ceil_div(band_rows, o.rows) * o.s.q(), o.s.q(), o.rows * o.s.w};
-    return double(channels) * (double(o.s.s) * column_loads(o) * position_passes(banks, its).taken +
-                               double(o.taps) * group_passes(banks, its, channels * o.taps * group, group));
+    return double(channels) * (double(o.s.s) * column_loads(o) * position_passes(o.banks, its).taken +
+                               double(o.taps) * group_passes(o.banks, its, channels * o.taps * group, group));
 }
 
 /// Sum over all CTAs: of_band(rows, filters, channels) of all bands of a piece of filters, and
@@ -225,7 +221,7 @@ double sum_over(const Tiling &o, const OfBand &of_band, const OfPiece &of_piece)
 }
 
 /// Sets what a CTA does in a step and once.
-void fill_cta(Partition &part, const Banks &banks, const Tiling &o) {
+void fill_cta(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double t = double(o.taps), here = double(o.channels);
     part.step.fmas = double(o.units) * double(o.rows * group) * t * here;
@@ -234,7 +230,7 @@ void fill_cta(Partition &part, const Banks &banks, const Tiling &o) {
                         copying_of_filters(o, o.filters, o.channels) / double(o.pieces);
     part.step.instructions =
         part.step.fmas / 32.0 + units_of_band(o, o.band, o.filters, o.channels) + part.step.copying;
-    part.step.shared_wavefronts = band_passes(banks, o, o.band, o.filters, o.channels);
+    part.step.shared_wavefronts = band_passes(o, o.band, o.filters, o.channels);
     part.step.load_bytes = here * double((o.band + s.r - 1) * s.w) * 4.0;
     part.step.store_bytes = written_bytes_of_columns(s, o.rows) / double(s.output_bytes()) *
                             double(o.filters * o.band * s.q()) * 4.0;
@@ -243,14 +239,14 @@ void fill_cta(Partition &part, const Banks &banks, const Tiling &o) {
 }
 
 /// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Banks &banks, const Tiling &o, const Partition &part) {
+Work core_work_of(const Tiling &o, const Partition &part) {
     const ConvShape &s = o.s;
     const double all_units =
         double((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
         double(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
     const double fmas = all_units * double(s.c) * double(o.rows * group) * double(o.taps);
     const auto passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-        return band_passes(banks, o, band_rows, filters, channels);
+        return band_passes(o, band_rows, filters, channels);
     };
     const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
         return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
@@ -286,7 +282,7 @@ double map_bytes_of(const Tiling &o, const Partition &part) {
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
+void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double parts = double(o.parts), bytes = double(s.output_bytes());
     const double filter_run = double(o.channels) * double(o.taps) * 4.0;
@@ -297,7 +293,7 @@ void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
     work.l2_write_bytes = parts * written_bytes_of_columns(s, o.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts * bytes);
     work.dram_read_bytes = double(s.input_bytes() + s.filter_bytes());
-    work.dram_write_bytes = beyond_l2(parts * bytes, gpu);
+    work.dram_write_bytes = beyond_l2(parts * bytes, o.gpu);
 }
 
 } // namespace
@@ -307,18 +303,17 @@ Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why, true};
     if (s.c == 1)
         return Infeasible{"there is one channel: nothing to divide", true};
-    const Division division{s, gpu.limits};
+    const Division division{s, gpu};
     if (const std::string why = choose(*this, division); !why.empty())
         return Infeasible{why};
     const Tiling o{division, *this};
-    Partition part = launch_of(o, gpu);
+    Partition part = launch_of(o);
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    const Banks banks = banks_of(gpu.profile);
-    fill_cta(part, banks, o);
-    part.work = core_work_of(banks, o, part);
-    add_traffic(part, o, gpu);
+    fill_cta(part, o);
+    part.work = core_work_of(o, part);
+    add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.plan.workspace_bytes = o.parts * s.output_bytes();
     out.rules.remarks.push_back("C' = " + std::to_string(o.channels) + ": " + std::to_string(o.parts) +
@@ -330,7 +325,7 @@ Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling o{Division{s, gpu.limits}, *this};
+    const Tiling o{Division{s, gpu}, *this};
     Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::channels, o.channels, 0},

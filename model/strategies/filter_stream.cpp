@@ -1,13 +1,7 @@
 // Chang, Figure 2(c): filters divided over the SMs, the whole map streamed by every SM.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 /// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than
 /// this.
@@ -35,8 +29,11 @@ struct FilterStream {
 /// Filters of a CTA, all channels, in groups that a thread computes together.
 struct Bank {
     const ConvShape &s;
-    const GpuLimits &limits;
-    std::int64_t filters = ceil_div(s.k, limits.sm_count), taps = s.r * s.s; ///< M', of a filter and channel
+    const Gpu &gpu;
+    const GpuLimits &limits = gpu.limits;
+    Banks banks = banks_of(gpu.profile); ///< of shared memory
+    std::int64_t filters = ceil_div(s.k, std::int64_t{limits.sm_count}),
+                 taps = s.r * s.s; ///< M', of a filter and channel
     std::int64_t group = filters > 4 ? 8 : filters > 2 ? 4 : filters, groups = ceil_div(filters, group);
     std::int64_t floats = round_up(groups * group * s.c * taps, 4);
     std::int64_t shared_floats = limits.shared_bytes_per_cta / 4; ///< that a CTA can have
@@ -117,7 +114,6 @@ std::string choose(FilterStream &knobs, const Bank &bank) {
 /// fewer: their threads do nothing.
 struct Tiling : Bank {
     const FilterStream &knobs;
-    Banks banks;                                           ///< of shared memory
     Loop shares{s.k, filters}, bands{s.p(), knobs.tile_h}; ///< of filters, CTA by CTA; of rows of outputs
     std::int64_t chunks = ceil_div(s.c, knobs.channels);   ///< of channels, a step each
     std::int64_t positions = ceil_div(knobs.tile_h, knobs.rows) * s.q(); ///< of threads, of a band
@@ -126,7 +122,7 @@ struct Tiling : Bank {
 };
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
-Partition launch_of(const Tiling &o, const Gpu &gpu) {
+Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
     const FilterStream &knobs = o.knobs;
     Partition part;
@@ -151,9 +147,9 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.filter_count = s.k;
     part.busy_warps = o.warps;
     part.copy_passes =
-        o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = knobs.rows * o.group;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
@@ -211,12 +207,12 @@ void fill_counts(Partition &part, const Tiling &o) {
 }
 
 /// What L2 sees of the copies of a channel of an image by one CTA.
-CopiedBytes map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
+CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.knobs.channels;
     const double run_bytes = band_bytes(o.s, bands), runs = double(bands);
     if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
         const double kept = kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
-                                       double(o.s.c) * run_bytes, part, gpu);
+                                       double(o.s.c) * run_bytes, part, o.gpu);
         return {kept, kept};
     }
     return copied({true,
@@ -230,17 +226,17 @@ CopiedBytes map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu)
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
+void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const double parts = double(part.grid[0]), ctas = double(part.ctas);
-    const CopiedBytes map = map_reads_of(o, part, gpu);
+    const CopiedBytes map = map_reads_of(o, part);
     part.work.l2_read_bytes =
         ctas * (double(s.c) * map.requested + spanned_bytes(double(s.filter_bytes()) / parts));
     // All CTAs of an image pass over the same map, each on an SM of its own.
-    part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, gpu);
+    part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, o.knobs.rows);
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    fill_dram(part.work, s, o.gpu);
 }
 
 } // namespace
@@ -248,16 +244,16 @@ void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
-    const Bank bank{s, gpu.limits};
+    const Bank bank{s, gpu};
     if (const std::string why = choose(*this, bank); !why.empty())
         return Infeasible{why};
-    const Tiling o{bank, *this, banks_of(gpu.profile)};
-    Partition part = launch_of(o, gpu);
+    const Tiling o{bank, *this};
+    Partition part = launch_of(o);
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     fill_counts(part, o);
-    add_traffic(part, o, gpu);
+    add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), gpu.limits));
     average_step(out.plan.launches.front());
@@ -265,7 +261,7 @@ Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling o{Bank{s, gpu.limits}, *this, banks_of(gpu.profile)};
+    const Tiling o{Bank{s, gpu}, *this};
     Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::filters, o.shares.tile, 0},

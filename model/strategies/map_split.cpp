@@ -3,10 +3,6 @@
 #include "model/strategies/parts/split_walk.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 namespace convcast {
 
 using namespace division;

@@ -2,14 +2,7 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace convcast {
-
 namespace {
 
 constexpr int knobs_most_pieces = 4096;

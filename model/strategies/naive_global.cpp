@@ -1,15 +1,9 @@
 // The baseline that the CNN papers start from: one thread per output, everything from global memory.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// Outputs are counted through (n, k, p, q); thread i computes output i with c / groups * r * s multiply-adds

@@ -1,16 +1,10 @@
 // The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// A CTA computes `tile_w` x `tile_h` outputs of one filter, a thread each. The filter is in shared memory;
@@ -63,41 +57,28 @@ std::int64_t registers_of_global_map(const ConvShape &s) {
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_h, threads;
-    std::int64_t rows, columns;              ///< of the input tile
-    std::int64_t filter_floats, tile_floats; ///< the tile's of all channels
-    std::int64_t tiles_x, tiles_y;
-    bool shared_map;
-    bool unrolled;   ///< taps of small filters, as the kernel does with a map in global memory
-    double tiles;    ///< of a map
-    double channels; ///< of a step
+    const ConvShape &s;
+    const NaiveShared &knobs;
+    const Gpu &gpu;
+    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, threads = tile_w * tile_h;
+    std::int64_t rows = (tile_h - 1) * s.stride_h + s.r,
+                 columns = (tile_w - 1) * s.stride_w + s.s;                        ///< of input
+    std::int64_t filter_floats = s.products(), tile_floats = s.c * rows * columns; ///< of all channels
+    std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
+    double tiles = double(tiles_x * tiles_y); ///< of a map
+    bool shared_map = knobs.map == 1;
+    double channels = shared_map ? double(s.c) : 1.0; ///< of a step
+    bool unrolled = s.r * s.s <= 16; ///< taps, as the kernel does with a map in global memory
 };
 
-Tiling tiling_of(const NaiveShared &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_h = knobs.tile_h;
-    t.threads = t.tile_w * t.tile_h;
-    t.rows = (t.tile_h - 1) * s.stride_h + s.r;
-    t.columns = (t.tile_w - 1) * s.stride_w + s.s;
-    t.filter_floats = s.products();
-    t.tile_floats = s.c * t.rows * t.columns;
-    t.tiles_x = ceil_div(s.q(), t.tile_w);
-    t.tiles_y = ceil_div(s.p(), t.tile_h);
-    t.tiles = double(t.tiles_x * t.tiles_y);
-    t.shared_map = knobs.map == 1;
-    t.channels = t.shared_map ? double(s.c) : 1.0;
-    t.unrolled = s.r * s.s <= 16;
-    return t;
-}
-
 /// Gives the free knobs their values; why the others do not fit a CTA, "" if they do.
-std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limits) {
+std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
+    const GpuLimits &limits = gpu.limits;
     if (knobs.tile_w == 0)
         knobs.tile_w = int(std::min<std::int64_t>(32, s.q()));
     if (knobs.tile_h == 0)
         knobs.tile_h = int(std::min<std::int64_t>(32, s.p()));
-    const Tiling t = tiling_of(knobs, s);
+    const Tiling t{s, knobs, gpu};
     if (t.threads > limits.max_threads_per_cta)
         return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
                std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
@@ -114,27 +95,28 @@ std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limi
     return "";
 }
 
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Partition launch_of(const Tiling &t) {
     Partition part;
     part.kernel = NaiveShared::about.name;
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
-    part.template_arguments = {s.r, s.s, t.tile_w, t.tile_h, s.stride_h, s.stride_w, t.shared_map ? 1 : 0};
-    part.grid = {t.tiles_x * t.tiles_y, s.k, s.n};
+    part.template_arguments = {
+        t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
+    part.grid = {t.tiles_x * t.tiles_y, t.s.k, t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = t.threads;
     part.bank_floats = round_up(t.filter_floats, 4);
     part.band_floats = t.shared_map ? t.tile_floats : 0;
     part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
     part.register_cap = t.shared_map ? 40 : 64;
-    part.steps = t.shared_map ? 1 : s.c;
-    part.filter_count = s.k;
+    part.steps = t.shared_map ? 1 : t.s.c;
+    part.filter_count = t.s.k;
     part.busy_warps = ceil_div(t.threads, 32);
     part.barriers = t.shared_map ? 1 : 0;
-    part.copy_passes = t.shared_map ? gpu.architecture.narrow_copy_passes->value : 0.0;
+    part.copy_passes = t.shared_map ? t.gpu.architecture.narrow_copy_passes->value : 0.0;
     part.ctas_per_sm = resident_ctas(
-        gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
+        t.gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(t.s), part.shared_bytes);
     return part;
 }
 
@@ -145,30 +127,30 @@ struct Warps {
     double conflicts;       ///< of such a read by all of them
 };
 
-Warps warps_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Warps warps_of(const Tiling &t) {
     // Where the threads of a tile with so many outputs read one tap: the same pattern for every tap, but for
     // a shift. A thread without an output ends early.
     const auto reads = [&](std::int64_t columns_inside, std::int64_t rows_inside, std::int64_t pitch) {
-        return [&t, &s, columns_inside, rows_inside, pitch](std::int64_t thread) -> std::int64_t {
+        return [&t, columns_inside, rows_inside, pitch](std::int64_t thread) -> std::int64_t {
             const std::int64_t y = thread / t.tile_w, x = thread % t.tile_w;
-            return x < columns_inside && y < rows_inside ? y * s.stride_h * pitch + x * s.stride_w : -1;
+            return x < columns_inside && y < rows_inside ? y * t.s.stride_h * pitch + x * t.s.stride_w : -1;
         };
     };
     const auto tile_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        return shared_passes(banks_of(gpu.profile), t.threads, 1,
+        return shared_passes(banks_of(t.gpu.profile), t.threads, 1,
                              reads(columns_inside, rows_inside, t.columns));
     };
     const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        return gathered(t.threads, 1, reads(columns_inside, rows_inside, s.w));
+        return gathered(t.threads, 1, reads(columns_inside, rows_inside, t.s.w));
     };
-    const Passes pixels = over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, tile_pixels);
+    const Passes pixels = over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, tile_pixels);
     const double active = pixels.least / t.tiles; // without conflicts one pass each
     // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
     const double of_an_sm =
-        double(ceil_div(t.tiles_x * t.tiles_y * s.k * s.n, std::int64_t{gpu.limits.sm_count}));
-    const double fullest = tile_pixels(std::min(t.tile_w, s.q()), std::min(t.tile_h, s.p())).least;
+        double(ceil_div(t.tiles_x * t.tiles_y * t.s.k * t.s.n, std::int64_t{t.gpu.limits.sm_count}));
+    const double fullest = tile_pixels(std::min(t.tile_w, t.s.q()), std::min(t.tile_h, t.s.p())).least;
     const double taken =
-        t.shared_map ? pixels.taken : over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, gathered_pixels);
+        t.shared_map ? pixels.taken : over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, gathered_pixels);
     return {active, active + std::max(0.0, fullest - active) / of_an_sm, taken / pixels.least,
             pixels.conflicts()};
 }
@@ -178,17 +160,17 @@ struct Instructions {
     double of_step, to_find_out;
 };
 
-Instructions instructions_of(const ConvShape &s, const Tiling &t) {
-    const double taps = double(s.r * s.s);
+Instructions instructions_of(const Tiling &t) {
+    const double taps = double(t.s.r * t.s.s);
     // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
     // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
     // each row and tap.
     constexpr std::int64_t most_flags = 16;
-    const bool flags = !t.shared_map && s.r * s.s <= most_flags;
+    const bool flags = !t.shared_map && t.s.r * t.s.s <= most_flags;
     const double per_tap = t.shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
     const double per_channel =
         per_tap * taps + instructions::iteration +
-        (t.shared_map || flags ? 0.0 : double(s.r) * instructions::iteration + instructions::loop);
+        (t.shared_map || flags ? 0.0 : double(t.s.r) * instructions::iteration + instructions::loop);
     return {t.channels * per_channel, flags && taps > 1.0 ? instructions::guard * taps : 0.0};
 }
 
@@ -206,23 +188,23 @@ double copies_of(const Tiling &t) {
 }
 
 /// What all tiles read of one channel, in sectors.
-double map_bytes(const ConvShape &s, const Tiling &t) {
-    const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * s.stride_h, s.pad_h, s.h);
+double map_bytes(const Tiling &t) {
+    const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * t.s.stride_h, t.s.pad_h, t.s.h);
     const double tile_row_bytes = spanned_bytes(
-        covered(t.tiles_x, t.columns, t.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 / double(t.tiles_x),
-        row_grain(s, t.tiles_x > 1 ? t.tile_w * s.stride_w : 0, t.tiles_x > 1 ? s.pad_w : 0));
-    const double between = t.shared_map ? 1.0 : std::min(1.0, double(s.r) / double(s.stride_h));
+        covered(t.tiles_x, t.columns, t.tile_w * t.s.stride_w, t.s.pad_w, t.s.w) * 4.0 / double(t.tiles_x),
+        row_grain(t.s, t.tiles_x > 1 ? t.tile_w * t.s.stride_w : 0, t.tiles_x > 1 ? t.s.pad_w : 0));
+    const double between = t.shared_map ? 1.0 : std::min(1.0, double(t.s.r) / double(t.s.stride_h));
     const double tile_rows = input_rows / double(t.tiles_y) * between; // no rows that taps leave out
     // Rows of a tile that reaches from edge to edge follow one another, and so do whole channels.
-    return t.tiles * std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * double(s.w) * 4.0),
-                               channel_of_run_bytes(s, s.c)});
+    return t.tiles * std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * double(t.s.w) * 4.0),
+                               channel_of_run_bytes(t.s, t.s.c)});
 }
 
 /// What a step costs, and what a CTA does once.
-void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps &its) {
-    const double taps = double(s.r * s.s), lanes = double(t.threads);
+void fill_step(Partition &part, const Tiling &t, const Warps &its) {
+    const double taps = double(t.s.r * t.s.s), lanes = double(t.threads);
     const double warps = double(part.busy_warps), copies = copies_of(t);
-    const Instructions count = instructions_of(s, t);
+    const Instructions count = instructions_of(t);
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;
     part.step.copying = t.shared_map ? copies : 0.0; // its only step's; else the filter before the first
@@ -230,18 +212,18 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
     part.step.shared_wavefronts = its.busiest * t.channels * taps * (its.passes + 1.0);
     if (t.shared_map)
         part.step.turns = warps * t.channels * (taps <= most_unrolled ? 1.0 : taps);
-    part.step.line_waits = t.shared_map || t.unrolled ? 0.0 : double(s.r - 1); // new rows, one at a time
+    part.step.line_waits = t.shared_map || t.unrolled ? 0.0 : double(t.s.r - 1); // new rows, one at a time
     // Beside loads, what no counter tells from integers and logic: where a row of taps is an iteration of a
     // loop, the row's branch and the addresses that all lanes share, and twice as much for a channel.
     part.step.loads = t.shared_map ? 0.0
                                    : its.active * t.channels *
                                          (taps + (t.unrolled ? 0.0
-                                                             : double(s.r) * instructions::iteration +
+                                                             : double(t.s.r) * instructions::iteration +
                                                                    2.0 * instructions::iteration));
     if (!t.shared_map) // a step is a channel
-        part.sector_share = new_sector_share(s.h * s.w * 4, 1.0, s.c * s.h * s.w * 4);
+        part.sector_share = new_sector_share(t.s.h * t.s.w * 4, 1.0, t.s.c * t.s.h * t.s.w * 4);
     part.step.load_bytes =
-        map_bytes(s, t) / t.tiles * t.channels + (t.shared_map ? double(t.filter_floats) * 4.0 : 0.0);
+        map_bytes(t) / t.tiles * t.channels + (t.shared_map ? double(t.filter_floats) * 4.0 : 0.0);
     part.drain.instructions = warps * instructions::place +
                               its.active * (instructions::place + count.to_find_out) + copies -
                               part.step.copying;
@@ -250,42 +232,43 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
 
 /// What the SMs ask L2 for. All filters' CTAs of an image read its tiles, and a tile's neighbours its rims;
 /// those of a row of the grid read one filter.
-void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double images = double(s.n), planes = double(s.k);
-    const double of_tiles = double(s.c) * map_bytes(s, t) / t.tiles,
+void fill_reads(Partition &part, const Tiling &t) {
+    const double images = double(t.s.n), planes = double(t.s.k);
+    const double of_tiles = double(t.s.c) * map_bytes(t) / t.tiles,
                  of_filter = spanned_bytes(double(t.filter_floats) * 4.0);
-    const double of_image = double(s.input_bytes()) / images;
+    const double of_image = double(t.s.input_bytes()) / images;
     const double pixel_reads = images * read_through_l1(of_tiles, std::max(of_tiles, of_image),
-                                                        t.tiles * planes, part, gpu, Again::anywhere);
+                                                        t.tiles * planes, part, t.gpu, Again::anywhere);
     const double filter_reads = std::min(
-        double(s.n * s.k) * read_through_l1(of_filter, of_filter, t.tiles, part, gpu, Again::in_turn),
-        read_through_l1(of_filter, of_filter * planes, double(part.ctas), part, gpu, Again::in_turn));
+        double(t.s.n * t.s.k) * read_through_l1(of_filter, of_filter, t.tiles, part, t.gpu, Again::in_turn),
+        read_through_l1(of_filter, of_filter * planes, double(part.ctas), part, t.gpu, Again::in_turn));
     part.work.l2_read_bytes = pixel_reads + filter_reads;
     part.mergeable_reads =
-        mergeable_reads(pixel_reads, {planes, t.tiles}, part, gpu) +
+        mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
         mergeable_reads(filter_reads, t.tiles > 1.0 ? Readers{t.tiles, 1.0} : Readers{images, planes}, part,
-                        gpu);
+                        t.gpu);
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Warps &its) {
-    const double taps = double(s.r * s.s), channels = double(s.c), ctas = double(part.ctas);
+void fill_work(Partition &part, const Tiling &t, const Warps &its) {
+    const double taps = double(t.s.r * t.s.s), channels = double(t.s.c), ctas = double(part.ctas);
     Work &work = part.work;
-    work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions = ctas * (double(part.steps) * its.active * instructions_of(s, t).of_step +
+    work.fmas = t.s.fmas().value; // also of taps in the padding: they multiply zeros
+    work.instructions = ctas * (double(part.steps) * its.active * instructions_of(t).of_step +
                                 part.step.copying + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * its.active * (1.0 + (t.shared_map ? its.passes : 0.0));
     work.shared_conflicts = t.shared_map ? ctas * channels * taps * its.conflicts / t.tiles : 0.0;
-    fill_reads(part, s, gpu, t);
-    const std::int64_t grid = std::gcd(s.p() * s.q(), std::gcd(t.tile_h * s.q(), t.tile_w));
+    fill_reads(part, t);
+    const std::int64_t grid = std::gcd(t.s.p() * t.s.q(), std::gcd(t.tile_h * t.s.q(), t.tile_w));
     work.l2_write_bytes =
-        double(s.n * s.k) * over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
-            return stored_bytes({t.tile_w, x, y, s.q()}, t.tiles > 1.0 ? grid : s.p() * s.q(), 4);
+        double(t.s.n * t.s.k) *
+        over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
+            return stored_bytes({t.tile_w, x, y, t.s.q()}, t.tiles > 1.0 ? grid : t.s.p() * t.s.q(), 4);
         });
-    const double planes_at_once = std::max(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / t.tiles);
-    fill_dram(work, s, gpu, double(s.k) / planes_at_once);
+    const double planes_at_once = std::max(1.0, double(part.ctas_per_sm * t.gpu.limits.sm_count) / t.tiles);
+    fill_dram(work, t.s, t.gpu, double(t.s.k) / planes_at_once);
     if (t.shared_map) // tiles have the rows that no tap reads
-        *work.dram_read_bytes += double(s.input_bytes()) - input_read_bytes(s, gpu.architecture);
+        *work.dram_read_bytes += double(t.s.input_bytes()) - input_read_bytes(t.s, t.gpu.architecture);
 }
 
 } // namespace
@@ -293,18 +276,18 @@ void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling
 Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    if (const std::string why = settle(*this, s, gpu.limits); !why.empty())
+    if (const std::string why = settle(*this, s, gpu); !why.empty())
         return Infeasible{why};
-    const Tiling tiling = tiling_of(*this, s);
-    Partition part = launch_of(s, gpu, tiling);
+    const Tiling tiling{s, *this, gpu};
+    Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    const Warps warps = warps_of(s, gpu, tiling);
-    fill_step(part, s, tiling, warps);
-    fill_work(part, s, gpu, tiling, warps);
+    const Warps warps = warps_of(tiling);
+    fill_step(part, tiling, warps);
+    fill_work(part, tiling, warps);
     const std::int64_t round_ctas = part.ctas_per_sm;
     Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
     if (!tiling.shared_map)
@@ -313,8 +296,8 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk NaiveShared::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    const Tiling t = tiling_of(*this, s);
+Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
     Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, 1, 1},

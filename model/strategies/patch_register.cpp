@@ -1,17 +1,9 @@
 // A patch of the image in registers while all filters pass by; C = 1.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// A thread keeps the pixels behind `vector` neighbouring outputs in each of `rows` bands of the map in
@@ -250,42 +242,40 @@ Infeasible impossible(const PatchRegister &knobs) {
 
 /// What the knobs make of a shape.
 struct Tiling {
-    Outputs outputs;
-    Grid grid;
-    std::int64_t tile_k;
-    std::int64_t positions; ///< of threads that have outputs, of an image
-
-    bool shares_taps() const { return tile_k > 1; } ///< in shared memory
+    const PatchRegister &knobs;
+    const ConvShape &s;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
+    std::int64_t tile_k = std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes));
+    Grid grid = grid_of(s, gpu, outputs, knobs.threads, tile_k);
+    std::int64_t positions = positions_of(s, outputs); ///< of threads that have outputs, of an image
+    bool shares_taps = tile_k > 1;                     ///< in shared memory
 };
 
-Tiling tiling_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu) {
-    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
-    const std::int64_t tile_k = std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes));
-    return {outputs, grid_of(s, gpu, outputs, knobs.threads, tile_k), tile_k, positions_of(s, outputs)};
-}
-
-Partition launch_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
+Partition launch_of(const Tiling &tiling) {
     const Outputs &o = tiling.outputs;
     const Grid &grid = tiling.grid;
     Partition part;
     part.kernel = PatchRegister::about.name;
-    part.template_arguments = {s.r,
-                               s.s,
+    part.template_arguments = {tiling.s.r,
+                               tiling.s.s,
                                o.rows,
                                o.vector,
-                               s.q(),
+                               tiling.s.q(),
                                o.band,
                                o.classes,
                                grid.chunks,
-                               is_streamed(s, gpu) ? 1 : 0,
-                               tiling.shares_taps() ? 0 : 1};
-    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
-    part.threads = knobs.threads;
+                               is_streamed(tiling.s, tiling.gpu) ? 1 : 0,
+                               tiling.shares_taps ? 0 : 1};
+    part.grid = {grid.positions, grid.filters, grid.chunks * tiling.s.n};
+    part.threads = tiling.knobs.threads;
     part.tile_k = tiling.tile_k;
-    part.filter_count = s.k;
-    part.shared_bytes = tiling.shares_taps() ? bank_values(s, tiling.tile_k) * 4 : 0;
-    part.register_cap = registers_needed(s, o);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, o, tiling.tile_k), part.shared_bytes);
+    part.filter_count = tiling.s.k;
+    part.shared_bytes = tiling.shares_taps ? bank_values(tiling.s, tiling.tile_k) * 4 : 0;
+    part.register_cap = registers_needed(tiling.s, o);
+    part.ctas_per_sm =
+        resident_ctas(tiling.gpu, part.threads, registers_of(tiling.s, o, tiling.tile_k), part.shared_bytes);
     part.sharing_ctas = double(grid.positions * grid.filters * grid.chunks);
     part.stages = 1;
     part.steps = 1;
@@ -295,22 +285,22 @@ Partition launch_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &g
 }
 
 /// Bytes of the input that a CTA reads: a strip of its threads' columns, or whole rows.
-double pixel_bytes_of(const ConvShape &s, const Tiling &tiling) {
+double pixel_bytes_of(const Tiling &tiling) {
     const Outputs &o = tiling.outputs;
     const std::int64_t columns =
         ceil_div(tiling.positions, tiling.grid.positions * tiling.grid.chunks) * o.vector;
-    const double runs = row_runs(columns, s.q()), columns_d = double(columns);
-    const double bytes = s.q() >= columns
-                             ? double(o.band * (o.rows - 1) + s.r) *
-                                   ((columns_d + runs * double(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
-                             : spanned_bytes((columns_d / double(s.q()) * double(o.rows) + double(s.r - 1)) *
-                                             double(s.w) * 4.0);
-    return std::min(bytes, double(s.h * s.w) * 4.0);
+    const double runs = row_runs(columns, tiling.s.q()), columns_d = double(columns);
+    const double bytes =
+        tiling.s.q() >= columns
+            ? double(o.band * (o.rows - 1) + tiling.s.r) *
+                  ((columns_d + runs * double(tiling.s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
+            : spanned_bytes((columns_d / double(tiling.s.q()) * double(o.rows) + double(tiling.s.r - 1)) *
+                            double(tiling.s.w) * 4.0);
+    return std::min(bytes, double(tiling.s.h * tiling.s.w) * 4.0);
 }
 
 /// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
-void count_cta(Partition &part, const Banks &banks, const ConvShape &s, const Tiling &tiling,
-               const WarpCounts &counts, const TapCopies &copies) {
+void count_cta(Partition &part, const Tiling &tiling, const WarpCounts &counts, const TapCopies &copies) {
     // Of a small map a CTA has fewer positions than threads; warps without any end at once.
     const std::int64_t lanes = std::min(part.threads, tiling.positions);
     const double warps = double(ceil_div(lanes, warp_lanes)), filters = double(part.tile_k),
@@ -318,65 +308,70 @@ void count_cta(Partition &part, const Banks &banks, const ConvShape &s, const Ti
     // A warp issues its FFMAs for all lanes, also where the map has fewer.
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     part.step.instructions = warps * filters * counts.instructions_per_filter;
-    part.step.shared_wavefronts = tiling.shares_taps() ? filters * tap_passes(banks, s.r * s.s, lanes) : 0.0;
-    part.step.load_bytes = pixel_bytes_of(s, tiling) + spanned_bytes(filters * double(s.r * s.s) * 4.0);
+    part.step.shared_wavefronts =
+        tiling.shares_taps ? filters * tap_passes(tiling.banks, tiling.s.r * tiling.s.s, lanes) : 0.0;
+    part.step.load_bytes =
+        pixel_bytes_of(tiling) + spanned_bytes(filters * double(tiling.s.r * tiling.s.s) * 4.0);
     // Of the average CTA: the last ones of a map and of the filters store less.
-    part.step.store_bytes = double(s.output_bytes()) / double(part.ctas);
+    part.step.store_bytes = double(tiling.s.output_bytes()) / double(part.ctas);
     // Warps without positions: where taps are copied they load their pixels all the same.
     const double busy_share = double(ceil_div(tiling.positions, warp_lanes)) /
                               (double(tiling.grid.positions * tiling.grid.chunks) * all_warps);
-    const double once = tiling.shares_taps() ? counts.instructions_once
-                                             : busy_share * counts.instructions_once +
-                                                   std::max(0.0, 1.0 - busy_share) * instructions::place;
-    const double per_copy = s.r * s.s == 1 ? instructions::copy : instructions::divided_copy;
+    const double once = tiling.shares_taps ? counts.instructions_once
+                                           : busy_share * counts.instructions_once +
+                                                 std::max(0.0, 1.0 - busy_share) * instructions::place;
+    const double per_copy = tiling.s.r * tiling.s.s == 1 ? instructions::copy : instructions::divided_copy;
     part.drain.instructions = all_warps * once + copies.of_cta * per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
-    if (tiling.shares_taps())
-        part.drain.line_waits = double(ceil_div(bank_values(s, part.tile_k), part.threads) - 1);
+    if (tiling.shares_taps)
+        part.drain.line_waits = double(ceil_div(bank_values(tiling.s, part.tile_k), part.threads) - 1);
 }
 
 /// What the SMs read of L2: CTAs of other filters may find the pixels in L1, and neighbours the taps.
-void count_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
-    const double pixel_bytes = pixel_bytes_of(s, tiling), ctas = double(part.ctas), images = double(s.n),
+void count_reads(Partition &part, const Tiling &tiling) {
+    const double pixel_bytes = pixel_bytes_of(tiling), ctas = double(part.ctas), images = double(tiling.s.n),
                  position_ctas = double(part.grid[0]);
-    const double image_bytes = std::max(pixel_bytes, spanned_bytes(double(s.h * s.w) * 4.0)),
-                 all_taps = spanned_bytes(double(s.filter_bytes()));
+    const double image_bytes = std::max(pixel_bytes, spanned_bytes(double(tiling.s.h * tiling.s.w) * 4.0)),
+                 all_taps = spanned_bytes(double(tiling.s.filter_bytes()));
     const double pixel_reads =
-        images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, gpu, Again::anywhere);
+        images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, tiling.gpu, Again::anywhere);
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
-                                             ctas, part, gpu, Again::in_turn);
+                                             ctas, part, tiling.gpu, Again::in_turn);
     part.work.l2_read_bytes = pixel_reads + tap_reads;
-    part.mergeable_reads = mergeable_reads(pixel_reads, {double(part.grid[1]), position_ctas}, part, gpu) +
-                           mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
+    part.mergeable_reads =
+        mergeable_reads(pixel_reads, {double(part.grid[1]), position_ctas}, part, tiling.gpu) +
+        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, tiling.gpu);
 }
 
 /// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is
 /// not computed. The lane before the first of a plane that is moved by a vector computes the first once more.
-void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling,
-                  const WarpCounts &counts, const TapCopies &copies) {
-    const Banks banks = banks_of(gpu.profile);
+void count_launch(Partition &part, const Tiling &tiling, const WarpCounts &counts, const TapCopies &copies) {
+    const Banks banks = banks_of(tiling.gpu.profile);
     const Outputs &o = tiling.outputs;
-    const std::int64_t positions = tiling.positions, planes = s.n * s.k,
+    const std::int64_t positions = tiling.positions, planes = tiling.s.n * tiling.s.k,
                        moved = o.classes == 2 ? planes / 2 : 0;
-    const double busy = double(positions * s.n * s.k + (o.classes - 1) * (s.n * s.k / 2));
-    const double busy_warps = double(ceil_div(positions + o.classes - 1, warp_lanes) * s.n);
+    const double busy =
+        double(positions * tiling.s.n * tiling.s.k + (o.classes - 1) * (tiling.s.n * tiling.s.k / 2));
+    const double busy_warps = double(ceil_div(positions + o.classes - 1, warp_lanes) * tiling.s.n);
     Work &work = part.work;
     work.fmas = busy * counts.fmas_per_filter;
     work.instructions = double(part.ctas) * part.drain.instructions +
-                        busy_warps * double(s.k) * counts.instructions_per_filter;
+                        busy_warps * double(tiling.s.k) * counts.instructions_per_filter;
     work.shared_wavefronts =
-        tiling.shares_taps() ? double(planes - moved) * tap_passes(banks, s.r * s.s, positions) +
-                                   double(moved) * tap_passes(banks, s.r * s.s, positions + 1) + copies.of_all
-                             : 0.0;
+        tiling.shares_taps
+            ? double(planes - moved) * tap_passes(banks, tiling.s.r * tiling.s.s, positions) +
+                  double(moved) * tap_passes(banks, tiling.s.r * tiling.s.s, positions + 1) + copies.of_all
+            : 0.0;
     work.shared_conflicts = 0.0;
-    count_reads(part, s, gpu, tiling);
-    const double stored = double(positions * o.rows * o.vector * s.n * s.k) * 4.0;
+    count_reads(part, tiling);
+    const double stored = double(positions * o.rows * o.vector * tiling.s.n * tiling.s.k) * 4.0;
     work.l2_write_bytes =
-        o.vector == 1 ? stored * written_bytes_of_columns(s, o.rows) / double(s.output_bytes()) : stored;
+        o.vector == 1 ? stored * written_bytes_of_columns(tiling.s, o.rows) / double(tiling.s.output_bytes())
+                      : stored;
     if (o.vector == 1)
         part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
-    fill_dram(work, s, gpu);
+    fill_dram(work, tiling.s, tiling.gpu);
 }
 
 } // namespace
@@ -414,8 +409,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"a plan needs all of rows, vector, threads and tile_k"};
     if (!is_possible(s, gpu, outputs_of(s, rows, vector), threads))
         return impossible(*this);
-    const Tiling tiling = tiling_of(*this, s, gpu);
-    Partition part = launch_of(*this, s, gpu, tiling);
+    const Tiling tiling{*this, s, gpu};
+    Partition part = launch_of(tiling);
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || tiling.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     if (part.ctas_per_sm < 1)
@@ -423,8 +418,8 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     fill_schedule(part, gpu.limits);
     const WarpCounts counts = counts_of(s, tiling.outputs, tiling.tile_k);
     const TapCopies copies = tap_copies(s, tiling.outputs, tiling.grid, tiling.tile_k);
-    count_cta(part, banks_of(gpu.profile), s, tiling, counts, copies);
-    count_launch(part, s, gpu, tiling, counts, copies);
+    count_cta(part, tiling, counts, copies);
+    count_launch(part, tiling, counts, copies);
     tile_k = int(tiling.tile_k);
     const std::int64_t round_ctas = part.ctas_per_sm;
     return plan_of_launch(std::move(part), gpu, round_ctas);

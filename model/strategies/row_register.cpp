@@ -1,14 +1,8 @@
 // Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
@@ -88,58 +82,42 @@ std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_h, unit, units;
-    std::int64_t bytes, taps;     ///< of an element; of a filter
-    std::int64_t threads, pixels; ///< of a CTA; of a thread
-    std::int64_t window_units;    ///< that a unit's taps reach
-    std::int64_t row_pixels;      ///< of the input, behind a row of a tile
-    std::int64_t tiles_x, tiles_y;
-    bool whole_units;  ///< units are stored whole
-    bool loads_values; ///< filter values are loaded
+    const ConvShape &s;
+    const RowRegister &knobs;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, unit = knobs.unit, units = knobs.units;
+    std::int64_t bytes = s.element_bytes(), taps = s.r * s.s;
+    std::int64_t pixels = unit * units, threads = tile_w / pixels; ///< of a thread; of a CTA
+    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);    ///< that a unit's taps reach
+    std::int64_t row_pixels = tile_w + s.s - 1;                    ///< of the input, behind a row of a tile
+    std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
+    bool whole_units = unit > 1 && s.q() % unit == 0; ///< units are stored whole
+    bool loads_values = loads_filter_values(s, pixels);
 };
 
-Tiling tiling_of(const RowRegister &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_h = knobs.tile_h;
-    t.unit = knobs.unit;
-    t.units = knobs.units;
-    t.bytes = s.element_bytes();
-    t.taps = s.r * s.s;
-    t.pixels = t.unit * t.units;
-    t.threads = t.tile_w / t.pixels;
-    t.window_units = ceil_div(t.unit + s.s - 1, t.unit);
-    t.row_pixels = t.tile_w + s.s - 1;
-    t.tiles_x = ceil_div(s.q(), t.tile_w);
-    t.tiles_y = ceil_div(s.p(), t.tile_h);
-    t.whole_units = t.unit > 1 && s.q() % t.unit == 0;
-    t.loads_values = loads_filter_values(s, t.pixels);
-    return t;
-}
-
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t, std::int64_t begin,
-                    std::int64_t tile_k) {
+Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part;
     part.kernel = RowRegister::about.name;
-    part.template_arguments = {s.r, s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
-    if (s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
+    if (t.s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(t.s.dtype));
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
-    part.filter_count = std::min(launch_filters(s), s.k - begin);
+    part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
     part.constant_bytes = part.filter_count * t.taps * t.bytes;
     part.tile_h = t.tile_h;
     part.tile_k = std::min(tile_k, part.filter_count);
     const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
-    part.grid = {t.tiles_x, t.tiles_y, s.n * tiles_k};
+    part.grid = {t.tiles_x, t.tiles_y, t.s.n * tiles_k};
     part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
     part.threads = t.threads;
     part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(s, t.unit, t.units, t.threads);
-    part.ctas_per_sm = resident_ctas(gpu, t.threads, part.register_cap, part.shared_bytes);
+    part.register_cap = registers_needed(t.s, t.unit, t.units, t.threads);
+    part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
-    part.steps = std::min(t.tile_h, s.p());
+    part.steps = std::min(t.tile_h, t.s.p());
     part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
@@ -163,19 +141,19 @@ struct Row {
     double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
 };
 
-Row row_of(const Banks &banks, const ConvShape &s, const Tiling &t) {
+Row row_of(const Tiling &t) {
     const double pixels = double(t.pixels), taps = double(t.taps);
     const double fetches = double(ceil_div(t.row_pixels, t.threads));
     const double window = double(t.units * t.window_units);
     const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read = shared_passes(banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+    const Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
                                       [&](std::int64_t thread) { return thread * unit_bytes / 4; });
     // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
-    const bool widens_filters = s.dtype == DataType::f16;
-    const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && t.unit > 1);
+    const bool widens_filters = t.s.dtype == DataType::f16;
+    const bool widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
     // Units that are stored whole are computed only by warps that have any.
-    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = s.q() - (t.tiles_x - 1) * t.tile_w;
+    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
     const double stores = t.whole_units ? double(t.units) : pixels;
     const double computing =
         t.whole_units ? double((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
@@ -190,7 +168,7 @@ Row row_of(const Banks &banks, const ConvShape &s, const Tiling &t) {
 }
 
 /// One step is one output row of the tile, all its filters.
-void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Row &row) {
+void fill_step(Partition &part, const Tiling &t, const Row &row) {
     const double warps = double(t.threads) / 32.0, taps = double(t.taps);
     const double filters = double(part.tile_k);
     part.step.fmas = row.computing * double(t.tile_w) * taps * filters;
@@ -201,63 +179,64 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Row &
     constexpr double line_bytes = 64.0;
     if (!t.loads_values)
         part.step.constant_lines = warps * std::ceil(filters * taps * double(t.bytes) / line_bytes);
-    part.step.load_bytes = double(std::min(t.row_pixels, s.w) * t.bytes);
-    part.step.store_bytes = double(std::min(t.tile_w, s.q()) * s.result_bytes()) * filters;
+    part.step.load_bytes = double(std::min(t.row_pixels, t.s.w) * t.bytes);
+    part.step.store_bytes = double(std::min(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
 }
 
 /// Rows of the input that the tiles of all images pass, those of a single filter tile.
-double passed_rows(const ConvShape &s, const Tiling &t) {
-    const double images = double(s.n);
-    return double(s.p() * t.tiles_x) * images + double((s.r - 1) * t.tiles_y * t.tiles_x) * images;
+double passed_rows(const Tiling &t) {
+    const double images = double(t.s.n);
+    return double(t.s.p() * t.tiles_x) * images + double((t.s.r - 1) * t.tiles_y * t.tiles_x) * images;
 }
 
 /// What the SMs ask L2 for. Rows come through L1, where whole ones follow one another. CTAs of other filters
 /// read the same pixels, otherwise those below the rows that their filters share. And the filters are copied
 /// to constant memory.
-void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double images = double(s.n), tiles = double(t.tiles_x * t.tiles_y);
+void fill_reads(Partition &part, const Tiling &t) {
+    const double images = double(t.s.n), tiles = double(t.tiles_x * t.tiles_y);
     const double tiles_k = double(ceil_div(part.filter_count, part.tile_k));
-    const std::int64_t columns = ceil_div(s.w + (t.tiles_x - 1) * (s.s - 1), t.tiles_x);
-    const double rows_of_cta = passed_rows(s, t) / (images * tiles),
+    const std::int64_t columns = ceil_div(t.s.w + (t.tiles_x - 1) * (t.s.s - 1), t.tiles_x);
+    const double rows_of_cta = passed_rows(t) / (images * tiles),
                  row_bytes = double(std::min(t.row_pixels, columns) * t.bytes);
     const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
                                          : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
-    const double of_image = double(s.h * s.w * s.c * t.bytes);
+    const double of_image = double(t.s.h * t.s.w * t.s.c * t.bytes);
     const double pixel_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * tiles_k,
-                                                        part, gpu, Again::anywhere);
+                                                        part, t.gpu, Again::anywhere);
     part.work.l2_read_bytes = pixel_reads + double(part.constant_bytes);
     const Readers readers = tiles_k > 1.0
                                 ? Readers{tiles_k, tiles}
-                                : Readers{double(t.tile_h + s.r - 1) / double(t.tile_h), double(t.tiles_x)};
-    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, gpu);
+                                : Readers{double(t.tile_h + t.s.r - 1) / double(t.tile_h), double(t.tiles_x)};
+    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, t.gpu);
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Row &row) {
+void fill_work(Partition &part, const Tiling &t, const Row &row) {
     const double warps = double(t.threads) / 32.0, count = double(part.filter_count);
     const double tiles_k = double(ceil_div(part.filter_count, part.tile_k));
-    const double rows = double(s.p() * t.tiles_x) * double(s.n);
-    const double passed = passed_rows(s, t);
+    const double rows = double(t.s.p() * t.tiles_x) * double(t.s.n);
+    const double passed = passed_rows(t);
     Work &work = part.work;
     // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
     // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
     // together, as counted on sm_90.
     const bool edge_left_out =
         t.pixels == 1 || (t.whole_units && t.units == 1) || (t.unit == 1 && t.taps == 1);
-    const double outputs = edge_left_out ? double(s.n * s.p() * s.q()) : rows * double(t.tile_w);
+    const double outputs = edge_left_out ? double(t.s.n * t.s.p() * t.s.q()) : rows * double(t.tile_w);
     work.fmas = outputs * double(t.taps) * count;
     work.instructions = warps * (passed * row.instructions * tiles_k + rows * (count * row.of_filter));
     work.shared_wavefronts = passed * tiles_k * row.wavefronts;
     work.shared_conflicts = passed * tiles_k * row.reads * row.conflicts;
-    fill_reads(part, s, gpu, t);
+    fill_reads(part, t);
     // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
     // warp stores a part of one row.
     const double of_rows =
-        double(s.n * s.k) * stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
-    work.l2_write_bytes = (t.unit == 1 ? of_rows : written_bytes(s)) * count / double(s.k) *
+        double(t.s.n * t.s.k) *
+        stored_bytes({round_up(t.s.q(), 32), t.s.q(), t.s.p(), t.s.q()}, t.s.q(), t.s.result_bytes());
+    work.l2_write_bytes = (t.unit == 1 ? of_rows : written_bytes(t.s)) * count / double(t.s.k) *
                           (t.whole_units ? 1.0 : double(t.unit));
-    fill_dram(work, s, gpu);
-    *work.dram_write_bytes *= count / double(s.k);
+    fill_dram(work, t.s, t.gpu);
+    *work.dram_write_bytes *= count / double(t.s.k);
     if (part.filter_begin > 0) // the first launch brought the input
         work.dram_read_bytes = 0.0;
 }
@@ -276,16 +255,16 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
     if (const std::string why = settle(*this, s, ratio); !why.empty())
         return Infeasible{why};
-    const Tiling tiling = tiling_of(*this, s);
-    const Row row = row_of(banks_of(gpu.profile), s, tiling);
+    const Tiling tiling{s, *this, gpu};
+    const Row row = row_of(tiling);
     std::vector<Partition> launches;
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
-        Partition part = launch_of(s, gpu, tiling, begin, tile_k);
+        Partition part = launch_of(tiling, begin, tile_k);
         if (const std::string why = does_not_fit(part); !why.empty())
             return Infeasible{why};
         fill_schedule(part, gpu.limits);
-        fill_step(part, s, tiling, row);
-        fill_work(part, s, gpu, tiling, row);
+        fill_step(part, tiling, row);
+        fill_work(part, tiling, row);
         launches.push_back(std::move(part));
     }
     Feasible out = plan_of_launch(launches.front(), gpu, launches.front().ctas_per_sm);
@@ -297,8 +276,8 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk RowRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    const Tiling t = tiling_of(*this, s);
+Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
     const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
     Walk walk(s, launch);
     walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};

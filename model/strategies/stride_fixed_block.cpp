@@ -1,20 +1,11 @@
 // Chang, section 3.2: stride-fixed blocks. S bytes of each of M' filters and W'x pixels of the lines they
 // need.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
@@ -94,40 +85,28 @@ std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, 
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_k, stages, per_thread; ///< as the knobs say
-    std::int64_t segment, values;                    ///< of a filter: in a step, and all
-    std::int64_t columns;                            ///< of pixels, a thread's
-    bool wide_lines, wide_filters;                   ///< copied 16 bytes a lane
-    std::int64_t lines;                ///< that a segment can touch: the kernel always brings as many
-    std::int64_t line_floats;          ///< of one as moved
-    std::int64_t pitch, buffered_line; ///< floats from one filter, or line, to the next in shared memory
-    std::int64_t stage_floats;         ///< of a buffer: filters, offsets, lines
+    const ConvShape &s;
+    const StrideFixedBlock &knobs;
+    const Gpu &gpu;
+    std::int64_t tile_w = knobs.tile_w, tile_k = knobs.tile_k, stages = knobs.stages;
+    std::int64_t per_thread = knobs.filters_per_thread;
+    std::int64_t segment = knobs.segment_bytes / 4,
+                 values = s.c * s.r * s.s; ///< of a filter: in a step, and all
+    std::int64_t columns = tile_w / 32;    ///< of pixels, a thread's
+    bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0; ///< 16 bytes a lane
+    /// Lines that a segment can touch: the kernel always brings as many.
+    std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
+    /// Floats from one filter, and line, to the next in shared memory.
+    std::int64_t pitch = round_up(segment, 4), buffered_line = tile_w + round_up(s.s - 1, 4);
+    std::int64_t line_floats = wide_lines ? buffered_line : tile_w + s.s - 1; ///< of one as moved
+    std::int64_t stage_floats = (tile_k + 1) * pitch + lines * buffered_line; ///< filters, offsets, lines
 };
 
-Tiling tiling_of(const StrideFixedBlock &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_k = knobs.tile_k;
-    t.stages = knobs.stages;
-    t.per_thread = knobs.filters_per_thread;
-    t.segment = knobs.segment_bytes / 4;
-    t.values = s.c * s.r * s.s;
-    t.columns = t.tile_w / 32;
-    t.wide_lines = s.w % 4 == 0;
-    t.wide_filters = t.values % 4 == 0 && t.segment % 4 == 0;
-    t.lines = papers::lines_touched(knobs.segment_bytes, s.s);
-    t.pitch = round_up(t.segment, 4);
-    t.buffered_line = t.tile_w + round_up(s.s - 1, 4);
-    t.line_floats = t.wide_lines ? t.buffered_line : t.tile_w + s.s - 1;
-    t.stage_floats = (t.tile_k + 1) * t.pitch + t.lines * t.buffered_line;
-    return t;
-}
-
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Partition launch_of(const Tiling &t) {
     Partition part;
     part.kernel = StrideFixedBlock::about.name;
-    part.template_arguments = {s.r,
-                               s.s,
+    part.template_arguments = {t.s.r,
+                               t.s.s,
                                t.segment,
                                t.tile_w,
                                t.tile_k,
@@ -135,55 +114,55 @@ Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
                                t.per_thread,
                                t.wide_lines ? 1 : 0,
                                t.wide_filters ? 1 : 0};
-    part.grid = {ceil_div(flat_positions(s), t.tile_w), ceil_div(s.k, t.tile_k), s.n};
+    part.grid = {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = 32 * t.tile_k / t.per_thread;
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
-    part.filter_count = s.k;
+    part.filter_count = t.s.k;
     part.busy_warps = part.threads / 32;
-    part.copy_passes = t.wide_lines && t.wide_filters ? gpu.architecture.wide_copy_passes->value
-                                                      : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = t.wide_lines && t.wide_filters ? t.gpu.architecture.wide_copy_passes->value
+                                                      : t.gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = t.per_thread * t.columns;
     part.shared_bytes = t.stage_floats * 4 * t.stages;
     part.variant = std::to_string(t.per_thread) + " filters a thread";
     constexpr std::int64_t addresses = 60;
     part.register_cap = std::clamp<std::int64_t>(
         round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
+    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
         part.register_cap > most)
         part.register_cap = most / 8 * 8;
     // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
     constexpr std::int64_t kept = 24;
-    part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0), part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0),
+                                     part.shared_bytes);
     return part;
 }
 
 /// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part, const Gpu &gpu, const Tiling &t) {
+std::string does_not_fit(const Partition &part, const Tiling &t) {
     if (part.grid[1] > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
-    if (part.threads > gpu.limits.max_threads_per_cta ||
+    if (part.threads > t.gpu.limits.max_threads_per_cta ||
         part.register_cap < t.per_thread * t.columns + 4 * t.per_thread + t.columns + 24)
         return "tile_k = " + std::to_string(t.tile_k) +
                " with filters_per_thread = " + std::to_string(t.per_thread) +
                " and tile_w = " + std::to_string(t.tile_w) +
                " needs more registers or threads than a CTA has";
     if (part.ctas_per_sm < 1)
-        return too_little_shared_memory(part, gpu.limits);
+        return too_little_shared_memory(part, t.gpu.limits);
     return "";
 }
 
 /// What a step costs, and what a CTA does once.
-void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+void fill_step(Partition &part, const Tiling &t) {
     const double warps = double(part.threads) / 32.0;
     const double seg = double(t.segment), col = double(t.columns);
     const double wide_loads = std::ceil(seg / 4.0) * double(t.per_thread + 1); // four values, or offsets
     // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
     const double narrow_loads = t.segment % 4 == 1 || t.segment % 4 == 2 ? double(t.per_thread + 1) : 0.0;
     const double wavefronts =
-        seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
+        seg * col + wide_loads * t.gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a value of the
     // segment (its pixels' address), a filter copy, a line copy (divisions of the line index), the offset of
     // a value, a step (loop, barrier), the start, a column of pixels (its place by division), an output of a
@@ -201,9 +180,9 @@ void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling
         warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
     part.step.load_bytes = double(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
     part.drain.store_bytes =
-        double(std::min(t.tile_w, flat_positions(s))) * double(std::min(t.tile_k, s.k)) * 4.0;
+        double(std::min(t.tile_w, flat_positions(t.s))) * double(std::min(t.tile_k, t.s.k)) * 4.0;
     part.drain.instructions = warps * (instructions::warp + col * instructions::divided_copy) +
-                              col * instructions::placed_store * double(s.k) / double(part.grid[1]);
+                              col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
 
 /// What all CTAs ask L2 for, and the share of it that SMs can have coalesced (W6).
@@ -211,7 +190,7 @@ struct Reads {
     double bytes, alike;
 };
 
-Reads filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
+Reads filter_reads(const Tiling &t, const Partition &part) {
     const double tiles = double(part.grid[1]);
     if (t.wide_filters) { // wide copies pass L1
         const std::initializer_list<Stride> apart = {
@@ -219,32 +198,32 @@ Reads filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Pa
             next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
             next_turn(t.segment * 4, t.stages, part.steps),
             {-t.tile_k * t.values * 4, part.grid[1]}};
-        const double bytes = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(s.filter_bytes());
+        const double bytes = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes());
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
-        return {bytes * double(part.grid[0] * s.n), inside ? 1.0 : alike_in_lines(0, apart)};
+        return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
     }
     // Others meet in L1 what an earlier step has read. The CTAs of a row of the grid read the same filters.
-    const double bytes = tiles * filter_run_bytes(double(s.k) / tiles, double(t.values) * 4.0, part, gpu);
+    const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
     const double of_tile = bytes / tiles;
-    return {std::min(double(part.grid[1] * s.n) *
-                         read_through_l1(of_tile, of_tile, double(part.grid[0]), part, gpu, Again::in_turn),
-                     read_through_l1(of_tile, bytes, double(part.ctas), part, gpu, Again::in_turn)),
+    return {std::min(double(part.grid[1] * t.s.n) *
+                         read_through_l1(of_tile, of_tile, double(part.grid[0]), part, t.gpu, Again::in_turn),
+                     read_through_l1(of_tile, bytes, double(part.ctas), part, t.gpu, Again::in_turn)),
             1.0};
 }
 
 /// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
-double clipped_floats(const ConvShape &s, const Tiling &t, std::int64_t tiles) {
+double clipped_floats(const Tiling &t, std::int64_t tiles) {
     double floats = 0.0;
-    const std::int64_t plane = s.h * s.w;
-    for (std::int64_t r = 0; r < s.r; ++r) {
-        const std::int64_t start = r * s.w;
+    const std::int64_t plane = t.s.h * t.s.w;
+    for (std::int64_t r = 0; r < t.s.r; ++r) {
+        const std::int64_t start = r * t.s.w;
         const std::int64_t whole = std::clamp<std::int64_t>((plane - start - t.line_floats) / t.tile_w + 1, 0,
                                                             plane < start + t.line_floats ? 0 : tiles);
         floats += double(whole * t.line_floats);
         for (std::int64_t tile = whole; tile < tiles; ++tile)
             floats += double(std::clamp<std::int64_t>(plane - start - tile * t.tile_w, 0, t.line_floats));
     }
-    return floats / double(s.r);
+    return floats / double(t.s.r);
 }
 
 /// Shares of the lines whose destination and source lie 16 bytes modulo 32 apart, and no bytes modulo 128.
@@ -252,65 +231,66 @@ struct Offsets {
     double crossed, alike;
 };
 
-Offsets line_offsets(const ConvShape &s, const Tiling &t, std::int64_t steps) {
+Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     const std::int64_t first_line = (t.tile_k + 1) * t.pitch * 4;
     // Destination less source of a step's lines, of as many steps as tell all there is.
     constexpr std::int64_t enough_steps = 128;
     std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
     for (std::int64_t step = 0; step < std::min(steps, enough_steps); ++step)
         for (std::int64_t l = 0; l < t.lines; ++l) {
-            const std::int64_t line = step * t.segment / s.s + l;
+            const std::int64_t line = step * t.segment / t.s.s + l;
             const std::int64_t apart = step % t.stages * t.stage_floats + l * t.buffered_line -
-                                       line / s.r * (s.h * s.w) - line % s.r * s.w;
+                                       line / t.s.r * (t.s.h * t.s.w) - line % t.s.r * t.s.w;
             lines_at[static_cast<std::size_t>(((first_line / 4 + apart) / 4 % 8 + 8) % 8)] += 1.0;
         }
     const double all_at = std::accumulate(lines_at.begin(), lines_at.end(), 0.0);
     return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
 }
 
-Reads map_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
-    const double line_bytes = clipped_floats(s, t, part.grid[0]) * 4.0;
-    const double tiles = double(part.grid[0]), readers = double(part.grid[1] * s.n), rows = double(s.r);
+Reads map_reads(const Tiling &t, const Partition &part) {
+    const double line_bytes = clipped_floats(t, part.grid[0]) * 4.0;
+    const double tiles = double(part.grid[0]), readers = double(part.grid[1] * t.s.n), rows = double(t.s.r);
     if (t.wide_lines) {
-        const Offsets offsets = line_offsets(s, t, part.steps);
+        const Offsets offsets = line_offsets(t, part.steps);
         const double all_lines =
             tiles * wide_copy_bytes(line_bytes / tiles, offsets.crossed,
-                                    odd_halves(0, {{s.w * 4, s.r}, {s.h * s.w * 4, s.c}}));
+                                    odd_halves(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
         // A line past the last channel moves nothing: only the last step has any.
         const double moved_lines = double(part.steps) * double(t.lines);
         return {readers * all_lines * moved_lines, offsets.alike};
     }
     // Others than wide copies meet in L1 what an earlier step has read, or a line that overlaps theirs.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
-    const double span = double(t.tile_w + s.s - 1);
-    const double apart = std::min(1.0, ((rows - 1.0) * double(s.w) + span) / (rows * span));
-    const double reads = readers * all_lines * (double(s.c) * rows * apart);
+    const double span = double(t.tile_w + t.s.s - 1);
+    const double apart = std::min(1.0, ((rows - 1.0) * double(t.s.w) + span) / (rows * span));
+    const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
     // CTAs of other filters may read on the same SM what is still in L1.
-    const double images = double(s.n), of_image = double(s.input_bytes()) / images;
+    const double images = double(t.s.n), of_image = double(t.s.input_bytes()) / images;
     const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / images / of_images;
     return {images *
-                read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu, Again::anywhere),
+                read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, t.gpu, Again::anywhere),
             1.0};
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+void fill_work(Partition &part, const Tiling &t) {
     const double ctas = double(part.ctas), steps = double(part.steps);
     Work &work = part.work;
     work.fmas = ctas * steps * part.step.fmas;
     work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
     work.shared_conflicts = 0.0;
-    const Reads filters = filter_reads(s, gpu, t, part), map = map_reads(s, gpu, t, part);
+    const Reads filters = filter_reads(t, part), map = map_reads(t, part);
     work.l2_read_bytes = filters.bytes + map.bytes;
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
     part.mergeable_reads =
         mergeable_reads(filters.bytes * filters.alike,
-                        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{double(s.n), filter_tiles}, part, gpu) +
-        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
-    work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(work, s, gpu);
+                        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{double(t.s.n), filter_tiles}, part,
+                        t.gpu) +
+        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
+    work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(work, t.s, t.gpu);
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
@@ -347,19 +327,19 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = settle(*this, s, gpu, out.rules); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
     add_rules(out, *this, s, gpu);
-    const Tiling tiling = tiling_of(*this, s);
-    Partition part = launch_of(s, gpu, tiling);
-    if (const std::string why = does_not_fit(part, gpu, tiling); !why.empty())
+    const Tiling tiling{s, *this, gpu};
+    Partition part = launch_of(tiling);
+    if (const std::string why = does_not_fit(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
     fill_schedule(part, gpu.limits);
-    fill_step(part, s, gpu, tiling);
-    fill_work(part, s, gpu, tiling);
+    fill_step(part, tiling);
+    fill_work(part, tiling);
     out.plan.launches = {std::move(part)};
     return out;
 }
 
-Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    const Tiling t = tiling_of(*this, s);
+Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
     Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2}, {&OutputBox::filters, tile_k, 1}, {nullptr, tile_w, 0}};
     walk.flat = {{&OutputBox::columns, s.w}, {&OutputBox::rows, s.p()}};

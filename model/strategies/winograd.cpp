@@ -1,17 +1,9 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #include "model/strategies/strategy.hpp"
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// F(tile x tile, r x r) for r = s = 3 or 5 and stride 1, in launches of their own: pixels are transformed to
@@ -83,32 +75,28 @@ double back_line_operations(std::int64_t points, std::int64_t m) {
     return 2.0 * pairs + double(m) * further + 2.0; // even and odd parts, sums, ends
 }
 
-/// Numbers of a setting that several parts of a plan need.
-struct Sizes {
-    std::int64_t points, tiles; ///< of a tile; of the batch
-    std::int64_t channels;      ///< whole slices
-    std::int64_t filter_pitch, chunk_tiles, chunk_pitch;
-    std::int64_t filter_bytes, pixel_bytes, product_bytes; ///< transformed; the last two of a chunk
-};
-
 constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
 
-Sizes sizes_of(const ConvShape &s, const Winograd &g) {
-    Sizes o{};
-    o.points = g.tile + s.r - 1;
-    o.tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
-    o.channels = round_up(s.c, g.slice_channels);
-    o.filter_pitch = round_up(s.k, line_floats);
-    o.chunk_tiles = ceil_div(o.tiles, g.chunks);
-    if (g.chunks > 1)
-        o.chunk_tiles = std::min(o.tiles, round_up(o.chunk_tiles, g.tile_pixels));
-    o.chunk_pitch = round_up(o.chunk_tiles, line_floats);
-    const std::int64_t planes = o.points * o.points * 4;
-    o.filter_bytes = planes * o.channels * o.filter_pitch;
-    o.pixel_bytes = planes * o.channels * o.chunk_pitch;
-    o.product_bytes = planes * s.k * o.chunk_pitch;
-    return o;
+/// Tiles of a chunk, as whole tiles of a CTA where there are several chunks.
+std::int64_t chunk_of(std::int64_t tiles, const Winograd &g) {
+    const std::int64_t chunk = ceil_div(tiles, g.chunks);
+    return g.chunks > 1 ? std::min(tiles, round_up(chunk, g.tile_pixels)) : chunk;
 }
+
+/// Numbers of a setting that several parts of a plan need.
+struct Sizes {
+    const ConvShape &s;
+    const Winograd &g;
+    const Gpu &gpu;
+    std::int64_t points = g.tile + s.r - 1, tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
+    std::int64_t channels = round_up(s.c, g.slice_channels); ///< whole slices
+    std::int64_t filter_pitch = round_up(s.k, line_floats);
+    std::int64_t chunk_tiles = chunk_of(tiles, g), chunk_pitch = round_up(chunk_tiles, line_floats);
+    std::int64_t planes = points * points,
+                 filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
+    std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
+    std::int64_t product_bytes = planes * 4 * s.k * chunk_pitch;      ///< of a chunk
+};
 
 /// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
 double lost_after(double between, const Gpu &gpu) {
@@ -162,40 +150,41 @@ void share_out(Partition &part) {
 }
 
 /// The launch that transforms the filters.
-Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, const Gpu &gpu) {
+Partition filters_launch(const Sizes &o) {
     constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
-    const double p = double(o.points), taps = double(s.r * s.r);
+    const double p = double(o.points), taps = double(o.s.r * o.s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
-    const double lines = p + double(s.r);
+    const double lines = p + double(o.s.r);
     const double instructions = taps * (1.0 + instructions::copy) +
-                                lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p +
+                                lines * (line_fmas(o.points, o.s.r).taps + 2.0 * p) + 3.0 * p * p +
                                 instructions::warp;
     Partition part =
         transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                         s.r == 5        ? (o.points == 8 ? 120 : 96)
+                         o.s.r == 5      ? (o.points == 8 ? 120 : 96)
                          : o.points == 8 ? 72
                                          : 64,
-                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, g.slice_channels};
+                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
-    part.shared_bytes = tile_k * (tile_c * s.r * s.r + 1) * 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, gpu.limits);
+    part.shared_bytes = tile_k * (tile_c * o.s.r * o.s.r + 1) * 4;
+    part.ctas_per_sm = resident_ctas(o.gpu, threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, o.gpu.limits);
     Work &work = part.work;
-    work.fmas = double(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
+    work.fmas = double(o.channels * o.filter_pitch) * lines * line_fmas(o.points, o.s.r).taps;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
     // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
-    const std::int64_t filter_floats = tile_c * s.r * s.r;
-    const Passes stores = shared_passes(banks_of(gpu.profile), threads * s.r * s.r, 1, [&](std::int64_t i) {
-        return i / filter_floats * (filter_floats + 1) + i % filter_floats;
-    });
+    const std::int64_t filter_floats = tile_c * o.s.r * o.s.r;
+    const Passes stores =
+        shared_passes(banks_of(o.gpu.profile), threads * o.s.r * o.s.r, 1, [&](std::int64_t i) {
+            return i / filter_floats * (filter_floats + 1) + i % filter_floats;
+        });
     const double ctas = double(part.ctas);
     const double reads = taps * double(o.channels * o.filter_pitch / warp_lanes);
     work.shared_wavefronts = ctas * stores.taken + reads;
     work.shared_conflicts = ctas * stores.conflicts();
     part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
-    work.l2_read_bytes = work.dram_read_bytes = double(s.filter_bytes());
+    work.l2_read_bytes = work.dram_read_bytes = double(o.s.filter_bytes());
     work.l2_write_bytes = double(o.filter_bytes);
     share_out(part);
     return part;
@@ -217,25 +206,24 @@ double warps_at_edges(const ConvShape &s, std::int64_t m) {
 }
 
 /// The launch that transforms the pixels of `tiles` tiles.
-Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
-                       std::int64_t tiles, const Gpu &gpu) {
+Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
     const double p = double(o.points), values = double(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
     Partition part = transform_launch(
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * (instructions::guard + warps_at_edges(s, g.tile) * instructions::guard) +
+        values * (instructions::guard + warps_at_edges(o.s, o.g.tile) * instructions::guard) +
             2.0 * p * pixel_line_operations(o.points) + instructions::warp,
-        2.0 * values + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
+        2.0 * values + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.g.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
-    work.fmas = double(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
+    work.fmas = double(units) * 2.0 * p * line_fmas(o.points, o.s.r).pixels;
     const double share = double(tiles) / double(o.tiles);
     // Rows that two tiles share come once for each.
-    work.l2_read_bytes = share * double(s.input_bytes()) * p / double(g.tile);
-    work.dram_read_bytes = share * double(s.input_bytes());
+    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.g.tile);
+    work.dram_read_bytes = share * double(o.s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
     work.l2_write_bytes = double(written);
     share_out(part);
@@ -268,137 +256,136 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
 }
 
 /// The launch that transforms the products of `tiles` tiles back.
-Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
-                        double lost, const Gpu &gpu) {
+Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const std::int64_t planes = o.points * o.points;
-    const double p = double(o.points), m = double(g.tile);
-    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
+    const double p = double(o.points), m = double(o.g.tile);
+    const bool staged = o.g.tile == 6 || o.s.q() % o.g.tile != 0 || o.s.p() % o.g.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
     Partition part = transform_launch(
-        "winograd_output", s.k * round_up(tiles, line_floats), 128,
+        "winograd_output", o.s.k * round_up(tiles, line_floats), 128,
         o.points == 8   ? 104
         : o.points == 6 ? 56
                         : 40,
-        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, g.tile) +
+        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.g.tile) +
             instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
-        2.0 * double(planes) + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, staged ? 1 : 0};
+        2.0 * double(planes) + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
-    part.filter_count = s.k;
+    part.filter_count = o.s.k;
     if (staged) {
-        part.shared_bytes = part.threads * g.tile * g.tile * 4;
-        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-        fill_schedule(part, gpu.limits);
+        part.shared_bytes = part.threads * o.g.tile * o.g.tile * 4;
+        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
+        fill_schedule(part, o.gpu.limits);
     }
     Work &work = part.work;
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
     // together.
-    const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
-    work.fmas = double(units) * (p + m) * line_fmas(o.points, s.r).back;
+    const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
+    work.fmas = double(units) * (p + m) * line_fmas(o.points, o.s.r).back;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
-        const int width = g.tile % 4 == 0 ? 4 : 2;
-        const Passes row = shared_passes(banks_of(gpu.profile), warp_lanes, width,
-                                         [&](std::int64_t lane) { return lane * g.tile; });
+        const int width = o.g.tile % 4 == 0 ? 4 : 2;
+        const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,
+                                         [&](std::int64_t lane) { return lane * o.g.tile; });
         const double stores = m * m / width * row.taken;
         work.shared_wavefronts =
-            double(part.ctas * part.busy_warps) * stores + double(s.k) * staged_reads(s, g.tile, tiles);
+            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.g.tile, tiles);
         work.shared_conflicts = double(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
         part.step.shared_wavefronts = *work.shared_wavefronts / double(part.ctas);
     }
-    const std::int64_t read = planes * s.k * tiles * 4;
+    const std::int64_t read = planes * o.s.k * tiles * 4;
     work.l2_read_bytes = double(read);
     work.dram_read_bytes = lost * double(read);
     const double share = double(tiles) / double(o.tiles);
-    work.l2_write_bytes = share * written_bytes(s);
+    work.l2_write_bytes = share * written_bytes(o.s);
     share_out(part);
     return part;
 }
 
 /// The launch that multiplies at every point of `tiles` tiles.
-std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
-                                                   std::int64_t tiles, double lost, const Gpu &gpu) {
+std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
     Partition part;
     part.kernel = Winograd::about.name;
-    part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
-                               g.thread_pixels, g.slice_channels, g.stages};
-    part.threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
-    const std::int64_t pixel_tiles = ceil_div(tiles, g.tile_pixels), filter_tiles = ceil_div(s.k, g.tile_k);
+    part.template_arguments = {o.g.tile_k,        o.g.tile_pixels,    o.g.thread_k,
+                               o.g.thread_pixels, o.g.slice_channels, o.g.stages};
+    part.threads = std::int64_t{o.g.tile_k} / o.g.thread_k * (o.g.tile_pixels / o.g.thread_pixels);
+    const std::int64_t pixel_tiles = ceil_div(tiles, o.g.tile_pixels),
+                       filter_tiles = ceil_div(o.s.k, o.g.tile_k);
     const std::int64_t planes = o.points * o.points;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
     part.grid = {pixel_tiles * filter_tiles, planes, 1};
-    part.stages = g.stages;
-    part.steps = o.channels / g.slice_channels;
+    part.stages = o.g.stages;
+    part.steps = o.channels / o.g.slice_channels;
     part.busy_warps = part.threads / 32;
-    part.independent_sums = g.thread_k * g.thread_pixels;
+    part.independent_sums = o.g.thread_k * o.g.thread_pixels;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{g.stages} * g.slice_channels * (g.tile_k + g.tile_pixels) * 4;
+    part.shared_bytes = std::int64_t{o.g.stages} * o.g.slice_channels * (o.g.tile_k + o.g.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.register_cap = round_up(part.independent_sums + 2 * (o.g.thread_k + o.g.thread_pixels) + 32, 8);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory, the GPU gives " +
-                          std::to_string(gpu.limits.shared_bytes_per_cta)};
+                          std::to_string(o.gpu.limits.shared_bytes_per_cta)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
-    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], gpu.limits.sm_count);
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);
         even < part.ctas_per_sm) {
-        const auto unit = static_cast<std::int64_t>(gpu.architecture.shared_unit->value);
-        const std::int64_t too_much = round_up(gpu.limits.shared_bytes_per_sm / (even + 1) + unit, unit) -
-                                      gpu.limits.shared_bytes_reserved_per_cta;
+        const auto unit = static_cast<std::int64_t>(o.gpu.architecture.shared_unit->value);
+        const std::int64_t too_much = round_up(o.gpu.limits.shared_bytes_per_sm / (even + 1) + unit, unit) -
+                                      o.gpu.limits.shared_bytes_reserved_per_cta;
         part.shared_bytes =
-            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
-        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, o.gpu.limits.shared_bytes_per_cta));
+        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     }
-    fill_schedule(part, gpu.limits);
+    fill_schedule(part, o.gpu.limits);
 
-    const double warps = double(part.busy_warps), slice = g.slice_channels;
-    const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
-    const double copies = slice * (g.tile_k + g.tile_pixels) / 4.0 / 32.0; // of the CTA
+    const double warps = double(part.busy_warps), slice = o.g.slice_channels;
+    const double loads = slice * (o.g.thread_k + o.g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
+    const double copies = slice * (o.g.tile_k + o.g.tile_pixels) / 4.0 / 32.0; // of the CTA
     // Those of a thread, of all rows that the CTA's threads do not bring at once.
     const auto copies_of = [&](std::int64_t tile) {
-        return double(ceil_div(g.slice_channels, part.threads / (tile / 4)));
+        return double(ceil_div(o.g.slice_channels, part.threads / (tile / 4)));
     };
-    const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
+    const double warp_copies = copies_of(o.g.tile_k) + copies_of(o.g.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
-    const double wide_copy = gpu.architecture.wide_copy_clocks->value,
-                 most_merged = gpu.architecture.most_merged->value;
-    part.step.fmas = slice * double(g.tile_k) * g.tile_pixels;
+    const double wide_copy = o.gpu.architecture.wide_copy_clocks->value,
+                 most_merged = o.gpu.architecture.most_merged->value;
+    part.step.fmas = slice * double(o.g.tile_k) * o.g.tile_pixels;
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts =
-        warps * loads * gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
+        warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
     // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
     // requests of one SM for the same at the same time L2 sees up to four as one (W6).
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
         return all_tiles > 1 ? 1.0 : std::clamp(double(tile) / double(pitch), 1.0, most_merged);
     };
-    const double own_filters = own_readers(g.tile_k, o.filter_pitch, filter_tiles),
-                 own_pixels = own_readers(g.tile_pixels, o.chunk_pitch, pixel_tiles);
-    const double filter_bytes = slice * g.tile_k * 4.0 / own_filters,
-                 pixel_bytes = slice * g.tile_pixels * 4.0 / own_pixels;
+    const double own_filters = own_readers(o.g.tile_k, o.filter_pitch, filter_tiles),
+                 own_pixels = own_readers(o.g.tile_pixels, o.chunk_pitch, pixel_tiles);
+    const double filter_bytes = slice * o.g.tile_k * 4.0 / own_filters,
+                 pixel_bytes = slice * o.g.tile_pixels * 4.0 / own_pixels;
     part.step.load_bytes = filter_bytes + pixel_bytes;
     part.drain.instructions =
-        warps * instructions::warp + double(g.tile_k) * g.tile_pixels / 4.0 / 32.0 * instructions::store;
-    part.drain.store_bytes = double(std::min<std::int64_t>(g.tile_k, s.k)) *
-                             double(std::min<std::int64_t>(g.tile_pixels, tiles)) * 4.0;
+        warps * instructions::warp + double(o.g.tile_k) * o.g.tile_pixels / 4.0 / 32.0 * instructions::store;
+    part.drain.store_bytes = double(std::min<std::int64_t>(o.g.tile_k, o.s.k)) *
+                             double(std::min<std::int64_t>(o.g.tile_pixels, tiles)) * 4.0;
 
     const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
     Work &work = part.work;
     work.fmas = all_steps * part.step.fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * warps * loads * gpu.architecture.uniform_wide_wavefronts->value;
+    work.shared_wavefronts = all_steps * warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = double(filter_tiles), pixel_tiles_d = double(pixel_tiles);
     part.mergeable_reads =
         mergeable_reads(own_filters > 1.0 ? 0.0 : all_steps * filter_bytes, {pixel_tiles_d, filter_tiles_d},
-                        part, gpu) +
-        mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes, {filter_tiles_d, 1.0}, part, gpu);
-    const std::int64_t written = planes * s.k * tiles * 4;
+                        part, o.gpu) +
+        mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes, {filter_tiles_d, 1.0}, part, o.gpu);
+    const std::int64_t written = planes * o.s.k * tiles * 4;
     work.l2_write_bytes = double(written);
     work.dram_read_bytes = lost * double(planes * o.channels * tiles * 4 + o.filter_bytes);
     return part;
@@ -425,7 +412,7 @@ Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
                   std::to_string(g.thread_pixels));
     if (threads < std::max(g.tile_k, g.tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
-    const Sizes o = sizes_of(s, g);
+    const Sizes o{s, g, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
@@ -438,7 +425,7 @@ Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
     const std::int64_t pixels_at = o.filter_bytes, products_at = pixels_at + o.pixel_bytes;
     out.plan.workspace_bytes = products_at + o.product_bytes;
     out.plan.transformed_fmas = double(o.points * o.points * o.tiles) * double(s.c) * double(s.k);
-    out.plan.prepare = {filters_launch(s, g, o, gpu)};
+    out.plan.prepare = {filters_launch(o)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
     // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
@@ -449,11 +436,11 @@ Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
                  lost_products = lost_after(product_bytes + transformed_bytes / 2.0, gpu);
     for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
         const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
-        auto product = product_launch(s, g, o, count, lost_transformed, gpu);
+        auto product = product_launch(o, count, lost_transformed);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
-        Partition input = input_launch(s, g, o, begin, count, gpu);
-        Partition output = output_launch(s, g, o, count, lost_products, gpu);
+        Partition input = input_launch(o, begin, count);
+        Partition output = output_launch(o, count, lost_products);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         if (begin == 0) // while the filters are transformed
             input.beside = true;

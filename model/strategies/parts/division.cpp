@@ -2,13 +2,7 @@
 
 #include "model/strategies/parts/split_walk.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
 
 namespace convcast::division {
 

@@ -3,11 +3,6 @@
 
 #include "model/strategies/strategy.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <variant>
-
 namespace convcast::division {
 
 inline constexpr std::int64_t most_pieces = 65536;

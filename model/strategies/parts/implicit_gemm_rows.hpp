@@ -3,8 +3,6 @@
 
 #include "model/strategies/parts/implicit_gemm_tile.hpp"
 
-#include <variant>
-
 namespace convcast {
 
 /// W3: passes through shared memory of a warp's loads for one value of all its filters and pixels. `lanes_n`

@@ -3,11 +3,7 @@
 
 #include "model/strategies/strategy.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <vector>
 
 namespace convcast {
 

@@ -1,10 +1,7 @@
 #include "model/strategies/parts/split_walk.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <string>
 
 namespace convcast::split_walk {
 

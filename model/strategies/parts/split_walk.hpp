@@ -5,8 +5,6 @@
 
 #include "model/strategies/strategy.hpp"
 
-#include <cstdint>
-
 namespace convcast::split_walk {
 
 /// Rounds of a piece: what a round has used, a later piece's data replace while the next rounds compute.
