@@ -44,11 +44,11 @@ struct Thing {
     std::string title, size;
     double width, height; ///< its proportions
     std::string colour;
-    std::vector<Patch> patches;
-    std::vector<double> columns, rows; ///< where other CTAs' parts begin, in shares
-    std::string depth_name;            ///< "" without depth
-    std::vector<Stripe> depth;
-    std::vector<std::string> notes;
+    bool deep = false; ///< it has a third direction, drawn beside it
+    std::vector<Patch> patches = {};
+    std::vector<double> columns = {}, rows = {}; ///< where other CTAs' parts begin, in shares
+    std::vector<Stripe> depth = {};
+    std::vector<std::string> notes = {};
 };
 
 constexpr const char *map_colour = "#0072B2";
@@ -150,17 +150,8 @@ struct Needs {
 };
 
 Thing map_of(const ConvShape &s, const Needs &needs) {
-    Thing map{"map",
-              fmt::format("{} x {} x {}", s.c, s.h, s.w),
-              double(s.w),
-              double(s.h),
-              map_colour,
-              {},
-              {},
-              {},
-              s.c > 1 ? "channels" : "",
-              {},
-              {}};
+    Thing map{"map",  fmt::format("{} x {} x {}", s.c, s.h, s.w), double(s.w), double(s.h), map_colour,
+              s.c > 1};
     std::vector<Patch> halo;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
@@ -211,20 +202,9 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
 
 Thing filters_of(const ConvShape &s, const Needs &needs) {
     const std::int64_t values = s.products(), taps = s.r * s.s;
-    Thing filters{"filters",
-                  fmt::format("{} of {}", grouped_digits(s.k),
-                              s.c == 1
-                                  ? fmt::format("{} x {}", s.r, s.s)
-                                  : fmt::format("{} x {} x {}", grouped_digits(s.c / s.groups), s.r, s.s)),
-                  double(values),
-                  double(s.k),
-                  filter_colour,
-                  {},
-                  {},
-                  {},
-                  "",
-                  {},
-                  {}};
+    const std::string of_channels = s.c == 1 ? "" : grouped_digits(s.c / s.groups) + " x ";
+    Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped_digits(s.k), of_channels, s.r, s.s),
+                  double(values), double(s.k), filter_colour};
     const std::int64_t step =
         needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
@@ -255,17 +235,9 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
 }
 
 Thing output_of(const ConvShape &s, const Needs &needs) {
-    Thing output{"output",
-                 fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
-                 double(s.q()),
-                 double(s.p()),
-                 output_colour,
-                 {},
-                 {},
-                 {},
-                 "filters",
-                 {},
-                 {}};
+    Thing output{"output",      fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
+                 double(s.q()), double(s.p()),
+                 output_colour, true};
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         add(output.patches, {share(box.columns.begin, s.q()), share(box.columns.end, s.q()),
@@ -318,6 +290,13 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
     distinct(begins, s.k, filters.rows);
 }
 
+constexpr double gap = 3.0, line_height = 10.5;
+
+struct LegendEntry {
+    When when;
+    std::string colour, words;
+};
+
 /// Draws in points; every text is 8 points high.
 class Canvas {
   public:
@@ -353,23 +332,32 @@ class Canvas {
                              look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
     }
 
-    /// `tag` names what the patch is of, for programs that read the drawing.
     void patch(double x, double y, double w, double h, const std::string &colour, When when) {
         constexpr double least = 1.2; // narrower is not seen
-        const double wide = std::max(w, least), high = std::max(h, least);
-        switch (when) {
-        case When::now:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\"", colour));
-        case When::next:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.5\"", colour));
-        case When::later:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.22\"", colour));
-        case When::halo:
-            return rect(x, y, wide, high,
-                        fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
-                                    "stroke-dasharray=\"2 1.2\"",
-                                    colour));
+        rect(x, y, std::max(w, least), std::max(h, least),
+             when == When::halo ? fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
+                                              "stroke-dasharray=\"2 1.2\"",
+                                              colour)
+                                : fmt::format("fill=\"{}\"{}", colour,
+                                              when == When::now    ? ""
+                                              : when == When::next ? " fill-opacity=\"0.5\""
+                                                                   : " fill-opacity=\"0.22\""));
+    }
+
+    double heading(double y, const std::string &words) {
+        text(gap, y, words, "start", "strong");
+        return y + line_height + gap;
+    }
+
+    /// Entries side by side, each a patch and what it means.
+    double legend(double y, const std::vector<LegendEntry> &entries) {
+        double x = gap;
+        for (const LegendEntry &entry : entries) {
+            patch(x, y + 1.5, 9.0, 6.5, entry.colour, entry.when);
+            text(x + 12.0, y, entry.words);
+            x += 12.0 + text_width(entry.words, paper_text_bp) + 9.0;
         }
+        return y + line_height + gap;
     }
 
     std::string finish(double height, const std::string &title) const {
@@ -393,7 +381,6 @@ class Canvas {
     std::string body_;
 };
 
-constexpr double gap = 3.0, line_height = 10.5;
 constexpr const char *frame = "fill=\"none\" stroke=\"#444\" stroke-width=\"0.6\"";
 constexpr const char *thin_frame = "fill=\"none\" stroke=\"#999\" stroke-width=\"0.35\"";
 constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
@@ -405,7 +392,7 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
     const double top = y + 2.0 * line_height + gap;
     constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0;
-    const double wide = width - (thing.depth_name.empty() ? 0.0 : room_for_bar);
+    const double wide = width - (thing.deep ? room_for_bar : 0.0);
     // Proportions as they are, unless the shorter side would be too thin to show anything.
     const double ratio = std::clamp(thing.width / thing.height, 0.5, 2.0);
     const double w = std::min(wide, high * ratio), h = std::min(high, w / ratio);
@@ -419,7 +406,7 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     for (const double at : thing.rows)
         canvas.line(x, top + at * h, x + w, top + at * h, thin);
     canvas.rect(x, top, w, h, frame);
-    if (!thing.depth_name.empty()) {
+    if (thing.deep) {
         const double left = x + w + gap;
         for (const Stripe &stripe : thing.depth)
             canvas.patch(left, top + stripe.from * h, bar, (stripe.to - stripe.from) * h, thing.colour,
@@ -434,21 +421,24 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     return at;
 }
 
-double draw_legend(Canvas &canvas, double y, bool next, bool later, bool halo) {
-    double x = gap;
-    const auto entry = [&](When when, const char *words) {
-        canvas.patch(x, y + 1.5, 9.0, 6.5, "#444444", when);
-        canvas.text(x + 12.0, y, words);
-        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
-    };
-    entry(When::now, "computed now");
-    if (next)
-        entry(When::next, "copied meanwhile");
-    if (later)
-        entry(When::later, "later");
-    if (halo)
-        entry(When::halo, "halo");
-    return y + line_height + gap;
+bool has(const std::vector<const Thing *> &things, When when) {
+    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+        return std::any_of(thing->patches.begin(), thing->patches.end(),
+                           [&](const Patch &p) { return p.when == when; }) ||
+               std::any_of(thing->depth.begin(), thing->depth.end(),
+                           [&](const Stripe &s) { return s.when == when; });
+    });
+}
+
+double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
+    std::vector<LegendEntry> entries;
+    for (const auto &[when, words] : {std::pair{When::now, "computed now"},
+                                      {When::next, "copied meanwhile"},
+                                      {When::later, "later"},
+                                      {When::halo, "halo"}})
+        if (when == When::now || has(things, when))
+            entries.push_back({when, "#444444", words});
+    return canvas.legend(y, entries);
 }
 
 /// Shared memory as a bar, to scale.
@@ -459,8 +449,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
         return y;
-    canvas.text(gap, y, "Shared memory: " + count_text(all, "byte"), "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, "Shared memory: " + count_text(all, "byte"));
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
     // All kinds of the first buffer, then all of the second: as they lie.
@@ -545,8 +534,7 @@ double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
 /// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
 double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
     const ThreadTile &threads = walk.threads;
-    canvas.text(gap, y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32), "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32));
     constexpr double high = 44.0, wide = 84.0;
     const double left = gap + line_height;
     // All of them as one block, a warp of them dark: filters down, pixels across.
@@ -619,11 +607,9 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, d
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
-    canvas.text(gap, y,
-                "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
-                    (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") + " on",
-                "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
+                              (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") +
+                              " on");
     constexpr double cell = 6.0, high = 9.0;
     const std::int64_t end =
         std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
@@ -658,11 +644,8 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     const PixelTile &tile = walk.pixels;
     if (tile.rows == 0)
         return y;
-    canvas.text(
-        gap, y,
-        fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)),
-        "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)));
     constexpr double cell = 6.0;
     const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
     const std::int64_t last = std::min<std::int64_t>(tile.columns - tile.own_columns + 2, 8);
@@ -698,27 +681,20 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
         }
     canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
     y += double(rows.size()) * cell + gap;
-    double x = gap;
-    const auto entry = [&](When when, const std::string &words) {
-        canvas.patch(x, y + 1.5, 9.0, 6.5, when == When::halo ? "#222222" : map_colour, when);
-        canvas.text(x + 12.0, y, words);
-        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
-    };
-    entry(When::now, count_text(threads.rows * threads.columns, "output"));
-    entry(When::next, fmt::format("window of {} x {}", window_h, window_w));
+    std::vector<LegendEntry> entries = {
+        {When::now, map_colour, count_text(threads.rows * threads.columns, "output")},
+        {When::next, map_colour, fmt::format("window of {} x {}", window_h, window_w)}};
     if (tile.rows > tile.own_rows || tile.columns > tile.own_columns)
-        entry(When::halo, "halo");
-    return y + line_height + gap;
+        entries.push_back({When::halo, "#222222", "halo"});
+    return canvas.legend(y, entries);
 }
 
 /// What lanes read of the banks of shared memory in one instruction: Chen's n.
 double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes,
                   double y) {
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
-    canvas.text(gap, y,
-                fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit),
-                "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit));
     constexpr std::int64_t lanes = 4;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
     const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / double(elements));
@@ -745,15 +721,6 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
 /// first.
 const Partition &drawn_launch(const Case &item) {
     return item.prediction.value().plan.value().launches.front();
-}
-
-bool has(const std::vector<const Thing *> &things, When when) {
-    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
-        return std::any_of(thing->patches.begin(), thing->patches.end(),
-                           [&](const Patch &p) { return p.when == when; }) ||
-               std::any_of(thing->depth.begin(), thing->depth.end(),
-                           [&](const Stripe &s) { return s.when == when; });
-    });
 }
 
 } // namespace
@@ -786,21 +753,17 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);
     double y = gap;
-    canvas.text(
-        gap, y,
-        fmt::format("CTA {} of {} reads and computes", grouped_digits(cta), grouped_digits(launch.ctas)),
-        "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("CTA {} of {} reads and computes", grouped_digits(cta), grouped_digits(launch.ctas)));
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
     double lower = y, x = gap;
-    for (const Thing *thing : {&map, &filters, &output}) {
+    const std::vector<const Thing *> things = {&map, &filters, &output};
+    for (const Thing *thing : things) {
         lower = std::max(lower, draw_thing(canvas, *thing, x, y, column));
         x += column + between;
     }
-    const std::vector<const Thing *> things = {&map, &filters, &output};
-    y = draw_legend(canvas, lower + gap, has(things, When::next), has(things, When::later),
-                    has(things, When::halo));
+    y = draw_legend(canvas, lower + gap, things);
     y = draw_paragraph(canvas, walk.remark, y) + gap;
     if (walk.draws_memory)
         y = draw_memory(canvas, shape, needs, y);

@@ -10,24 +10,10 @@
 namespace convcast {
 namespace {
 
-bool power_of_two_in(int value, int low, int high) {
-    return value >= low && value <= high && (value & (value - 1)) == 0;
-}
-
 std::string outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
     if (s.r > 63 || s.s > 63)
         return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
-    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
-        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
-        return "an image, filter set or batch is too large for 32-bit indices inside an image";
-    if (s.groups > 65535)
-        return "more than 65535 groups";
-    return "";
+    return outside_tiles(s);
 }
 
 constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
@@ -157,47 +143,21 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
-    Partition part;
-    part.kernel = ImplicitGemm::about.name;
-    part.template_arguments = shape_arguments(t.s, t.s.h, t.s.w);
-    for (const std::int64_t argument :
-         {std::int64_t{t.g.tile_k}, std::int64_t{t.g.tile_pixels}, std::int64_t{t.g.thread_k},
-          std::int64_t{t.g.thread_pixels}, std::int64_t{t.g.slice_channels}, t.rows, std::int64_t{t.g.stages},
-          std::int64_t{t.g.warp_split}, std::int64_t{t.g.split}, std::int64_t{t.g.filters == 2}})
-        part.template_arguments.push_back(argument);
-    part.grid = {t.pixel_tiles * t.filter_tiles * t.g.split, t.s.groups, 1};
-    part.sharing_ctas = double(t.filter_tiles);
-    part.threads = t.threads;
-    if (t.g.split > 1) { // sums of each turn of each CTA
-        constexpr std::int64_t loads_under_way = 16;
-        const std::int64_t of_thread =
-            ceil_div(std::int64_t{t.g.tile_k} * t.g.tile_pixels / t.g.split, part.threads);
-        part.cluster = t.g.split;
-        part.cluster_bytes =
-            4.0 * t.g.tile_k * t.g.tile_pixels * t.g.warp_split * (t.g.split - 1) / t.g.split;
-        part.cluster_waits = double(ceil_div(of_thread * t.g.split * t.g.warp_split, loads_under_way));
-    }
-    part.stages = t.g.stages;
-    part.steps = ceil_div(t.steps, t.g.split);
-    part.filter_count = t.s.k;
+    const ImplicitGemm &g = t.g;
+    Partition part = tile_launch(ImplicitGemm::about.name, t, t.s.h, t.s.w,
+                                 {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
+                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
+    if (g.split > 1) // sums of each turn of each CTA
+        set_cluster(part, g, g.warp_split, part.threads);
+    part.stages = g.stages;
     part.busy_warps = t.warps;
-    part.independent_sums = t.g.thread_k * t.g.thread_pixels;
+    part.independent_sums = g.thread_k * g.thread_pixels;
     part.snaked = true;
-    part.shared_bytes =
-        4 * std::max(t.g.stages * t.stage_floats,
-                     t.meets ? std::int64_t{t.g.tile_k} * t.g.tile_pixels * t.g.warp_split : 0);
+    part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
+                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     part.register_cap = registers;
     part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
-}
-
-/// Why the GPU cannot run the launch; "" if it can.
-std::string check_launch(const Partition &part, const GpuLimits &limits) {
-    if (part.ctas_per_sm < 1)
-        return too_little_shared_memory(part, limits);
-    if (part.grid[0] > std::int64_t{1} << 30)
-        return "more than 2^30 CTAs; take larger tiles";
-    return "";
 }
 
 /// Loads of a warp in a step, 128 bits wide.
@@ -473,28 +433,27 @@ Planned plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
     Partition part = launch_of(t, registers);
-    if (const std::string why = check_launch(part, gpu.limits); !why.empty())
-        return Infeasible{why};
+    if (part.ctas_per_sm < 1)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (part.grid[0] > most_tiles)
+        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
     fill_schedule(part, gpu.limits);
     part.step = step_of(t, copies);
     part.busiest_scheduler = busiest_scheduler_of(t);
     part.drain = drain_of(t, copies);
     count_work(part, t);
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
+    Feasible out = plan_of_launch(std::move(part), gpu);
     if (g.filters == 2) {
         out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        part.early = true;
-        *part.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
+        Partition &main = out.plan.launches.front();
+        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        main.early = true;
+        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
         out.plan.prepare = {prepare_launch(t)};
         if (out.plan.prepare[0].grid[1] > 65535)
             return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
     }
-    out.plan.launches = {std::move(part)};
     return out;
 }
 
@@ -536,10 +495,6 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
         if (c % warp_split == 0 && channels % c == 0 && (c * taps <= most_values || c == warp_split))
             found.push_back(int(c));
     return found;
-}
-
-std::vector<int> either(int given, std::initializer_list<int> tried) {
-    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
 }
 
 /// Whether a tile has the knobs that are given and fits the filters: half of it would not be padding, and the
@@ -643,8 +598,7 @@ SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &g
             if (worth_trying(tile, *this, s.k / s.groups))
                 add(tile.k, tile.thread_k, tile.thread_pixels);
     if (found.empty())
-        return Infeasible{"no tile that the model tries has these knobs; give all of "
-                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+        return Infeasible{no_tile_tried};
     return found;
 }
 

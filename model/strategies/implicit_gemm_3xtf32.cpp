@@ -33,16 +33,8 @@ constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 byt
 constexpr std::int64_t group_threads = 128; // of a warpgroup
 
 std::string outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
-        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
-        return "an image, filter set or batch is too large for 32-bit indices inside an image";
-    if (s.groups > 65535)
-        return "more than 65535 groups";
+    if (const std::string why = outside_tiles(s); !why.empty())
+        return why;
     // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
     // of many.
     constexpr std::int64_t least_products = 8;
@@ -268,32 +260,17 @@ std::string check_tiling(const Tiling &t, const Registers &registers) {
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, const Registers &registers) {
-    Partition part;
-    part.kernel = ImplicitGemm3xTf32::about.name;
-    part.variant = t.g.split > 1 ? "clusters" : "";
-    part.template_arguments = shape_arguments(t.s, t.s.h, t.s.w);
-    for (const std::int64_t argument :
-         {std::int64_t{t.g.tile_k}, std::int64_t{t.g.tile_pixels}, std::int64_t{t.g.depth},
-          std::int64_t{t.g.stages}, std::int64_t{t.g.split}, std::int64_t{t.by_channel},
-          std::int64_t{t.tabled}, registers.producer, registers.consumer})
-        part.template_arguments.push_back(argument);
+    const ImplicitGemm3xTf32 &g = t.g;
+    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.s.h, t.s.w,
+                                 {g.tile_k, g.tile_pixels, g.depth, g.stages, g.split, t.by_channel, t.tabled,
+                                  registers.producer, registers.consumer});
+    part.variant = g.split > 1 ? "clusters" : "";
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.early = true;
-    part.grid = {t.pixel_tiles * t.filter_tiles * t.g.split, t.s.groups, 1};
-    part.sharing_ctas = double(t.filter_tiles);
-    if (t.g.split > 1) {
-        constexpr std::int64_t loads_under_way = 16, consumers = 128;
-        part.cluster = t.g.split;
-        part.cluster_bytes = 4.0 * t.g.tile_k * t.g.tile_pixels * (t.g.split - 1) / t.g.split;
-        part.cluster_waits = double(ceil_div(
-            ceil_div(std::int64_t{t.g.tile_k} * t.g.tile_pixels / t.g.split, t.groups_of_warps * consumers) *
-                t.g.split,
-            loads_under_way));
-    }
-    part.threads = t.threads;
+    constexpr std::int64_t consumers = 128;
+    if (g.split > 1)
+        set_cluster(part, g, 1, t.groups_of_warps * consumers);
     part.stages = t.g.stages;
-    part.steps = ceil_div(t.steps, t.g.split);
-    part.filter_count = t.s.k;
     part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
     part.shared_bytes = std::max(t.g.stages * t.stage_bytes,
@@ -493,9 +470,6 @@ SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, 
                               gpu.profile.compute_capability,
                           true};
     std::vector<ImplicitGemm3xTf32> found;
-    const auto either = [](int given, std::initializer_list<int> tried) {
-        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
-    };
     for (const int k : either(tile_k, {128, 64, 32}))
         for (const int width : either(tile_pixels, {128, 192, 256, 64}))
             for (const int parts : either(split, {1, 2, 4, 8})) {

@@ -379,18 +379,15 @@ void count_launch(Partition &part, const Tiling &tiling, const WarpCounts &count
 SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
     if (std::optional<Infeasible> why = refused(*this, s))
         return std::move(*why);
-    const auto free_or = [](int value, std::initializer_list<int> values) {
-        return value != 0 ? std::vector<int>{value} : std::vector<int>(values);
-    };
     std::vector<PatchRegister> found;
-    for (const int v : free_or(vector, {4, 1}))
-        for (const int r : free_or(rows, {8, 4, 2, 1}))
-            for (const int t : free_or(threads, {128, 256, 64, 512})) {
+    for (const int v : either(vector, {4, 1}))
+        for (const int r : either(rows, {8, 4, 2, 1}))
+            for (const int t : either(threads, {128, 256, 64, 512})) {
                 const Outputs o = outputs_of(s, r, v);
                 if (!is_possible(s, gpu, o, t))
                     continue;
                 int before = 0;
-                for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
+                for (const int k : either(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
                     const int filters = int(std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
                     if (filters != before) // more than there are
                         found.push_back({r, v, t, filters});

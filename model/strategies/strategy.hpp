@@ -124,4 +124,16 @@ inline PixelTile band_pixels(const ConvShape &s, std::int64_t rows) {
     return {own + s.r - 1, s.w, own, s.q()};
 }
 
+constexpr bool power_of_two_in(int value, int low, int high) {
+    return value >= low && value <= high && (value & (value - 1)) == 0;
+}
+
+/// The value of a knob that is given, or those that are tried.
+inline std::vector<int> either(int given, std::initializer_list<int> tried) {
+    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+}
+
+constexpr const char *no_tile_tried = "no tile that the model tries has these knobs; give all of "
+                                      "tile_k, tile_pixels, thread_k and thread_pixels";
+
 } // namespace convcast

@@ -33,10 +33,6 @@ struct Winograd {
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
-bool power_of_two_in(int value, int low, int high) {
-    return value >= low && value <= high && (value & (value - 1)) == 0;
-}
-
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
@@ -325,9 +321,7 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.register_cap = round_up(part.independent_sums + 2 * (o.g.thread_k + o.g.thread_pixels) + 32, 8);
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory, the GPU gives " +
-                          std::to_string(o.gpu.limits.shared_bytes_per_cta)};
+        return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
     if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);
@@ -509,8 +503,7 @@ SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
             break;
     }
     if (found.empty())
-        return Infeasible{"no tile that the model tries has these knobs; give all of "
-                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+        return Infeasible{no_tile_tried};
     return found;
 }
 

@@ -302,42 +302,32 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
-    Partition part;
-    part.kernel = "implicit_gemm_rows";
+    const ImplicitGemm &g = t.g;
+    Partition part = tile_launch("implicit_gemm_rows", t, t.map.h, t.map.w,
+                                 {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
+                                  g.columns, parts, g.warp_split, g.split});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
-    part.variant = t.g.split * t.g.warp_split == 1 ? ""
-                   : t.map.q % 4 == 0              ? "sums meet"
-                                                   : "sums meet, loose stores";
-    part.template_arguments = shape_arguments(t.s, t.map.h, t.map.w);
-    for (const std::int64_t argument :
-         {std::int64_t{t.g.tile_k}, std::int64_t{t.g.tile_pixels}, std::int64_t{t.g.thread_k},
-          std::int64_t{t.g.thread_pixels}, std::int64_t{t.g.slice_channels}, std::int64_t{t.g.columns}, parts,
-          std::int64_t{t.g.warp_split}, std::int64_t{t.g.split}})
-        part.template_arguments.push_back(argument);
-    part.grid = {t.pixel_tiles * t.filter_tiles * t.g.split, t.s.groups, 1};
-    part.sharing_ctas = double(t.filter_tiles);
-    part.threads = t.threads;
+    part.variant = g.split * g.warp_split == 1 ? ""
+                   : t.map.q % 4 == 0          ? "sums meet"
+                                               : "sums meet, loose stores";
     part.stages = 2;
-    part.steps = ceil_div(t.steps, std::int64_t{t.g.split});
-    part.filter_count = t.s.k;
     part.busy_warps = part.threads / 32;
     part.independent_sums = t.sums;
     part.snaked = true;
-    part.shared_bytes =
-        4 * std::max((t.several ? 2 : 1) * t.stage_floats,
-                     t.meets ? std::int64_t{t.g.tile_k} * t.g.tile_pixels * t.g.warp_split : 0);
-    if (t.g.split > 1) { // sums of each CTA, four at a time
-        part.cluster = t.g.split;
-        part.cluster_bytes = 4.0 * t.g.tile_k * t.g.tile_pixels * (t.g.split - 1) / t.g.split;
+    part.shared_bytes = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
+                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
+    if (g.split > 1) { // sums of each CTA, four at a time
+        part.cluster = g.split;
+        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
         part.cluster_waits =
-            double(ceil_div(std::int64_t{t.g.tile_k} * t.g.tile_pixels / 4, part.threads * t.g.split));
-        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, t.g.split, t.gpu);
+            double(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
+        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, g.split, t.gpu);
     }
     part.register_cap = registers;
     // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
     // (NVRTC 13.0, 50 settings).
-    const std::int64_t further = t.sums < 64 ? (t.g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
+    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
     part.ctas_per_sm =
         resident_ctas(t.gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further),
                       part.shared_bytes);
@@ -568,12 +558,7 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     part.drain = drain_of(t, copies);
     count_work(part, t, copies, load_passes);
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
-    out.plan.launches = {std::move(part)};
-    return out;
+    return plan_of_launch(std::move(part), gpu);
 }
 
 } // namespace convcast

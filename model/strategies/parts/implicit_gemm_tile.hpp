@@ -44,6 +44,49 @@ inline std::vector<std::int64_t> shape_arguments(const ConvShape &s, std::int64_
             s.s, s.stride_h,     s.stride_w, s.pad_h, s.pad_w,        s.dilation_h, s.dilation_w};
 }
 
+/// Why no kernel of tiles does a shape; "" if one may.
+inline std::string outside_tiles(const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        return "only FP32 is built for this strategy";
+    if (s.fmas().value > 1e17)
+        return "more than 1e17 multiply-adds: days on any GPU";
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
+        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
+        return "an image, filter set or batch is too large for 32-bit indices inside an image";
+    return s.groups > 65535 ? "more than 65535 groups" : "";
+}
+
+/// What launches of all these kernels have alike: a CTA, or a cluster of `split` CTAs that share the steps,
+/// for each tile. Images are h by w; `further` are the template arguments behind the shape's.
+template <class Tiling>
+Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t h, std::int64_t w,
+                      std::initializer_list<std::int64_t> further) {
+    Partition part;
+    part.kernel = kernel;
+    part.template_arguments = shape_arguments(t.s, h, w);
+    part.template_arguments.insert(part.template_arguments.end(), further);
+    part.grid = {t.pixel_tiles * t.filter_tiles * t.g.split, t.s.groups, 1};
+    part.sharing_ctas = double(t.filter_tiles);
+    part.threads = t.threads;
+    part.steps = ceil_div(t.steps, std::int64_t{t.g.split});
+    part.filter_count = t.s.k;
+    return part;
+}
+
+/// How the CTAs of a cluster add up their sums, each of which its warps hold `copies` times: `threads`
+/// threads of a CTA read its share of the tile from all of them.
+template <class Setting>
+void set_cluster(Partition &part, const Setting &g, int copies, std::int64_t threads) {
+    constexpr std::int64_t loads_under_way = 16;
+    const std::int64_t of_thread = ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, threads);
+    part.cluster = g.split;
+    part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * copies * (g.split - 1) / g.split;
+    part.cluster_waits = double(ceil_div(of_thread * g.split * copies, loads_under_way));
+}
+
+constexpr std::int64_t most_tiles = std::int64_t{1} << 30; ///< of a grid along x
+
 /// Pixels that a tile of `pixels` needs of a channel: once if its taps overlap, as L1 keeps them from tap to
 /// tap.
 inline double channel_pixels(const ConvShape &s, std::int64_t pixels) {
