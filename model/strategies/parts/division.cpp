@@ -99,25 +99,29 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile) {
 
 } // namespace
 
-Partition launch_of(const char *kernel, const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
+Partition launch(const Tiling &t) {
     Partition part;
-    part.kernel = kernel;
-    part.parts = gpu.limits.sm_count;
-    part.pieces = pieces;
-    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
+    part.kernel = t.by_filters ? "map_split" : "filter_split";
+    part.parts = t.gpu.limits.sm_count;
+    part.pieces = t.pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, t.s.n, 1};
     part.sharing_ctas = double(part.grid[0]);
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
-    part.stages = pieces > 1 ? 2 : 1;
-    part.filter_count = s.k;
+    part.stages = t.pieces > 1 ? 2 : 1;
+    part.filter_count = t.s.k;
+    // The last pieces may have nothing left, which costs their barriers only.
+    part.steps = ceil_div(t.all, t.piece);
+    part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * t.taps, 4);
+    part.band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
+    part.shared_bytes = 4 * (t.by_filters ? part.stages * part.bank_floats + part.band_floats
+                                          : part.bank_floats + part.stages * part.band_floats);
+    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, registers_of(t.s, t.tile), part.shared_bytes);
+    // Filters are transposed, value by value.
+    part.copy_passes = t.wide && !t.by_filters ? t.gpu.architecture.wide_copy_passes->value
+                                               : t.gpu.architecture.narrow_copy_passes->value;
     return part;
-}
-
-void fill_residency(Partition &part, const ConvShape &s, const Gpu &gpu, Tile tile,
-                    std::int64_t shared_floats) {
-    part.shared_bytes = shared_floats * 4;
-    part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, copies_wide(s) ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, tile), part.shared_bytes);
 }
 
 namespace {
@@ -147,34 +151,52 @@ void average_step(Partition &part, double copying) {
 
 } // namespace
 
-void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t shares,
-              const FirstHalf &half) {
-    fill_schedule(part, gpu.limits);
+void fill_cta(Partition &part, const Tiling &t) {
+    fill_schedule(part, t.gpu.limits);
     // Second halves that have no part of a piece are not idle: they have their copies and barriers.
-    part.idle_ctas = part.ctas - shares * 2 * s.n;
+    part.idle_ctas = part.ctas - t.shares * 2 * t.s.n;
     if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share
         part.idle_instructions = instructions::place * warps_per_cta;
-    part.step = band_work(s, half.tile, half.rows, half.filters);
-    part.step.load_bytes = half.step_bytes;
-    part.step.copying = half.step_copies + piece_instructions(part.pieces);
+    const double map_copies = t.map_copies(t.rows), filter_copies = t.filter_copies(t.filters);
+    part.step = band_work(t.s, t.tile, t.rows, t.filters);
+    part.step.load_bytes = double((t.by_filters ? t.filters * t.taps : t.map_floats(t.rows)) * 4);
+    part.step.copying = (t.by_filters ? filter_copies : map_copies) + piece_instructions(part.pieces);
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + half.once_copies +
+    part.drain.instructions = cta_instructions + (t.by_filters ? map_copies : filter_copies) +
                               double(part.pieces - part.steps) * piece_instructions(part.pieces);
-    part.independent_sums = half.tile.rows * half.tile.group;
+    part.independent_sums = t.tile.rows * t.tile.group;
     // Where second halves have none, of an average CTA half of the warps that the first has.
-    part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
-    if (half.alone)
+    part.busy_warps = busy_warps(t.s, t.tile, t.rows, t.filters);
+    if (t.piece == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
     work.l2_read_bytes = work.l2_write_bytes = 0.0;
 }
 
-void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double copying) {
+void finish_work(Partition &part, const Tiling &t, double copying) {
     average_step(part, copying);
     *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(part.work, t.s, t.gpu);
+}
+
+Walk walk_of(const Tiling &t, const Partition &launch) {
+    Walk walk(t.s, launch);
+    walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
+    const OutputAxis stays = t.by_filters ? &OutputBox::rows : &OutputBox::filters,
+                     comes = t.by_filters ? &OutputBox::filters : &OutputBox::rows;
+    walk.cuts = {{&OutputBox::images, 1, 2}, {stays, t.share, 0}, {comes, t.piece}, {comes, t.half, 1}};
+    walk.buffers = {
+        {"filters", CopiedTensor::filters, launch.bank_floats * 4, t.by_filters ? launch.stages : 1},
+        {"map", CopiedTensor::map, launch.band_floats * 4, t.by_filters ? 1 : launch.stages}};
+    walk.threads = {launch.threads, 1, t.tile.rows, 1, t.tile.group};
+    walk.pixels = band_pixels(t.s, t.rows);
+    walk.remark = std::string(t.by_filters ? "The rows of the map stay on the SM; the filters"
+                                           : "The filters stay on the SM; the rows of the map") +
+                  " come in " + count_text(launch.pieces, "piece") + (t.by_filters ? " (Q)" : " (P)") +
+                  ", and the " + count_text(walk.grid[1], "CTA") + " of an SM share each piece.";
+    return walk;
 }
 
 namespace {
@@ -184,6 +206,23 @@ std::string unsupported(const ConvShape &shape) {
     if (const std::string why = outside_papers(shape); !why.empty())
         return why;
     return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
+}
+
+/// How the plan of one division differs from that of the other.
+struct Method {
+    const char *letter; ///< the paper's, of its pieces
+    const char *cut;    ///< what is cut into pieces, `most` of them at most
+    std::int64_t most;
+    bool by_filters;
+    std::optional<std::int64_t> Rules::*candidate;
+    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+};
+
+Method method_of(const ConvShape &s, bool by_filters) {
+    if (by_filters)
+        return {"Q", "filters", s.k, true, &Rules::candidate_q, papers::th2_fmas, papers::d2_bytes};
+    return {"P", "output rows", s.p(), false, &Rules::candidate_p, papers::th1_fmas, papers::d1_bytes};
 }
 
 /// Why the pieces that run are not the paper's.
@@ -230,8 +269,9 @@ std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Met
                                    std::int64_t first, std::int64_t last) {
     std::optional<std::int64_t> two, one;
     if (asked.buffers != one_buffer && asked.map_shares == 1)
-        two = smallest_fitting(first, last,
-                               [&](std::int64_t pieces) { return fits(method.launch(s, gpu, pieces)); });
+        two = smallest_fitting(first, last, [&](std::int64_t pieces) {
+            return fits(launch(Tiling{s, gpu, method.by_filters, pieces}));
+        });
     const auto walk = [&](std::int64_t pieces, std::int64_t times) {
         asked.pieces = pieces;
         return walk_of(s, gpu, method, asked, times);
@@ -293,7 +333,8 @@ void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method
 } // namespace
 
 std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
-                                        const Method &method) {
+                                        bool by_filters, WithWork with_work) {
+    const Method method = method_of(s, by_filters);
     if (const std::string why = unsupported(s); !why.empty())
         return Infeasible{why, true, std::nullopt};
     Found out;
@@ -321,22 +362,8 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
                                   " shares, several an SM");
     count_round(out.feasible, s, gpu, method, *way);
     out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
-                                            : method.launch_with_work(s, gpu, out.runs.pieces)};
+                                            : with_work(Tiling{s, gpu, by_filters, out.runs.pieces})};
     return out;
-}
-
-Walk walk_of(const ConvShape &s, const Partition &launch, Tile tile, bool by_filters) {
-    Walk walk(s, launch);
-    walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
-    walk.buffers = {
-        {"filters", CopiedTensor::filters, launch.bank_floats * 4, by_filters ? launch.stages : 1},
-        {"map", CopiedTensor::map, launch.band_floats * 4, by_filters ? 1 : launch.stages}};
-    walk.threads = {launch.threads, 1, tile.rows, 1, tile.group};
-    walk.remark = std::string(by_filters ? "The rows of the map stay on the SM; the filters"
-                                         : "The filters stay on the SM; the rows of the map") +
-                  " come in " + count_text(launch.pieces, "piece") + (by_filters ? " (Q)" : " (P)") +
-                  ", and the " + count_text(walk.grid[1], "CTA") + " of an SM share each piece.";
-    return walk;
 }
 
 } // namespace convcast::division

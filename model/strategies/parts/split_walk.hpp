@@ -31,6 +31,6 @@ Partition launch(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
 Partition launch_with_work(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
 
 /// How the CTAs of such a launch walk.
-Walk walk(const ConvShape &shape, const Partition &launch);
+Walk walk(const ConvShape &shape, const Gpu &gpu, const Partition &launch);
 
 } // namespace convcast::split_walk
