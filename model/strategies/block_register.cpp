@@ -262,7 +262,7 @@ SharedAccess shared_access_of(const Tiling &o) {
     });
     all.result_read =
         position_passes(o.banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
-    // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
+    // The compiler reads of a row's last unit only what is used: one or two of four floats.
     all.row_values = round_up(o.width + o.s.s - 1, o.n);
     const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
     const Passes last_pixel = !o.short_type && o.n == 4 && used < 3

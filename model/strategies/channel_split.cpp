@@ -117,7 +117,7 @@ struct Tiling : Division {
     const ChannelSplit &knobs;
     std::int64_t band = knobs.tile_h, pieces = ceil_div(s.p(), band);
     std::int64_t tile_k = knobs.tile_k, filter_pieces = ceil_div(s.k, tile_k);
-    std::int64_t filters = std::min(tile_k, s.k); ///< that there are, of a full piece
+    std::int64_t filters = std::min(tile_k, s.k); ///< of a full piece, or all if there are fewer
     std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(filters, group); ///< of a step
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
     // The last of each may be smaller.

@@ -46,7 +46,7 @@ struct Tiling {
     bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; ///< sums go through shared memory
 };
 
-/// Why no shape has a plan with these knobs, or why this one has none with as many channels; "" if it may.
+/// Why the knobs are none that the kernel has, or why the shape has too few channels for them; "" if neither.
 std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (!power_of_two_in(g.tile_k, 16, 256))
         return "tile_k must be 16, 32, 64, 128 or 256";
@@ -184,7 +184,7 @@ double filter_copy_passes(const Tiling &t) {
     return copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) { return lane / 8 * t.values + lane % 8; });
 }
 
-/// And of its copy of pixels.
+/// Passes of a warp's asynchronous copy of pixels.
 double pixel_copy_passes(const Tiling &t, const ThreadCopies &copies) {
     const std::int64_t lanes = std::min(warp_lanes, copies.units);
     return t.wide_pixels
@@ -264,8 +264,8 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
     const Banks banks = banks_of(t.gpu.profile);
     const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
     StepsDone done{all, all, all * of_step};
-    // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
-    // condition of the store: lanes and warps past the last pixel do none.
+    // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
+    // the condition of the store: lanes and warps past the last pixel do none.
     constexpr std::int64_t most_unrolled = 9;                                   // values, as the kernel does
     const std::int64_t left = t.pixels - (t.pixel_tiles - 1) * t.g.tile_pixels; // of the last tile
     if (t.steps == 1 && t.slice <= most_unrolled && !t.meets && t.g.thread_pixels == 4 &&
@@ -338,7 +338,7 @@ OfBoth requested_bytes(const Tiling &t, const Partition &part) {
     return {pixels, filters};
 }
 
-/// Of these bytes the share whose requests can be coalesced with those of other SMs.
+/// The share of requested_bytes that can be coalesced with requests of other SMs.
 OfBoth alike_shares(const Tiling &t) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =

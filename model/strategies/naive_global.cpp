@@ -37,7 +37,8 @@ double pixel_passes_of(const ConvShape &s) {
            double(warps);
 }
 
-/// And of its filter values: one word for each plane that its lanes' outputs lie in.
+/// Passes through L1 of a warp's filter values of one tap: one word for each plane that its lanes' outputs
+/// lie in.
 double filter_passes_of(const ConvShape &s) {
     constexpr std::int64_t lanes = 32;
     const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, lanes), lanes);
@@ -145,7 +146,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     const double image_bytes = steps * std::min(channel_bytes, footprint_bytes(s, s.p() * s.q()));
     const double images = double(s.n);
     const double all_filters = spanned_bytes(double(s.filter_bytes()));
-    // Of which the last has less to do.
+    // The last CTA counts as the part of a full one that it has to do.
     const double full_ctas = double(outputs) / double(threads);
     const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,

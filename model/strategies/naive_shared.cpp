@@ -145,7 +145,8 @@ Warps warps_of(const Tiling &t) {
     };
     const Passes pixels = over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, tile_pixels);
     const double active = pixels.least / t.tiles; // without conflicts one pass each
-    // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
+    // If an SM has one CTA, the busiest SM's may be a full one; the more CTAs, the nearer they are to the
+    // average.
     const double of_an_sm =
         double(ceil_div(t.tiles_x * t.tiles_y * t.s.k * t.s.n, std::int64_t{t.gpu.limits.sm_count}));
     const double fullest = tile_pixels(std::min(t.tile_w, t.s.q()), std::min(t.tile_h, t.s.p())).least;

@@ -65,7 +65,7 @@ std::int64_t load_step(const ConvShape &s, Outputs o) {
     return std::gcd(unit_of(s, o.vector), s.w);
 }
 
-/// Of a thread each.
+/// Positions of an image, each of which a thread takes.
 std::int64_t positions_of(const ConvShape &s, Outputs o) {
     return ceil_div(s.p(), o.band * o.rows) * (o.band * s.q() / o.vector);
 }
@@ -131,7 +131,7 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     const double loads = s.r * s.s == 1  ? 0.25
                          : s.r * s.s < 4 ? taps / 2.0 // two values each
                                          : double(padded(s.r * s.s)) / 4.0;
-    // Of each filter also: pointer, loop, whether it is the last.
+    // Each filter also takes a pointer, an iteration and a comparison whether it is the last.
     counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + 2.0 * instructions::iteration;
     counts.instructions_once = pixel_loads + once;
     return counts;
@@ -170,7 +170,7 @@ TapCopies tap_copies(const ConvShape &s, Outputs o, const Grid &grid, std::int64
     if (tile_k == 1)
         return copies;
     copies.of_cta = double(ceil_div(bank_values(s, tile_k), warp_lanes));
-    // Of the filters of a class the last CTA has those that are left.
+    // The last CTA of a class has the filters that are left.
     for (std::int64_t which = 0; which < o.classes; ++which) {
         const std::int64_t its_filters = (s.k + o.classes - 1 - which) / o.classes;
         const std::int64_t left = its_filters % tile_k;
@@ -189,9 +189,9 @@ std::int64_t registers_needed(const ConvShape &s, Outputs o) {
                                     255);
 }
 
-/// Those of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter are
-/// used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5 on
-/// four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter
+/// are used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5
+/// on four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
 std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     const std::int64_t cap = registers_needed(s, o), taps = s.r * s.s;
     if (taps == 1)
@@ -301,7 +301,7 @@ double pixel_bytes_of(const Tiling &tiling) {
 
 /// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
 void count_cta(Partition &part, const Tiling &tiling, const WarpCounts &counts, const TapCopies &copies) {
-    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
+    // On a small map a CTA has fewer positions than threads; warps without a position end at once.
     const std::int64_t lanes = std::min(part.threads, tiling.positions);
     const double warps = double(ceil_div(lanes, warp_lanes)), filters = double(part.tile_k),
                  all_warps = double(part.threads) / 32.0;
@@ -312,7 +312,7 @@ void count_cta(Partition &part, const Tiling &tiling, const WarpCounts &counts, 
         tiling.shares_taps ? filters * tap_passes(tiling.banks, tiling.s.r * tiling.s.s, lanes) : 0.0;
     part.step.load_bytes =
         pixel_bytes_of(tiling) + spanned_bytes(filters * double(tiling.s.r * tiling.s.s) * 4.0);
-    // Of the average CTA: the last ones of a map and of the filters store less.
+    // What the average CTA stores: the last ones of a map and of the filters store less.
     part.step.store_bytes = double(tiling.s.output_bytes()) / double(part.ctas);
     // Warps without positions: where taps are copied they load their pixels all the same.
     const double busy_share = double(ceil_div(tiling.positions, warp_lanes)) /

@@ -163,7 +163,7 @@ Row row_of(const Tiling &t) {
         fetches * instructions::loop + window * (widens_pixels ? 1.0 + double(t.unit) : 1.0),
         instructions::placed_store + computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
         computing,
-        // Of the last fetch only warps that have pixels of the row store any.
+        // In the last fetch only warps that have pixels of the row store any.
         double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window, read.taken - read.least};
 }
 

@@ -132,7 +132,7 @@ Partition launch_of(const Tiling &t) {
     if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
         part.register_cap > most)
         part.register_cap = most / 8 * 8;
-    // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
+    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
     constexpr std::int64_t kept = 24;
     part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0),
                                      part.shared_bytes);
@@ -202,7 +202,8 @@ Reads filter_reads(const Tiling &t, const Partition &part) {
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
         return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
     }
-    // Others meet in L1 what an earlier step has read. The CTAs of a row of the grid read the same filters.
+    // Narrow copies find in L1 what an earlier step has read. The CTAs of a row of the grid read the same
+    // filters.
     const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
     const double of_tile = bytes / tiles;
     return {std::min(double(part.grid[1] * t.s.n) *
@@ -259,7 +260,7 @@ Reads map_reads(const Tiling &t, const Partition &part) {
         const double moved_lines = double(part.steps) * double(t.lines);
         return {readers * all_lines * moved_lines, offsets.alike};
     }
-    // Others than wide copies meet in L1 what an earlier step has read, or a line that overlaps theirs.
+    // Narrow copies find in L1 what an earlier step has read, or a line that overlaps theirs.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
     const double span = double(t.tile_w + t.s.s - 1);
     const double apart = std::min(1.0, ((rows - 1.0) * double(t.s.w) + span) / (rows * span));

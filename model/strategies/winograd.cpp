@@ -62,7 +62,7 @@ LineFmas line_fmas(std::int64_t points, std::int64_t r) {
             further_pairs * double(r), further_pairs * (m - 1.0)};
 }
 
-/// And all its additions and multiply-adds, of the pixels and of the way back.
+/// Additions and multiply-adds of one dimension's transform of pixels, and of the one back to outputs.
 double pixel_line_operations(std::int64_t points) {
     return points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
 }
@@ -186,9 +186,10 @@ Partition filters_launch(const Sizes &o) {
     return part;
 }
 
-/// Of the warps that transform 32 neighbouring tiles each, the share that has one that reaches past the map.
+/// A warp transforms 32 neighbouring tiles: the share of warps one of whose tiles reaches past the map.
 double warps_at_edges(const ConvShape &s, std::int64_t m) {
-    // Of all tiles in a row or column those past either end, and of `warp` neighbours the share with any.
+    // Counts the tiles of a row or column that reach past its ends, then the share of `warp` neighbours with
+    // any.
     const auto share = [&](std::int64_t outputs, std::int64_t pixels, std::int64_t pad, std::int64_t warp) {
         const std::int64_t tiles = ceil_div(outputs, m), reach = m + s.r - 1;
         std::int64_t past = 0;
@@ -226,7 +227,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     return part;
 }
 
-/// Of winograd_output, where outputs are staged: reads of shared memory for one filter of `tiles` tiles. A
+/// Reads of shared memory by winograd_output, where it stages outputs, for one filter of `tiles` tiles. A
 /// warp reads the rows of 32 tiles, 32 neighbouring floats at a time, of which some must be outputs: fewer
 /// rows where all the tiles they belong to are the map's last ones.
 double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
@@ -338,7 +339,8 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     const double warps = double(part.busy_warps), slice = o.g.slice_channels;
     const double loads = slice * (o.g.thread_k + o.g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
     const double copies = slice * (o.g.tile_k + o.g.tile_pixels) / 4.0 / 32.0; // of the CTA
-    // Those of a thread, of all rows that the CTA's threads do not bring at once.
+    // Copies that a thread makes of a slice: its rows over the rows that all threads of the CTA copy at a
+    // time.
     const auto copies_of = [&](std::int64_t tile) {
         return double(ceil_div(o.g.slice_channels, part.threads / (tile / 4)));
     };

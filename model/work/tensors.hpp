@@ -64,7 +64,7 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 /// where they start in a plane. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, std::int64_t count);
 
-/// The same, of `tap_rows` by `tap_columns` of the taps.
+/// footprint_bytes of `tap_rows` by `tap_columns` of the taps.
 double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
                        std::int64_t tap_columns);
 

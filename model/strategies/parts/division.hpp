@@ -122,7 +122,7 @@ struct Found {
 std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
                                         bool by_filters, WithWork with_work);
 
-/// The same, as the plan of strategy S.
+/// plan_of for strategy S, whose knobs become the numbers that run.
 template <class S>
 Planned planned_by(S &strategy, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work) {
     Asked asked{strategy.pieces, strategy.buffers};

@@ -54,7 +54,8 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
     return o;
 }
 
-/// Units of a row block: such that the tiles' arithmetic and copies together are least.
+/// The width of a row block, in units: the one with which arithmetic and copies of all tiles together take
+/// the least time.
 int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const Gpu &gpu) {
     constexpr std::int64_t most = 64;
     const double lanes = gpu.limits.cores_per_sm, wide_copy = gpu.architecture.wide_copy_clocks->value,
@@ -191,7 +192,7 @@ struct Tiling {
     bool meets = g.split * g.warp_split > 1 || map.q % 4 != 0; ///< sums go through shared memory
 };
 
-/// Why staged rows cannot be had with these knobs, however wide they are; "" if they can.
+/// Why no width of a row block lets these knobs stage rows; "" if one may.
 std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (g.filters == 2)
         return "staged rows read the filters as they lie; filters must be 1";
@@ -325,8 +326,8 @@ Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers)
         part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, g.split, t.gpu);
     }
     part.register_cap = registers;
-    // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
-    // (NVRTC 13.0, 50 settings).
+    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
+    // sm_90 (NVRTC 13.0, 50 settings).
     const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
     part.ctas_per_sm =
         resident_ctas(t.gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further),
@@ -515,7 +516,7 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
     const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups), steps = double(t.steps),
                  warps = double(part.busy_warps);
     Work &work = part.work;
-    // Of a single step the compiler puts all arithmetic under the condition of the store.
+    // In a kernel of a single step the compiler puts all arithmetic under the condition of the store.
     const bool stored_alone = t.steps == 1 && !t.meets && t.g.thread_pixels == 4;
     const double units_there =
         double(t.s.n * t.map.p * (t.map.q / t.g.thread_pixels)) / double(t.pixel_tiles * t.tile_units);
