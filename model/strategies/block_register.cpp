@@ -555,8 +555,10 @@ Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &la
     return walk;
 }
 
-const StrategyKind &strategies::block_register() {
+namespace strategies {
+const StrategyKind &block_register() {
     return kind_of<BlockRegister>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -340,8 +340,10 @@ Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
     return walk;
 }
 
-const StrategyKind &strategies::channel_split() {
+namespace strategies {
+const StrategyKind &channel_split() {
     return kind_of<ChannelSplit>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -128,8 +128,10 @@ Walk FilterSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
                                  : walk_of({s, gpu, false, pieces}, launch);
 }
 
-const StrategyKind &strategies::filter_split() {
+namespace strategies {
+const StrategyKind &filter_split() {
     return kind_of<FilterSplit>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -278,8 +278,10 @@ Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
     return walk;
 }
 
-const StrategyKind &strategies::filter_stream() {
+namespace strategies {
+const StrategyKind &filter_stream() {
     return kind_of<FilterStream>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -606,8 +606,10 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of(*this, s, gpu);
 }
 
-const StrategyKind &strategies::implicit_gemm() {
+namespace strategies {
+const StrategyKind &implicit_gemm() {
     return kind_of<ImplicitGemm>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -488,8 +488,10 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of(*this, s, gpu);
 }
 
-const StrategyKind &strategies::implicit_gemm_3xtf32() {
+namespace strategies {
+const StrategyKind &implicit_gemm_3xtf32() {
     return kind_of<ImplicitGemm3xTf32>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -119,8 +119,10 @@ Walk MapSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch)
     return buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
 }
 
-const StrategyKind &strategies::map_split() {
+namespace strategies {
+const StrategyKind &map_split() {
     return kind_of<MapSplit>();
 }
+} // namespace strategies
 
 } // namespace convcast

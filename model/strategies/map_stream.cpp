@@ -282,8 +282,10 @@ Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch
     return walk;
 }
 
-const StrategyKind &strategies::map_stream() {
+namespace strategies {
+const StrategyKind &map_stream() {
     return kind_of<MapStream>();
 }
+} // namespace strategies
 
 } // namespace convcast

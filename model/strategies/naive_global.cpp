@@ -184,8 +184,10 @@ Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch)
     return walk;
 }
 
-const StrategyKind &strategies::naive_global() {
+namespace strategies {
+const StrategyKind &naive_global() {
     return kind_of<NaiveGlobal>();
 }
+} // namespace strategies
 
 } // namespace convcast

@@ -315,8 +315,10 @@ Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
     return walk;
 }
 
-const StrategyKind &strategies::naive_shared() {
+namespace strategies {
+const StrategyKind &naive_shared() {
     return kind_of<NaiveShared>();
 }
+} // namespace strategies
 
 } // namespace convcast

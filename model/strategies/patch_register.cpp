@@ -422,8 +422,10 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, round_ctas);
 }
 
-const StrategyKind &strategies::patch_register() {
+namespace strategies {
+const StrategyKind &patch_register() {
     return kind_of<PatchRegister>();
 }
+} // namespace strategies
 
 } // namespace convcast

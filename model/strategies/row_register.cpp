@@ -298,8 +298,10 @@ Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
     return walk;
 }
 
-const StrategyKind &strategies::row_register() {
+namespace strategies {
+const StrategyKind &row_register() {
     return kind_of<RowRegister>();
 }
+} // namespace strategies
 
 } // namespace convcast

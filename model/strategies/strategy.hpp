@@ -8,7 +8,6 @@
 // walk(s, gpu, launch).
 #pragma once
 
-#include "every_strategy.hpp"
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
@@ -20,6 +19,7 @@
 #include "model/work/tensors.hpp"
 #include "model/work/totals.hpp"
 
+// IWYU pragma: begin_exports
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +30,7 @@
 #include <utility>
 #include <variant>
 #include <vector>
+// IWYU pragma: end_exports
 
 namespace convcast {
 

@@ -358,8 +358,10 @@ Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition 
     return walk;
 }
 
-const StrategyKind &strategies::stride_fixed_block() {
+namespace strategies {
+const StrategyKind &stride_fixed_block() {
     return kind_of<StrideFixedBlock>();
 }
+} // namespace strategies
 
 } // namespace convcast

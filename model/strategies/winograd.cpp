@@ -513,8 +513,10 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of(*this, s, gpu);
 }
 
-const StrategyKind &strategies::winograd() {
+namespace strategies {
+const StrategyKind &winograd() {
     return kind_of<Winograd>();
 }
+} // namespace strategies
 
 } // namespace convcast

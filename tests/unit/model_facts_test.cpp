@@ -4,7 +4,7 @@
 #include "model/machine/architecture.hpp"
 #include "model/machine/facts.hpp"
 #include "model/predict.hpp"
-#include "model/strategies/strategy.hpp"
+#include "model/strategies/list.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
 
