@@ -7,6 +7,8 @@
 #include "model/strategies/list.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
+#include "model/work/shared_access.hpp"
+#include "model/work/tensors.hpp"
 
 #include <gmock/gmock.h>
 

@@ -38,7 +38,8 @@ const Partition &first_launch(const Case &item) {
 
 Walk walk_of(const Case &item, const Partition &launch, const std::string &gpu = "h200") {
     const Strategy strategy = parse_strategy(*item.strategy);
-    return strategy.kind->walk(strategy, ConvShape::parse(item.shape), Gpu(find_profile(gpu)), launch);
+    const GpuProfile profile = find_profile(gpu);
+    return strategy.kind->walk(strategy, ConvShape::parse(item.shape), Gpu(profile), launch);
 }
 
 std::string diagram(const Case &item, const PaperWidth &width = PaperWidth::column()) {
