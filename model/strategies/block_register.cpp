@@ -1,7 +1,6 @@
 // Chen, Algorithm 2 (the general case): blocks of pixels of all channels against a tile of filters, an outer
 // product of pixels and filters in registers.
 #include "model/strategies/strategy.hpp"
-#include <numeric>
 
 namespace convcast {
 namespace {
@@ -412,11 +411,8 @@ double filter_reads_of(const ConvShape &s, const Partition &part, const Gpu &gpu
     // The CTAs of a row of the grid read the same filters.
     const double filter_bytes = filter_run_bytes(double(s.k) / double(part.grid[1]),
                                                  double(s.c * s.r * s.s * s.element_bytes()), part, gpu);
-    return std::min(double(part.grid[1] * s.n) * read_through_l1(filter_bytes, filter_bytes,
-                                                                 double(part.grid[0]), part, gpu,
-                                                                 Again::in_turn),
-                    read_through_l1(filter_bytes, filter_bytes * double(part.grid[1]), double(part.ctas),
-                                    part, gpu, Again::in_turn));
+    return filter_reads(filter_bytes, filter_bytes * double(part.grid[1]), double(part.grid[1] * s.n),
+                        double(part.grid[0]), part, gpu);
 }
 
 /// Bytes of pixels that the SMs request from L2, and the share of them that can be coalesced.
@@ -428,7 +424,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
         covered(o.tiles_x, o.wide ? o.pitch : o.knobs.tile_w + o.s.s - 1, o.knobs.tile_w, 0, o.s.w);
     const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
     const double tile_rows = covered(o.tiles_y, o.rows, o.knobs.tile_h, 0, o.s.h) / double(o.tiles_y);
-    const double channels = double(o.s.c), images = double(o.s.n);
+    const double channels = double(o.s.c);
     const double of_images = double(part.grid[0] * part.grid[1]); // CTAs of an image
     const bool past_l1 = o.wide && !o.short_type;
     if (!past_l1) {
@@ -437,11 +433,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
             std::min(tile_rows * row_bytes,
                      spanned_bytes(tile_rows * double(o.s.w * o.bytes), o.copy_width * o.bytes));
         // The CTAs of an image read the same pixels, for other filters.
-        const double of_cta = channels * tile_bytes;
-        const double of_image = double(o.s.input_bytes()) / images;
-        return {images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, o.gpu,
-                                         Again::anywhere),
-                1.0};
+        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu), 1.0};
     }
     const std::int64_t plane = o.s.h * o.s.w * 4;
     const Stride tiles_apart{o.knobs.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
@@ -457,7 +449,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_bytes = wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                              odd_halves(0, {tiles_apart, rows_apart, planes_apart}));
     const double of_cta = channels * (tile_rows * row_bytes);
-    return {images * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
+    return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
 }
 
 /// What the cores and shared memory do in the whole launch.
@@ -477,21 +469,14 @@ Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
 void add_traffic(Partition &part, const Tiling &o) {
-    const double filter_reads = filter_reads_of(o.s, part, o.gpu);
+    const double of_filters = filter_reads_of(o.s, part, o.gpu);
     const PixelReads pixels = pixel_reads_of(o, part);
-    part.work.l2_read_bytes = filter_reads + pixels.bytes;
+    part.work.l2_read_bytes = of_filters + pixels.bytes;
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    const Readers of_filters = tiles > 1.0 ? Readers{tiles, 1.0} : Readers{double(o.s.n), filter_tiles};
-    part.mergeable_reads = mergeable_reads(filter_reads, of_filters, part, o.gpu) +
-                           mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
-    const std::int64_t grid =
-        std::gcd(o.s.p() * o.s.q(), std::gcd(o.knobs.tile_h * o.s.q(), std::int64_t{o.knobs.tile_w}));
-    part.work.l2_write_bytes =
-        double(o.s.n * o.s.k) *
-        over_tiles(o.s.q(), o.knobs.tile_w, o.s.p(), o.knobs.tile_h, [&](std::int64_t x, std::int64_t y) {
-            return stored_bytes({o.knobs.tile_w, x, y, o.s.q()}, part.grid[0] > 1 ? grid : o.s.p() * o.s.q(),
-                                o.s.result_bytes());
-        });
+    part.mergeable_reads =
+        mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
+        mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
+    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.knobs.tile_w, o.knobs.tile_h);
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(o.s.output_bytes()));
     fill_dram(part.work, o.s, o.gpu);
 }

@@ -2,7 +2,6 @@
 #include "model/strategies/strategy.hpp"
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace convcast {
 namespace {
@@ -234,20 +233,14 @@ void fill_step(Partition &part, const Tiling &t, const Warps &its) {
 /// What the SMs ask L2 for. All filters' CTAs of an image read its tiles, and a tile's neighbours its rims;
 /// those of a row of the grid read one filter.
 void fill_reads(Partition &part, const Tiling &t) {
-    const double images = double(t.s.n), planes = double(t.s.k);
-    const double of_tiles = double(t.s.c) * map_bytes(t) / t.tiles,
+    const double planes = double(t.s.k), of_tiles = double(t.s.c) * map_bytes(t) / t.tiles,
                  of_filter = spanned_bytes(double(t.filter_floats) * 4.0);
-    const double of_image = double(t.s.input_bytes()) / images;
-    const double pixel_reads = images * read_through_l1(of_tiles, std::max(of_tiles, of_image),
-                                                        t.tiles * planes, part, t.gpu, Again::anywhere);
-    const double filter_reads = std::min(
-        double(t.s.n * t.s.k) * read_through_l1(of_filter, of_filter, t.tiles, part, t.gpu, Again::in_turn),
-        read_through_l1(of_filter, of_filter * planes, double(part.ctas), part, t.gpu, Again::in_turn));
-    part.work.l2_read_bytes = pixel_reads + filter_reads;
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
-        mergeable_reads(filter_reads, t.tiles > 1.0 ? Readers{t.tiles, 1.0} : Readers{images, planes}, part,
-                        t.gpu);
+    const double pixel_reads = image_reads(t.s, of_tiles, t.tiles * planes, part, t.gpu),
+                 of_filters =
+                     filter_reads(of_filter, of_filter * planes, double(t.s.n * t.s.k), t.tiles, part, t.gpu);
+    part.work.l2_read_bytes = pixel_reads + of_filters;
+    part.mergeable_reads = mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
+                           mergeable_reads(of_filters, filter_readers(t.s, t.tiles, planes), part, t.gpu);
 }
 
 /// The work of the whole launch.
@@ -260,12 +253,7 @@ void fill_work(Partition &part, const Tiling &t, const Warps &its) {
     work.shared_wavefronts = ctas * channels * taps * its.active * (1.0 + (t.shared_map ? its.passes : 0.0));
     work.shared_conflicts = t.shared_map ? ctas * channels * taps * its.conflicts / t.tiles : 0.0;
     fill_reads(part, t);
-    const std::int64_t grid = std::gcd(t.s.p() * t.s.q(), std::gcd(t.tile_h * t.s.q(), t.tile_w));
-    work.l2_write_bytes =
-        double(t.s.n * t.s.k) *
-        over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
-            return stored_bytes({t.tile_w, x, y, t.s.q()}, t.tiles > 1.0 ? grid : t.s.p() * t.s.q(), 4);
-        });
+    work.l2_write_bytes = written_bytes_of_tiles(t.s, t.tile_w, t.tile_h);
     const double planes_at_once = std::max(1.0, double(part.ctas_per_sm * t.gpu.limits.sm_count) / t.tiles);
     fill_dram(work, t.s, t.gpu, double(t.s.k) / planes_at_once);
     if (t.shared_map) // tiles have the rows that no tap reads

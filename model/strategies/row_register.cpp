@@ -200,9 +200,7 @@ void fill_reads(Partition &part, const Tiling &t) {
                  row_bytes = double(std::min(t.row_pixels, columns) * t.bytes);
     const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
                                          : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
-    const double of_image = double(t.s.h * t.s.w * t.s.c * t.bytes);
-    const double pixel_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * tiles_k,
-                                                        part, t.gpu, Again::anywhere);
+    const double pixel_reads = image_reads(t.s, of_cta, tiles * tiles_k, part, t.gpu);
     part.work.l2_read_bytes = pixel_reads + double(part.constant_bytes);
     const Readers readers = tiles_k > 1.0
                                 ? Readers{tiles_k, tiles}

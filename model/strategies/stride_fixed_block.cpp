@@ -206,9 +206,8 @@ Reads filter_reads(const Tiling &t, const Partition &part) {
     // filters.
     const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
     const double of_tile = bytes / tiles;
-    return {std::min(double(part.grid[1] * t.s.n) *
-                         read_through_l1(of_tile, of_tile, double(part.grid[0]), part, t.gpu, Again::in_turn),
-                     read_through_l1(of_tile, bytes, double(part.ctas), part, t.gpu, Again::in_turn)),
+    return {convcast::filter_reads(of_tile, bytes, double(part.grid[1] * t.s.n), double(part.grid[0]), part,
+                                   t.gpu),
             1.0};
 }
 
@@ -266,11 +265,8 @@ Reads map_reads(const Tiling &t, const Partition &part) {
     const double apart = std::min(1.0, ((rows - 1.0) * double(t.s.w) + span) / (rows * span));
     const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
     // CTAs of other filters may read on the same SM what is still in L1.
-    const double images = double(t.s.n), of_image = double(t.s.input_bytes()) / images;
-    const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / images / of_images;
-    return {images *
-                read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, t.gpu, Again::anywhere),
-            1.0};
+    const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / double(t.s.n) / of_images;
+    return {image_reads(t.s, of_cta, of_images, part, t.gpu), 1.0};
 }
 
 /// The work of the whole launch.
@@ -284,11 +280,9 @@ void fill_work(Partition &part, const Tiling &t) {
     const Reads filters = filter_reads(t, part), map = map_reads(t, part);
     work.l2_read_bytes = filters.bytes + map.bytes;
     const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.mergeable_reads =
-        mergeable_reads(filters.bytes * filters.alike,
-                        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{double(t.s.n), filter_tiles}, part,
-                        t.gpu) +
-        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
+    part.mergeable_reads = mergeable_reads(filters.bytes * filters.alike,
+                                           filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
+                           mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
     work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
     fill_dram(work, t.s, t.gpu);

@@ -124,6 +124,32 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes) {
     return std::min(rows * ((run_bytes - least) / line + 1.0), (all - least) / line + 1.0);
 }
 
+double image_reads(const ConvShape &shape, double of_cta, double ctas, const Partition &part,
+                   const Gpu &gpu) {
+    const double images = double(shape.n), of_image = double(shape.input_bytes()) / images;
+    return images * read_through_l1(of_cta, std::max(of_cta, of_image), ctas, part, gpu, Again::anywhere);
+}
+
+double filter_reads(double of_row, double all, double rows, double row_ctas, const Partition &part,
+                    const Gpu &gpu) {
+    return std::min(rows * read_through_l1(of_row, of_row, row_ctas, part, gpu, Again::in_turn),
+                    read_through_l1(of_row, all, double(part.ctas), part, gpu, Again::in_turn));
+}
+
+Readers filter_readers(const ConvShape &shape, double row_ctas, double rows) {
+    return row_ctas > 1.0 ? Readers{row_ctas, 1.0} : Readers{double(shape.n), rows};
+}
+
+double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::int64_t tile_h) {
+    const std::int64_t q = shape.q(), p = shape.p();
+    const bool several = tile_w < q || tile_h < p;
+    const std::int64_t grid = several ? std::gcd(p * q, std::gcd(tile_h * q, tile_w)) : p * q;
+    return double(shape.n * shape.k) *
+           over_tiles(q, tile_w, p, tile_h, [&](std::int64_t columns, std::int64_t rows) {
+               return stored_bytes({tile_w, columns, rows, q}, grid, shape.result_bytes());
+           });
+}
+
 std::int64_t l2_room(const Gpu &gpu) {
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     return gpu.limits.l2_bytes / static_cast<std::int64_t>(gpu.architecture.l2_copies->value);

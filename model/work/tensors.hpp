@@ -96,6 +96,22 @@ template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, 
     return gather_passes(lanes, width, first_word) + (width == 1 ? 1.0 : 0.0);
 }
 
+/// W4: bytes of the input that the SMs request from L2, where each of `ctas` CTAs of an image reads `of_cta`
+/// bytes of it through L1.
+double image_reads(const ConvShape &shape, double of_cta, double ctas, const Partition &part, const Gpu &gpu);
+
+/// W4: bytes of filters that the SMs request from L2, where the CTAs of a row of the grid read the same
+/// `of_row` bytes through L1, those of `rows` rows one after another, and the rows of an image `all` bytes.
+double filter_reads(double of_row, double all, double rows, double row_ctas, const Partition &part,
+                    const Gpu &gpu);
+
+/// The readers of these filters: the other CTAs of the row or, where it has no others, those of other images.
+Readers filter_readers(const ConvShape &shape, double row_ctas, double rows);
+
+/// W5: bytes of the sectors written by CTAs of tile_w x tile_h outputs of a filter, whose neighbouring
+/// threads take neighbouring outputs.
+double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::int64_t tile_h);
+
 /// Bytes of distinct lines that L2 holds: its size over the copies that it keeps of a line (F13).
 std::int64_t l2_room(const Gpu &gpu);
 
