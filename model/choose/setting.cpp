@@ -35,19 +35,18 @@ Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts 
     return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
 }
 
-std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const Gpu &gpu, const Facts &facts) {
-    auto found = settings_of(strategy, shape, gpu);
+PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
+    auto found = strategy.kind->settings(strategy, shape, gpu);
     if (auto *why = std::get_if<Infeasible>(&found))
         return std::move(*why);
     const std::vector<Strategy> &settings = std::get<0>(found);
     if (settings.size() == 1)
-        return plan_of_setting(settings.front(), shape, gpu);
+        return strategy.kind->plan(settings.front(), shape, gpu);
     std::optional<PlannedStrategy> best;
     std::optional<Infeasible> refused; // the first one
     double best_time = 0.0;
     for (const Strategy &setting : settings) {
-        auto made = plan_of_setting(setting, shape, gpu);
+        auto made = strategy.kind->plan(setting, shape, gpu);
         if (auto *why = std::get_if<Infeasible>(&made)) {
             if (!refused)
                 refused = std::move(*why);
@@ -66,8 +65,8 @@ std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const C
     return std::move(*refused);
 }
 
-std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
-                                                        const Gpu &gpu, const Facts &facts) {
+PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                         const Facts &facts) {
     auto planned = plan(strategy, shape, gpu, facts);
     if (auto *good = std::get_if<PlannedStrategy>(&planned))
         good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);

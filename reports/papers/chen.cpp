@@ -3,7 +3,6 @@
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/verdicts.hpp"
-#include "reports/partition_regions.hpp"
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 

@@ -51,9 +51,9 @@ NUMBER = re.compile(r"(?<![\w.])(\d[\d']*(?:\.\d*)?(?:[eE][+-]?\d+)?)(?![\w.])")
 
 
 def without_text(source):
-    """The source without comments, strings and directives, its lines in place."""
+    """The source without comments, strings, directives and strategies' places in lists, its lines in place."""
     blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^#[^\n]*', blank, source, flags=re.S | re.M)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^#[^\n]*|\bAbout about\{[^}]*\}', blank, source, flags=re.S | re.M)
 
 
 def constants_of(path):

@@ -1,9 +1,7 @@
 // implicit_gemm from staged rows: the plan of its kernel implicit_gemm_rows.
 #pragma once
 
-#include "model/strategies/implicit_gemm.hpp"
-
-#include <variant>
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
 
 namespace convcast {
 
@@ -20,7 +18,6 @@ double sum_store_passes(const Banks &banks, const ImplicitGemm &setting, std::in
 
 /// The plan of a setting with staging = 2. If its `columns` is 0, it is chosen and filled in; no other knob
 /// may be left open.
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &setting, const ConvShape &shape,
-                                                const Gpu &gpu);
+Planned plan_of_rows(ImplicitGemm &setting, const ConvShape &shape, const Gpu &gpu);
 
 } // namespace convcast

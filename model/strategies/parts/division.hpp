@@ -1,14 +1,7 @@
 // What the two single-channel divisions share: the rules of section 3.1, the plan, and what a CTA costs.
 #pragma once
 
-#include "model/paper/papers.hpp"
 #include "model/strategies/strategy.hpp"
-#include "model/work/instructions.hpp"
-
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <variant>
 
 namespace convcast::division {
 
@@ -42,47 +35,67 @@ inline constexpr double warps_per_cta = 512.0 / 32.0;
 inline constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
 /// The last piece fetches none after it; a single one, copied at once, is simpler.
 constexpr double piece_instructions(std::int64_t pieces) {
-    return (pieces > 1 ? instructions::step - instructions::loop / static_cast<double>(pieces)
-                       : instructions::loop) *
+    return (pieces > 1 ? instructions::step - instructions::loop / double(pieces) : instructions::loop) *
            warps_per_cta;
 }
 
-/// The launch of a division, without what depends on its tiles.
-Partition launch_of(const char *kernel, const ConvShape &shape, const Gpu &gpu, std::int64_t pieces);
+/// What follows from the shape and a number of pieces: rows or filters lie over the SMs, a share each, and of
+/// the others each SM takes piece after piece, one of its two CTAs the first half of each and the other the
+/// rest.
+struct Tiling {
+    const ConvShape &s;
+    const Gpu &gpu;
+    bool by_filters; ///< the filters come in pieces and the rows stay, or the other way round
+    std::int64_t pieces;
+    std::int64_t all = by_filters ? s.k : s.p(), staying = by_filters ? s.p() : s.k;
+    std::int64_t share = ceil_div(staying, std::int64_t{gpu.limits.sm_count}),
+                 shares = ceil_div(staying, share);
+    std::int64_t piece = ceil_div(all, pieces), half = ceil_div(piece, 2);
+    std::int64_t rows = by_filters ? share : half, filters = by_filters ? half : share; ///< of a step
+    std::int64_t taps = s.r * s.s;
+    Tile tile = choose_tile(banks_of(gpu.profile), rows, filters);
+    bool wide = copies_wide(s);
 
-/// Its tiles, shared memory and resident CTAs: two CTAs an SM, which the paper's division needs, may not fit.
-void fill_residency(Partition &part, const ConvShape &shape, const Gpu &gpu, Tile tile,
-                    std::int64_t shared_floats);
-
-/// The CTA that has the first half of every piece of a full share.
-struct FirstHalf {
-    Tile tile;
-    std::int64_t rows, filters;     ///< of a step
-    bool alone;                     ///< the second half has none
-    double step_bytes, step_copies; ///< of a step's copies to shared memory: bytes, warp instructions
-    double once_copies;             ///< warp instructions of those before the first piece
+    std::int64_t begin_of(std::int64_t of_piece, std::int64_t which) const {
+        return of_piece * piece + which * half;
+    }
+    /// Rows or filters of a CTA's half of a piece; below 1 if none are left.
+    std::int64_t count_of(std::int64_t of_piece, std::int64_t which) const {
+        const std::int64_t begin = begin_of(of_piece, which);
+        return std::min({(of_piece + 1) * piece, all, begin + half}) - begin;
+    }
+    /// Floats of the map that `of_rows` rows of outputs need.
+    std::int64_t map_floats(std::int64_t of_rows) const {
+        return of_rows > 0 ? (of_rows + s.r - 1) * s.w : 0;
+    }
+    double map_copies(std::int64_t of_rows) const { return copy_instructions(map_floats(of_rows), wide); }
+    double filter_copies(std::int64_t count) const {
+        return filter_copy_instructions(count, taps, tile.group);
+    }
 };
 
-/// What its steps and its start cost, of `shares` shares an image; the work of the launch starts at zero.
-void fill_cta(Partition &part, const ConvShape &shape, const Gpu &gpu, std::int64_t shares,
-              const FirstHalf &half);
+/// Its launch, without its work: two CTAs an SM, which the paper's division needs, may not fit.
+Partition launch(const Tiling &tiling);
 
-/// Goes over the CTAs of a division. `all` rows or filters are cut into shares of `share`; the last share has
-/// the rest if it is no multiple. Two CTAs have a share, one for each half (0 and 1). For each kind of CTA it
-/// calls add_cta(half, size of the share, number of such CTAs over all images).
-template <class Add>
-void over_ctas(std::int64_t all, std::int64_t share, std::int64_t images, const Add &add_cta) {
-    const std::int64_t full = all / share, rest = all % share;
+/// What the steps and the start of the CTA cost that has the first half of every piece of a full share; the
+/// work of the launch starts at zero.
+void fill_cta(Partition &part, const Tiling &tiling);
+
+/// Goes over the CTAs of a division. The last share has the rest if it is smaller. Two CTAs have a share, one
+/// for each half (0 and 1). For each kind of CTA it calls add_cta(half, size of the share, number of such
+/// CTAs over all images).
+template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
+    const std::int64_t full = t.staying / t.share, rest = t.staying % t.share;
     for (const std::int64_t half : {0, 1}) {
-        add_cta(half, share, static_cast<double>(full * images));
+        add_cta(half, t.share, double(full * t.s.n));
         if (rest > 0)
-            add_cta(half, rest, static_cast<double>(images));
+            add_cta(half, rest, double(t.s.n));
     }
 }
 
 /// Fills in what follows from the work of all CTAs that have a share: the average step, the idle CTAs, and
 /// the traffic of DRAM. `copying`: warp instructions of the copies of all steps.
-void finish_work(Partition &part, const ConvShape &shape, const Gpu &gpu, double copying);
+void finish_work(Partition &part, const Tiling &tiling, double copying);
 
 /// What the knobs of a division say; 0 leaves a number to the rules.
 struct Asked {
@@ -95,19 +108,8 @@ struct Asked {
 /// The two ways to hold a piece; see Asked::buffers.
 inline constexpr std::int64_t one_buffer = 1, two_buffers = 2;
 
-/// How the plan of one division differs from that of the other.
-struct Method {
-    const char *letter; ///< the paper's, of its pieces
-    const char *cut;    ///< what is cut into pieces, `most` of them at most
-    std::int64_t most;
-    bool by_filters; ///< the filters are cut, and the map's rows lie over the SMs
-    std::optional<std::int64_t> Rules::*candidate;
-    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
-    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
-    /// The launch without and with its work, which walks over the pieces.
-    Partition (*launch)(const ConvShape &, const Gpu &, std::int64_t pieces);
-    Partition (*launch_with_work)(const ConvShape &, const Gpu &, std::int64_t pieces);
-};
+/// The launch of a division with its work, which walks over the pieces.
+using WithWork = Partition (*)(const Tiling &);
 
 /// A plan, and the numbers that it runs with.
 struct Found {
@@ -118,25 +120,27 @@ struct Found {
 /// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
 /// SM.
 std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
-                                        const Method &method);
+                                        bool by_filters, WithWork with_work);
 
-/// The same, as the plan of strategy S.
+/// plan_of for strategy S, whose knobs become the numbers that run.
 template <class S>
-PlanResult<S> planned_by(const S &strategy, const ConvShape &shape, const Gpu &gpu, const Method &method) {
+Planned planned_by(S &strategy, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work) {
     Asked asked{strategy.pieces, strategy.buffers};
     if constexpr (requires { strategy.map_shares; })
         asked.map_shares = strategy.map_shares;
-    std::variant<Found, Infeasible> plan = plan_of(shape, gpu, asked, method);
+    std::variant<Found, Infeasible> plan = plan_of(shape, gpu, asked, by_filters, with_work);
     if (const auto *infeasible = std::get_if<Infeasible>(&plan))
         return *infeasible;
     Found &found = std::get<Found>(plan);
-    Planned<S> planned{strategy, std::move(found.feasible)};
-    planned.strategy.pieces = static_cast<int>(found.runs.pieces);
-    planned.strategy.buffers = static_cast<int>(found.runs.buffers);
+    strategy.pieces = int(found.runs.pieces);
+    strategy.buffers = int(found.runs.buffers);
     if constexpr (requires { strategy.map_shares; })
-        planned.strategy.map_shares = static_cast<int>(found.runs.map_shares);
-    return planned;
+        strategy.map_shares = int(found.runs.map_shares);
+    return std::move(found.feasible);
 }
+
+/// How the CTAs of its launch walk.
+Walk walk_of(const Tiling &tiling, const Partition &launch);
 
 /// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
 template <class Fits>

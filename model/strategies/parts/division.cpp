@@ -1,18 +1,8 @@
-#include "model/strategies/division.hpp"
+#include "model/strategies/parts/division.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/strategies/split_walk.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/l2_sectors.hpp"
-#include "model/work/shared_access.hpp"
+#include "model/strategies/parts/split_walk.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
 
 namespace convcast::division {
 
@@ -28,33 +18,31 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     StepWork work;
     if (rows <= 0 || filters <= 0)
         return work;
-    const double units =
-        static_cast<double>(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
+    const double units = double(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
     const double warps = std::ceil(units / 32.0);
-    const double taps = static_cast<double>(s.r * s.s);
-    const double pixel_loads = static_cast<double>(s.s * (tile.rows + s.r - 1));
+    const double taps = double(s.r * s.s);
+    const double pixel_loads = double(s.s * (tile.rows + s.r - 1));
     const double tap_loads = taps; // one load brings the tap of a whole group
-    const double outputs = static_cast<double>(tile.rows * tile.group);
+    const double outputs = double(tile.rows * tile.group);
     // A group of eight is read as two halves.
-    const double group_reads = tile.group > 4 ? static_cast<double>(tile.group) / 4.0 : 1.0;
+    const double group_reads = tile.group > 4 ? double(tile.group) / 4.0 : 1.0;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a warp starts, a unit
     // finds its place with two divisions, loops over the filter's columns, where it has several, and stores
     // its outputs (address, comparison, store).
-    const double columns = static_cast<double>(s.s),
-                 per_column = instructions::iteration + static_cast<double>(s.r);
+    const double columns = double(s.s), per_column = instructions::iteration + double(s.r);
     work.fmas = units * outputs * taps;
-    work.turns = warps * static_cast<double>(s.s); // a column of taps
+    work.turns = warps * double(s.s); // a column of taps
     work.instructions =
         warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
-                 instructions::guard * static_cast<double>(tile.rows) +
+                 instructions::guard * double(tile.rows) +
                  (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
         std::min(warps, warps_per_cta) * instructions::copy;
     const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
-    work.shared_wavefronts = pixel_loads * position_passes(tile.banks, its).taken +
-                             tap_loads * group_reads *
-                                 group_passes(tile.banks, its, s.r * s.s * tile.group,
-                                              static_cast<int>(std::min<std::int64_t>(tile.group, 4)));
-    work.store_bytes = static_cast<double>(rows * s.q() * filters * 4);
+    work.shared_wavefronts =
+        pixel_loads * position_passes(tile.banks, its).taken +
+        tap_loads * group_reads *
+            group_passes(tile.banks, its, s.r * s.s * tile.group, int(std::min<std::int64_t>(tile.group, 4)));
+    work.store_bytes = double(rows * s.q() * filters * 4);
     return work;
 }
 
@@ -78,21 +66,21 @@ double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std:
             of_groups +=
                 stored_bytes({s.q(), s.q(), with, tile.rows * s.q(), group * row_groups * s.q() % warp_lanes},
                              s.q(), s.result_bytes());
-        bytes += static_cast<double>(tile_rows) * of_groups / static_cast<double>(seen);
+        bytes += double(tile_rows) * of_groups / double(seen);
     }
-    return bytes * static_cast<double>(filters);
+    return bytes * double(filters);
 }
 
 double copy_instructions(std::int64_t floats, bool wide) {
     // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
-    const double copies = static_cast<double>(ceil_div(floats, wide ? 128 : 32));
+    const double copies = double(ceil_div(floats, wide ? 128 : 32));
     return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
 double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
     // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
     const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
-    const double copies = static_cast<double>(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    const double copies = double(ceil_div(ceil_div(filters, group) * group * taps, 32));
     return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
@@ -111,25 +99,29 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile) {
 
 } // namespace
 
-Partition launch_of(const char *kernel, const ConvShape &s, const Gpu &gpu, std::int64_t pieces) {
+Partition launch(const Tiling &t) {
     Partition part;
-    part.kernel = kernel;
-    part.parts = gpu.limits.sm_count;
-    part.pieces = pieces;
-    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
-    part.sharing_ctas = static_cast<double>(part.grid[0]);
+    part.kernel = t.by_filters ? "map_split" : "filter_split";
+    part.parts = t.gpu.limits.sm_count;
+    part.pieces = t.pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, t.s.n, 1};
+    part.sharing_ctas = double(part.grid[0]);
     part.threads = papers::threads_per_cta;
     part.register_cap = register_cap;
-    part.stages = pieces > 1 ? 2 : 1;
-    part.filter_count = s.k;
+    part.stages = t.pieces > 1 ? 2 : 1;
+    part.filter_count = t.s.k;
+    // The last pieces may have nothing left, which costs their barriers only.
+    part.steps = ceil_div(t.all, t.piece);
+    part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * t.taps, 4);
+    part.band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
+    part.shared_bytes = 4 * (t.by_filters ? part.stages * part.bank_floats + part.band_floats
+                                          : part.bank_floats + part.stages * part.band_floats);
+    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, registers_of(t.s, t.tile), part.shared_bytes);
+    // Filters are transposed, value by value.
+    part.copy_passes = t.wide && !t.by_filters ? t.gpu.architecture.wide_copy_passes->value
+                                               : t.gpu.architecture.narrow_copy_passes->value;
     return part;
-}
-
-void fill_residency(Partition &part, const ConvShape &s, const Gpu &gpu, Tile tile,
-                    std::int64_t shared_floats) {
-    part.shared_bytes = shared_floats * 4;
-    part.template_arguments = {s.r, s.s, tile.rows, tile.group, part.stages, copies_wide(s) ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, tile), part.shared_bytes);
 }
 
 namespace {
@@ -144,7 +136,7 @@ std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::i
 /// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
 /// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
 void average_step(Partition &part, double copying) {
-    const double steps = static_cast<double>((part.ctas - part.idle_ctas) * part.steps);
+    const double steps = double((part.ctas - part.idle_ctas) * part.steps);
     StepWork &step = part.step;
     if (!(step.fmas > 0.0))
         return;
@@ -159,35 +151,52 @@ void average_step(Partition &part, double copying) {
 
 } // namespace
 
-void fill_cta(Partition &part, const ConvShape &s, const Gpu &gpu, std::int64_t shares,
-              const FirstHalf &half) {
-    fill_schedule(part, gpu.limits);
+void fill_cta(Partition &part, const Tiling &t) {
+    fill_schedule(part, t.gpu.limits);
     // Second halves that have no part of a piece are not idle: they have their copies and barriers.
-    part.idle_ctas = part.ctas - shares * 2 * s.n;
+    part.idle_ctas = part.ctas - t.shares * 2 * t.s.n;
     if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share
         part.idle_instructions = instructions::place * warps_per_cta;
-    part.step = band_work(s, half.tile, half.rows, half.filters);
-    part.step.load_bytes = half.step_bytes;
-    part.step.copying = half.step_copies + piece_instructions(part.pieces);
+    const double map_copies = t.map_copies(t.rows), filter_copies = t.filter_copies(t.filters);
+    part.step = band_work(t.s, t.tile, t.rows, t.filters);
+    part.step.load_bytes = double((t.by_filters ? t.filters * t.taps : t.map_floats(t.rows)) * 4);
+    part.step.copying = (t.by_filters ? filter_copies : map_copies) + piece_instructions(part.pieces);
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + half.once_copies +
-                              static_cast<double>(part.pieces - part.steps) * piece_instructions(part.pieces);
-    part.independent_sums = half.tile.rows * half.tile.group;
+    part.drain.instructions = cta_instructions + (t.by_filters ? map_copies : filter_copies) +
+                              double(part.pieces - part.steps) * piece_instructions(part.pieces);
+    part.independent_sums = t.tile.rows * t.tile.group;
     // Where second halves have none, of an average CTA half of the warps that the first has.
-    part.busy_warps = busy_warps(s, half.tile, half.rows, half.filters);
-    if (half.alone)
+    part.busy_warps = busy_warps(t.s, t.tile, t.rows, t.filters);
+    if (t.piece == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
     work.l2_read_bytes = work.l2_write_bytes = 0.0;
 }
 
-void finish_work(Partition &part, const ConvShape &s, const Gpu &gpu, double copying) {
+void finish_work(Partition &part, const Tiling &t, double copying) {
     average_step(part, copying);
-    *part.work.instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-    part.partial_write_bytes =
-        written_in_part(*part.work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(part.work, t.s, t.gpu);
+}
+
+Walk walk_of(const Tiling &t, const Partition &launch) {
+    Walk walk(t.s, launch);
+    walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
+    const OutputAxis stays = t.by_filters ? &OutputBox::rows : &OutputBox::filters,
+                     comes = t.by_filters ? &OutputBox::filters : &OutputBox::rows;
+    walk.cuts = {{&OutputBox::images, 1, 2}, {stays, t.share, 0}, {comes, t.piece}, {comes, t.half, 1}};
+    walk.buffers = {
+        {"filters", CopiedTensor::filters, launch.bank_floats * 4, t.by_filters ? launch.stages : 1},
+        {"map", CopiedTensor::map, launch.band_floats * 4, t.by_filters ? 1 : launch.stages}};
+    walk.threads = {launch.threads, 1, t.tile.rows, 1, t.tile.group};
+    walk.pixels = band_pixels(t.s, t.rows);
+    walk.remark = std::string(t.by_filters ? "The rows of the map stay on the SM; the filters"
+                                           : "The filters stay on the SM; the rows of the map") +
+                  " come in " + count_text(launch.pieces, "piece") + (t.by_filters ? " (Q)" : " (P)") +
+                  ", and the " + count_text(walk.grid[1], "CTA") + " of an SM share each piece.";
+    return walk;
 }
 
 namespace {
@@ -197,6 +206,23 @@ std::string unsupported(const ConvShape &shape) {
     if (const std::string why = outside_papers(shape); !why.empty())
         return why;
     return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
+}
+
+/// How the plan of one division differs from that of the other.
+struct Method {
+    const char *letter; ///< the paper's, of its pieces
+    const char *cut;    ///< what is cut into pieces, `most` of them at most
+    std::int64_t most;
+    bool by_filters;
+    std::optional<std::int64_t> Rules::*candidate;
+    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+};
+
+Method method_of(const ConvShape &s, bool by_filters) {
+    if (by_filters)
+        return {"Q", "filters", s.k, true, &Rules::candidate_q, papers::th2_fmas, papers::d2_bytes};
+    return {"P", "output rows", s.p(), false, &Rules::candidate_p, papers::th1_fmas, papers::d1_bytes};
 }
 
 /// Why the pieces that run are not the paper's.
@@ -243,8 +269,9 @@ std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Met
                                    std::int64_t first, std::int64_t last) {
     std::optional<std::int64_t> two, one;
     if (asked.buffers != one_buffer && asked.map_shares == 1)
-        two = smallest_fitting(first, last,
-                               [&](std::int64_t pieces) { return fits(method.launch(s, gpu, pieces)); });
+        two = smallest_fitting(first, last, [&](std::int64_t pieces) {
+            return fits(launch(Tiling{s, gpu, method.by_filters, pieces}));
+        });
     const auto walk = [&](std::int64_t pieces, std::int64_t times) {
         asked.pieces = pieces;
         return walk_of(s, gpu, method, asked, times);
@@ -295,19 +322,19 @@ void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method
     const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
     if (way.runs.map_shares > 1 && pieces == 1) {
         const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
-        out.paper_round_fmas = static_cast<double>(papers::share_fmas(s, filter_shares, way.runs.map_shares));
-        out.paper_round_bytes =
-            static_cast<double>(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, way.runs.map_shares));
+        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, way.runs.map_shares));
         return;
     }
-    out.paper_round_fmas = static_cast<double>(method.round_fmas(s, n_sm, pieces));
-    out.paper_round_bytes = static_cast<double>(method.round_bytes(s, n_sm, pieces));
+    out.paper_round_fmas = double(method.round_fmas(s, n_sm, pieces));
+    out.paper_round_bytes = double(method.round_bytes(s, n_sm, pieces));
 }
 
 } // namespace
 
 std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
-                                        const Method &method) {
+                                        bool by_filters, WithWork with_work) {
+    const Method method = method_of(s, by_filters);
     if (const std::string why = unsupported(s); !why.empty())
         return Infeasible{why, true, std::nullopt};
     Found out;
@@ -335,7 +362,7 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
                                   " shares, several an SM");
     count_round(out.feasible, s, gpu, method, *way);
     out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
-                                            : method.launch_with_work(s, gpu, out.runs.pieces)};
+                                            : with_work(Tiling{s, gpu, by_filters, out.runs.pieces})};
     return out;
 }
 

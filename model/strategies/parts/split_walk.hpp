@@ -5,8 +5,6 @@
 
 #include "model/strategies/strategy.hpp"
 
-#include <cstdint>
-
 namespace convcast::split_walk {
 
 /// Rounds of a piece: what a round has used, a later piece's data replace while the next rounds compute.
@@ -31,5 +29,8 @@ std::string too_wide(const ConvShape &shape);
 /// The launch, without and with its work.
 Partition launch(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
 Partition launch_with_work(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
+
+/// How the CTAs of such a launch walk.
+Walk walk(const ConvShape &shape, const Gpu &gpu, const Partition &launch);
 
 } // namespace convcast::split_walk

@@ -1,24 +1,13 @@
-#include "model/strategies/implicit_gemm_rows.hpp"
+#include "model/strategies/parts/implicit_gemm_rows.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <compare>
-#include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 /// A convolution as the kernel sees it: the images of a 1 x 1 filter are one row each.
@@ -65,7 +54,8 @@ Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::i
     return o;
 }
 
-/// Units of a row block: such that the tiles' arithmetic and copies together are least.
+/// The width of a row block, in units: the one with which arithmetic and copies of all tiles together take
+/// the least time.
 int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const Gpu &gpu) {
     constexpr std::int64_t most = 64;
     const double lanes = gpu.limits.cores_per_sm, wide_copy = gpu.architecture.wide_copy_clocks->value,
@@ -75,17 +65,17 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const G
     for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
          ++columns) {
         const Staged o = staged_of(s, m, g, columns);
-        const double tiles = static_cast<double>(o.unit_tiles * o.column_blocks);
+        const double tiles = double(o.unit_tiles * o.column_blocks);
         // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
         // by rows of 32 pixels than by rows of 8.
-        const double row_bytes = 4.0 * static_cast<double>(columns * g.thread_pixels);
+        const double row_bytes = 4.0 * double(columns * g.thread_pixels);
         constexpr double wide_floats = 128.0, floats = 32.0; // that a warp's copy brings
         const double copy =
             m.aligned ? wide_copy / wide_floats : row_copy / floats * (1.0 + 32.0 / row_bytes);
-        const double time = tiles * (static_cast<double>(g.tile_k * g.tile_pixels * s.r * s.s) / lanes +
-                                     static_cast<double>(o.channel_floats) * copy);
+        const double time =
+            tiles * (double(g.tile_k * g.tile_pixels * s.r * s.s) / lanes + double(o.channel_floats) * copy);
         if (columns == 1 || time < least)
-            best = static_cast<int>(columns), least = time;
+            best = int(columns), least = time;
     }
     return best;
 }
@@ -116,7 +106,7 @@ double counted_passes(const Banks &banks, const PixelLoads &of) {
                           row / of.rows_of_image * of.image_rows + row % of.rows_of_image * of.stride_h;
                       return (staged * of.columns + unit % of.columns) * of.thread_pixels;
                   }).taken;
-    return passes / static_cast<double>(of.warps);
+    return passes / double(of.warps);
 }
 
 /// Passes of a warp's 128-bit load of pixels, on average over the warps of all tiles, or of the first ones.
@@ -142,15 +132,13 @@ double pixel_load_passes(const Banks &banks, const ConvShape &s, const Map &m, c
 double loosely_written_bytes(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
     constexpr std::int64_t sector_floats = 8;
     const std::int64_t pitch = std::int64_t{g.columns} * g.thread_pixels, blocks = ceil_div(m.q, pitch);
-    const double grain = static_cast<double>(std::gcd(m.q, sector_floats));
+    const double grain = double(std::gcd(m.q, sector_floats));
     const auto run = [&](std::int64_t floats) {
         // Warps start at multiples of the grid that both have in common.
-        const double pieces = static_cast<double>(floats - std::gcd(pitch, warp_lanes)) / warp_lanes + 1.0;
-        return 4.0 * (static_cast<double>(floats) +
-                      std::max(1.0, pieces) * (static_cast<double>(sector_floats) - grain));
+        const double pieces = double(floats - std::gcd(pitch, warp_lanes)) / warp_lanes + 1.0;
+        return 4.0 * (double(floats) + std::max(1.0, pieces) * (double(sector_floats) - grain));
     };
-    return static_cast<double>(s.n * s.k * m.p) *
-           (static_cast<double>(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
+    return double(s.n * s.k * m.p) * (double(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
 }
 
 } // namespace
@@ -184,37 +172,27 @@ namespace {
 
 /// What follows from shape and knobs, and several parts of a plan need.
 struct Tiling {
-    Map map;
-    Staged staged;
-    std::int64_t channels, filters; ///< of a group
-    std::int64_t taps, slice, steps, tile_units, lanes_n, threads, sums, stage_floats, pixel_tiles,
-        filter_tiles;
-    std::int64_t group_channels; ///< of a step, for the warps that have a part of it to themselves
-    bool several;                ///< steps of a CTA
-    bool meets;                  ///< sums go through shared memory
+    const ConvShape &s;
+    const ImplicitGemm &g;
+    const Gpu &gpu;
+    const Map &map;
+    Banks banks = banks_of(gpu.profile);
+    Staged staged = staged_of(s, map, g, g.columns);
+    std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s; ///< of a group
+    std::int64_t slice = g.slice_channels * taps, steps = channels / g.slice_channels;
+    std::int64_t tile_units = g.tile_pixels / g.thread_pixels, lanes_n = lanes_along_pixels(g);
+    std::int64_t threads = g.tile_k / g.thread_k * tile_units * g.warp_split;
+    std::int64_t sums = g.thread_k * g.thread_pixels;
+    std::int64_t stage_floats = slice * (g.tile_k + 4) + g.slice_channels * staged.channel_floats;
+    std::int64_t pixel_tiles = staged.unit_tiles * staged.column_blocks;
+    std::int64_t filter_tiles = ceil_div(filters, std::int64_t{g.tile_k});
+    std::int64_t group_channels =
+        g.slice_channels / g.warp_split;                       ///< of a step, for warps that share no others
+    bool several = steps > g.split;                            ///< steps of a CTA
+    bool meets = g.split * g.warp_split > 1 || map.q % 4 != 0; ///< sums go through shared memory
 };
 
-Tiling tiling_of(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
-    Tiling t{};
-    t.map = m;
-    t.staged = staged_of(s, m, g, g.columns);
-    t.channels = s.c / s.groups, t.filters = s.k / s.groups, t.taps = s.r * s.s;
-    t.slice = g.slice_channels * t.taps;
-    t.steps = t.channels / g.slice_channels;
-    t.tile_units = g.tile_pixels / g.thread_pixels;
-    t.lanes_n = lanes_along_pixels(g);
-    t.threads = g.tile_k / g.thread_k * t.tile_units * g.warp_split;
-    t.sums = g.thread_k * g.thread_pixels;
-    t.stage_floats = t.slice * (g.tile_k + 4) + g.slice_channels * t.staged.channel_floats;
-    t.pixel_tiles = t.staged.unit_tiles * t.staged.column_blocks;
-    t.filter_tiles = ceil_div(t.filters, std::int64_t{g.tile_k});
-    t.group_channels = g.slice_channels / g.warp_split;
-    t.several = t.steps > g.split;
-    t.meets = g.split * g.warp_split > 1 || m.q % 4 != 0;
-    return t;
-}
-
-/// Why staged rows cannot be had with these knobs, however wide they are; "" if they can.
+/// Why no width of a row block lets these knobs stage rows; "" if one may.
 std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (g.filters == 2)
         return "staged rows read the filters as they lie; filters must be 1";
@@ -232,7 +210,7 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
 }
 
 /// What a thread copies in a step, as the kernel shares the copies out.
-struct Copies {
+struct ThreadCopies {
     std::int64_t copiers;      ///< threads that copy filters
     std::int64_t quad;         ///< values of a copy of filters: 4 or 1
     std::int64_t side, beside; ///< copies of a filter side by side, and how many of these at once
@@ -243,32 +221,31 @@ struct Copies {
     std::int64_t pixels;       ///< copies of a thread, of all channels
 };
 
-Copies copies_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
-    Copies o{};
+ThreadCopies copies_of(const Tiling &t) {
+    ThreadCopies o{};
     o.copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(t.threads)));
-    const bool wide_filters = s.products() % 4 == 0 && t.slice % 4 == 0;
+    const bool wide_filters = t.s.products() % 4 == 0 && t.slice % 4 == 0;
     o.quad = wide_filters ? 4 : 1, o.side = wide_filters ? 2 : 8;
     const std::int64_t at_once = o.copiers / o.side;
-    o.turns = std::max<std::int64_t>(1, g.tile_k / at_once);
-    o.beside = std::max<std::int64_t>(1, at_once / g.tile_k);
+    o.turns = std::max<std::int64_t>(1, t.g.tile_k / at_once);
+    o.beside = std::max<std::int64_t>(1, at_once / t.g.tile_k);
     o.filters = ceil_div(t.slice / o.quad, o.side * o.beside) * o.turns;
     o.of_channel = t.staged.copy_floats / (t.map.aligned ? 4 : 1);
     o.places = ceil_div(o.of_channel, t.threads);
     const std::int64_t sharers =
-        std::max<std::int64_t>(1, std::min(std::int64_t{g.slice_channels}, t.threads / o.of_channel));
-    o.pixels = o.places * ceil_div(std::int64_t{g.slice_channels}, sharers) * s.s;
+        std::max<std::int64_t>(1, std::min(std::int64_t{t.g.slice_channels}, t.threads / o.of_channel));
+    o.pixels = o.places * ceil_div(std::int64_t{t.g.slice_channels}, sharers) * t.s.s;
     return o;
 }
 
 /// Why a GPU cannot have such CTAs, or so many; "" if it can.
-std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const Copies &copies,
-                         const GpuLimits &limits) {
-    if (t.threads > limits.max_threads_per_cta)
+std::string check_tiling(const Tiling &t, const ThreadCopies &copies) {
+    if (t.threads > t.gpu.limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(t.threads) + " threads";
     constexpr std::int64_t most_places = 16, most_kept = 96;
     if (copies.places > most_places || copies.filters * copies.quad > most_kept)
         return "a step would have more copies of a thread than registers hold; take fewer slice_channels";
-    if (t.pixel_tiles * t.filter_tiles * g.split > std::int64_t{1} << 30)
+    if (t.pixel_tiles * t.filter_tiles * t.g.split > std::int64_t{1} << 30)
         return "more than 2^30 CTAs; take larger tiles";
     return "";
 }
@@ -280,7 +257,7 @@ struct Parts {
     std::int64_t kept; ///< values of a part, in registers of a thread
 };
 
-Parts parts_of(const Tiling &t, const Copies &copies) {
+Parts parts_of(const Tiling &t, const ThreadCopies &copies) {
     if (!t.several)
         return {1, 0};
     const std::int64_t kept_at_most = t.sums >= 64 ? 12 : 20;
@@ -295,10 +272,9 @@ Parts parts_of(const Tiling &t, const Copies &copies) {
 }
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
-std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const Copies &copies, std::int64_t kept,
-                           const GpuLimits &limits) {
+std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies, std::int64_t kept) {
     // Sums, operands with those that follow, filters on their way, addresses.
-    const std::int64_t operands = g.thread_k + g.thread_pixels;
+    const std::int64_t operands = t.g.thread_k + t.g.thread_pixels;
     constexpr std::int64_t few_taps = 9;
     std::int64_t wanted = t.sums + 2 * operands + kept + 3 * copies.places + (t.taps > few_taps ? 40 : 32);
     constexpr std::int64_t warp = 32, of_all_copies = 16;
@@ -306,7 +282,7 @@ std::int64_t registers_for(const ImplicitGemm &g, const Tiling &t, const Copies 
         wanted += of_all_copies;
     if (constexpr std::int64_t three_warps = 3 * warp; t.threads % three_warps == 0)
         wanted += 8; // lanes and rows of a copy by division
-    const std::int64_t registers = register_cap_for(wanted, t.threads, limits);
+    const std::int64_t registers = register_cap_for(wanted, t.threads, t.gpu.limits);
     return registers < t.sums + operands + kept + 2 * copies.places + 28 ? 0 : registers;
 }
 
@@ -326,27 +302,17 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t parts,
-                    std::int64_t registers, const Gpu &gpu) {
-    Partition part;
-    part.kernel = "implicit_gemm_rows";
+Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
+    const ImplicitGemm &g = t.g;
+    Partition part = tile_launch("implicit_gemm_rows", t, t.map.h, t.map.w,
+                                 {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
+                                  g.columns, parts, g.warp_split, g.split});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
     part.variant = g.split * g.warp_split == 1 ? ""
                    : t.map.q % 4 == 0          ? "sums meet"
                                                : "sums meet, loose stores";
-    part.template_arguments = shape_arguments(s, t.map.h, t.map.w);
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
-          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, std::int64_t{g.columns}, parts,
-          std::int64_t{g.warp_split}, std::int64_t{g.split}})
-        part.template_arguments.push_back(argument);
-    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
-    part.threads = t.threads;
     part.stages = 2;
-    part.steps = ceil_div(t.steps, std::int64_t{g.split});
-    part.filter_count = s.k;
     part.busy_warps = part.threads / 32;
     part.independent_sums = t.sums;
     part.snaked = true;
@@ -356,231 +322,219 @@ Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, 
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
         part.cluster_waits =
-            static_cast<double>(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
-        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * s.groups, g.split, gpu);
+            double(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
+        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, g.split, t.gpu);
     }
     part.register_cap = registers;
-    // Of a single step nothing is kept for a next one: registers of a thread at most, as compiled for sm_90
-    // (NVRTC 13.0, 50 settings).
+    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
+    // sm_90 (NVRTC 13.0, 50 settings).
     const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
-    part.ctas_per_sm = resident_ctas(
-        gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further), part.shared_bytes);
+    part.ctas_per_sm =
+        resident_ctas(t.gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further),
+                      part.shared_bytes);
     return part;
 }
 
 /// Passes of a warp's loads in a step.
-double load_passes_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
+double load_passes_of(const Tiling &t) {
     // Units side by side may lie in rows of the map that meet the same banks.
-    const double pixel_passes = pixel_load_passes(banks_of(gpu.profile), s, t.map, g, t.lanes_n);
-    return static_cast<double>(t.group_channels * t.taps) / 4.0 *
-           (static_cast<double>(g.thread_k) * gpu.architecture.uniform_wide_wavefronts->value +
-            static_cast<double>(g.thread_pixels) * pixel_passes);
+    const double pixel_passes = pixel_load_passes(banks_of(t.gpu.profile), t.s, t.map, t.g, t.lanes_n);
+    return double(t.group_channels * t.taps) / 4.0 *
+           (double(t.g.thread_k) * t.gpu.architecture.uniform_wide_wavefronts->value +
+            double(t.g.thread_pixels) * pixel_passes);
 }
 
 /// Turns of the loops of a step, as the kernel unrolls them.
-std::int64_t loop_turns_of(const ConvShape &s, const Tiling &t, std::int64_t parts) {
+std::int64_t loop_turns_of(const Tiling &t, std::int64_t parts) {
     constexpr std::int64_t most_row_fmas = 640, most_fmas = 128, most_unrolled = 4;
-    const std::int64_t row_fmas = s.s * t.sums, part_channels = t.group_channels / parts;
+    const std::int64_t row_fmas = t.s.s * t.sums, part_channels = t.group_channels / parts;
     std::int64_t channels_a_turn = 1;
     if (t.taps == 1)
         for (channels_a_turn =
                  std::min(part_channels, std::clamp<std::int64_t>(most_fmas / row_fmas, 1, most_unrolled));
              part_channels % channels_a_turn != 0;)
             --channels_a_turn;
-    return t.group_channels / channels_a_turn * (s.r * row_fmas <= most_row_fmas ? 1 : s.r);
+    return t.group_channels / channels_a_turn * (t.s.r * row_fmas <= most_row_fmas ? 1 : t.s.r);
 }
 
 /// Passes of a warp's copies of filters in a step, which go through registers.
-double filter_passes_of(const Tiling &t, const Copies &copies) {
+double filter_passes_of(const Tiling &t, const ThreadCopies &copies) {
     // A warp loads `side` pieces side by side of each of its filters, which lie apart.
     const auto first_word = [&](std::int64_t lane) {
         return lane / copies.side * t.channels * t.taps + lane % copies.side * copies.quad;
     };
-    return static_cast<double>(copies.filters) *
-           (gather_passes(warp_lanes, static_cast<int>(copies.quad), first_word) +
-            static_cast<double>(copies.quad));
+    return double(copies.filters) *
+           (gather_passes(warp_lanes, int(copies.quad), first_word) + double(copies.quad));
 }
 
 /// Passes of a warp's asynchronous copy of pixels. Threads side by side copy the places of a row block, then
 /// of the row below.
-double pixel_copy_passes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
-    const std::int64_t pitch = g.columns * g.thread_pixels, w = t.map.w,
+double pixel_copy_passes(const Tiling &t, const ThreadCopies &copies) {
+    const std::int64_t pitch = t.g.columns * t.g.thread_pixels, w = t.map.w,
                        lanes = std::min(warp_lanes, copies.of_channel);
     if (t.map.aligned)
         return copy_passes_of(lanes, 4,
                               [&](std::int64_t lane) { return lane * 4 / pitch * w + lane * 4 % pitch; });
     return copy_passes_of(lanes, 1,
-                          [&](std::int64_t lane) { return lane / pitch * w + lane % pitch * s.stride_w; });
+                          [&](std::int64_t lane) { return lane / pitch * w + lane % pitch * t.s.stride_w; });
 }
 
 /// What a CTA does in a step, but for the bytes that it loads.
-StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
-                 std::int64_t parts, double load_passes) {
+StepWork step_of(const Tiling &t, const ThreadCopies &copies, std::int64_t parts, double load_passes) {
     StepWork step;
-    const double warps = static_cast<double>(t.threads / 32);
-    step.fmas = static_cast<double>(t.slice * g.tile_k * g.tile_pixels);
-    step.shared_wavefronts =
-        warps * (load_passes + filter_passes_of(t, copies) +
-                 static_cast<double>(copies.pixels) * pixel_copy_passes(s, g, t, copies));
+    const double warps = double(t.threads / 32);
+    step.fmas = double(t.slice * t.g.tile_k * t.g.tile_pixels);
+    step.shared_wavefronts = warps * (load_passes + filter_passes_of(t, copies) +
+                                      double(copies.pixels) * pixel_copy_passes(t, copies));
     // Warp instructions beside arithmetic: loads of operands; copies of filter values, which are loaded and
     // stored one by one, and of pixels; the pipeline, if there are several steps; iterations of its loop.
-    const double loads = static_cast<double>(t.group_channels * t.taps) *
-                         static_cast<double>(g.thread_k + g.thread_pixels) / 4.0;
-    const double filter_instructions = static_cast<double>(copies.filters) *
-                                       (instructions::unrolled_copy + static_cast<double>(copies.quad));
-    step.instructions = step.fmas / 32.0 +
-                        warps * (loads + filter_instructions +
-                                 instructions::unrolled_copy * static_cast<double>(copies.pixels) +
-                                 (t.several ? instructions::step : 0.0) +
-                                 static_cast<double>(loop_turns_of(s, t, parts)) * instructions::iteration);
+    const double loads = double(t.group_channels * t.taps) * double(t.g.thread_k + t.g.thread_pixels) / 4.0;
+    const double filter_instructions =
+        double(copies.filters) * (instructions::unrolled_copy + double(copies.quad));
+    step.instructions =
+        step.fmas / 32.0 +
+        warps * (loads + filter_instructions + instructions::unrolled_copy * double(copies.pixels) +
+                 (t.several ? instructions::step : 0.0) +
+                 double(loop_turns_of(t, parts)) * instructions::iteration);
     return step;
 }
 
 /// Instructions of a warp for its results: of a filter that neighbouring lanes exchange halves for; of four
 /// stored right away; of a sum and a column of pixels where all pass through shared memory; of four that a
 /// thread adds up, and of each CTA of a cluster that it reads.
-double result_instructions(const ImplicitGemm &g, const Tiling &t) {
-    const auto turns_of_all = [&](std::int64_t count) {
-        return static_cast<double>(ceil_div(count, t.threads));
-    };
-    if (g.split * g.warp_split > 1)
-        return turns_of_all(std::int64_t{g.tile_k} * g.tile_pixels / 4 / g.split) *
-               (instructions::place + (g.split > 1 ? g.split * instructions::store : 0.0));
+double result_instructions(const Tiling &t) {
+    const auto turns_of_all = [&](std::int64_t count) { return double(ceil_div(count, t.threads)); };
+    if (t.g.split * t.g.warp_split > 1)
+        return turns_of_all(std::int64_t{t.g.tile_k} * t.g.tile_pixels / 4 / t.g.split) *
+               (instructions::place + (t.g.split > 1 ? t.g.split * instructions::store : 0.0));
     if (t.meets)
-        return static_cast<double>(t.sums) * instructions::unrolled_copy +
-               turns_of_all(g.tile_pixels) * instructions::place;
-    return g.thread_pixels == 8 ? g.thread_k * instructions::loop
-                                : static_cast<double>(t.sums) / 4.0 * instructions::store;
+        return double(t.sums) * instructions::unrolled_copy +
+               turns_of_all(t.g.tile_pixels) * instructions::place;
+    return t.g.thread_pixels == 8 ? t.g.thread_k * instructions::loop
+                                  : double(t.sums) / 4.0 * instructions::store;
 }
 
 /// Passes of sums that meet. A warp stores its own; the reads are of warps with outputs. Of a cluster, CTAs
 /// first add up what their warps have, and what they read of the others' memory counts nowhere.
-double meeting_passes(const Banks &banks, const ImplicitGemm &g, const Tiling &t) {
-    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels / 4) * 4.0 / 32.0;
-    const double there = static_cast<double>(t.filters) /
-                         static_cast<double>(t.filter_tiles * g.tile_k); // of a tile's filters
-    const double stores = static_cast<double>(t.threads / 32) * static_cast<double>(t.sums) / 4.0 *
-                          sum_store_passes(banks, g, t.lanes_n, g.thread_pixels, 4);
-    const double reads = g.split == 1 ? there * tile_warps * g.warp_split
-                                      : there * tile_warps / g.split +
-                                            (g.warp_split > 1 ? tile_warps * (g.warp_split + 1.0) : 0.0);
+double meeting_passes(const Tiling &t) {
+    const double tile_warps = double(t.g.tile_k * t.g.tile_pixels / 4) * 4.0 / 32.0;
+    const double there = double(t.filters) / double(t.filter_tiles * t.g.tile_k); // of a tile's filters
+    const double stores = double(t.threads / 32) * double(t.sums) / 4.0 *
+                          sum_store_passes(t.banks, t.g, t.lanes_n, t.g.thread_pixels, 4);
+    const double reads = t.g.split == 1
+                             ? there * tile_warps * t.g.warp_split
+                             : there * tile_warps / t.g.split +
+                                   (t.g.warp_split > 1 ? tile_warps * (t.g.warp_split + 1.0) : 0.0);
     return stores + reads;
 }
 
 /// What a CTA does once: its start, for each place of the map that a thread copies which taps lie inside, and
 /// the results.
-StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                  const Copies &copies) {
+StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork drain;
-    drain.store_bytes = stored_by_cta(s, g);
-    drain.instructions = static_cast<double>(t.threads / 32) *
-                         (instructions::warp + static_cast<double>(copies.places * s.s) * instructions::copy +
-                          (g.split > 1 ? instructions::loop : 0.0) + result_instructions(g, t));
-    drain.shared_wavefronts = t.meets ? meeting_passes(banks, g, t) : 0.0;
+    drain.store_bytes = stored_by_cta(t.s, t.g);
+    drain.instructions =
+        double(t.threads / 32) * (instructions::warp + double(copies.places * t.s.s) * instructions::copy +
+                                  (t.g.split > 1 ? instructions::loop : 0.0) + result_instructions(t));
+    drain.shared_wavefronts = t.meets ? meeting_passes(t) : 0.0;
     return drain;
 }
 
 /// Stores of filters to shared memory in a step, by the warps that copy, as long as there are values for
 /// them.
-double filter_stores_of(const ImplicitGemm &g, const Tiling &t, const Copies &copies) {
+double filter_stores_of(const Tiling &t, const ThreadCopies &copies) {
     double stores = 0.0;
     for (std::int64_t thread = 0; thread < copies.copiers; thread += warp_lanes)
-        if (const std::int64_t left = t.slice / copies.quad - thread / copies.side / g.tile_k * copies.side;
+        if (const std::int64_t left = t.slice / copies.quad - thread / copies.side / t.g.tile_k * copies.side;
             left > 0)
-            stores +=
-                static_cast<double>(ceil_div(left, copies.side * copies.beside) * copies.turns * copies.quad);
+            stores += double(ceil_div(left, copies.side * copies.beside) * copies.turns * copies.quad);
     return stores;
 }
 
 /// The share of staged rows' runs that `share`, odd_halves or alike_in_lines, gives.
-double share_of_runs(double (*share)(std::int64_t, std::initializer_list<Stride>), const ConvShape &s,
-                     const ImplicitGemm &g, const Tiling &t) {
-    const std::int64_t plane = s.h * s.w * 4, first_pixel = t.slice * (g.tile_k + 4) * 4;
-    return share(first_pixel, {{(g.columns * g.thread_pixels - t.map.w) * 4, t.staged.rows},
-                               {t.staged.channel_floats * 4 - plane, g.slice_channels},
-                               next_buffer(t.stage_floats * 4, g.slice_channels * plane, g.stages, t.steps),
-                               next_turn(g.slice_channels * plane, g.stages, t.steps),
-                               {-s.c * plane, s.n},
-                               {-g.columns * g.thread_pixels * 4, t.staged.column_blocks}});
+double share_of_runs(double (*share)(std::int64_t, std::initializer_list<Stride>), const Tiling &t) {
+    const std::int64_t plane = t.s.h * t.s.w * 4, first_pixel = t.slice * (t.g.tile_k + 4) * 4;
+    return share(first_pixel,
+                 {{(t.g.columns * t.g.thread_pixels - t.map.w) * 4, t.staged.rows},
+                  {t.staged.channel_floats * 4 - plane, t.g.slice_channels},
+                  next_buffer(t.stage_floats * 4, t.g.slice_channels * plane, t.g.stages, t.steps),
+                  next_turn(t.g.slice_channels * plane, t.g.stages, t.steps),
+                  {-t.s.c * plane, t.s.n},
+                  {-t.g.columns * t.g.thread_pixels * 4, t.staged.column_blocks}});
 }
 
 /// Rows of a channel that a tile reads, on average. Those of tiles that reach beyond the last image or into
 /// its padding are read in part.
-double staged_rows(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+double staged_rows(const Tiling &t) {
     const Map &m = t.map;
-    const std::int64_t image_rows = image_rows_of(s, m);
-    const std::int64_t last_row = (t.staged.unit_tiles - 1) * t.tile_units / g.columns;
+    const std::int64_t image_rows = image_rows_of(t.s, m);
+    const std::int64_t last_row = (t.staged.unit_tiles - 1) * t.tile_units / t.g.columns;
     const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + t.staged.rows -
-                                s.n * image_rows; // rows of the last tile
-    const double inside = static_cast<double>(std::min(image_rows, m.h)) / static_cast<double>(image_rows);
-    return std::min(static_cast<double>(s.n * m.h),
-                    inside * (static_cast<double>(t.staged.rows) -
-                              static_cast<double>(std::max<std::int64_t>(0, beyond)) /
-                                  static_cast<double>(t.staged.unit_tiles)));
+                                t.s.n * image_rows; // rows of the last tile
+    const double inside = double(std::min(image_rows, m.h)) / double(image_rows);
+    return std::min(double(t.s.n * m.h),
+                    inside * (double(t.staged.rows) -
+                              double(std::max<std::int64_t>(0, beyond)) / double(t.staged.unit_tiles)));
 }
 
 /// Bytes of a channel that a CTA requests from L2; so do columns of tiles beyond the image's.
-double staged_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
+double staged_bytes(const Tiling &t) {
     const Map &m = t.map;
-    const std::int64_t block = g.columns * g.thread_pixels, blocks = t.staged.column_blocks;
-    const double row_bytes = 4.0 / static_cast<double>(blocks) *
-                             covered(blocks, (block - 1) * s.stride_w + (s.s - 1) * s.dilation_w + 1,
-                                     block * s.stride_w, s.pad_w, m.w);
-    const double rows = staged_rows(s, g, t);
+    const std::int64_t block = t.g.columns * t.g.thread_pixels, blocks = t.staged.column_blocks;
+    const double row_bytes = 4.0 / double(blocks) *
+                             covered(blocks, (block - 1) * t.s.stride_w + (t.s.s - 1) * t.s.dilation_w + 1,
+                                     block * t.s.stride_w, t.s.pad_w, m.w);
+    const double rows = staged_rows(t);
     if (m.aligned)
-        return rows * wide_copy_bytes(row_bytes, share_of_runs(odd_halves, s, g, t),
-                                      odd_halves(0, {{m.w * 4, m.h}, {s.h * s.w * 4, s.c}}));
+        return rows * wide_copy_bytes(row_bytes, share_of_runs(odd_halves, t),
+                                      odd_halves(0, {{m.w * 4, m.h}, {t.s.h * t.s.w * 4, t.s.c}}));
     return std::min(rows * spanned_bytes(row_bytes), // through L1, whole rows follow one another
-                    spanned_bytes(rows * static_cast<double>(m.w) * 4.0));
+                    spanned_bytes(rows * double(m.w) * 4.0));
 }
 
 /// Fills in what the launch, and so a step, reads from L2, and what SMs have in common of it.
-void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                 const Gpu &gpu) {
-    const double of_channel = staged_bytes(s, g, t);
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
-    const double pixel_reads = tiles * static_cast<double>(t.channels) * of_channel;
+void count_reads(Partition &part, const Tiling &t) {
+    const double of_channel = staged_bytes(t);
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups);
+    const double pixel_reads = tiles * double(t.channels) * of_channel;
     // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups),
-                 of_rank = static_cast<double>(s.filter_bytes()) / groups / g.split;
+    const double groups = double(t.s.groups), of_rank = double(t.s.filter_bytes()) / groups / t.g.split;
     const double filter_reads =
-        groups *
-        read_through_l1(of_rank / static_cast<double>(t.filter_tiles), of_rank,
-                        static_cast<double>(part.ctas) / groups, part, gpu, Again::in_turn,
-                        part.drain.store_bytes +
-                            (t.map.aligned ? 0.0 : static_cast<double>(t.channels) / g.split * of_channel));
+        groups * read_through_l1(of_rank / double(t.filter_tiles), of_rank, double(part.ctas) / groups, part,
+                                 t.gpu, Again::in_turn,
+                                 part.drain.store_bytes +
+                                     (t.map.aligned ? 0.0 : double(t.channels) / t.g.split * of_channel));
     const double all = filter_reads + pixel_reads;
     part.work.l2_read_bytes = all;
-    part.step.load_bytes = all / (tiles * static_cast<double>(t.steps));
-    const double alike = t.map.aligned ? share_of_runs(alike_in_lines, s, g, t) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
+    part.step.load_bytes = all / (tiles * double(t.steps));
+    const double alike = t.map.aligned ? share_of_runs(alike_in_lines, t) : 1.0;
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
 }
 
 /// Fills in the work of the whole launch.
-void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                const Copies &copies, double load_passes, const Gpu &gpu) {
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups),
-                 steps = static_cast<double>(t.steps), warps = static_cast<double>(part.busy_warps);
+void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, double load_passes) {
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups), steps = double(t.steps),
+                 warps = double(part.busy_warps);
     Work &work = part.work;
-    // Of a single step the compiler puts all arithmetic under the condition of the store.
-    const bool stored_alone = t.steps == 1 && !t.meets && g.thread_pixels == 4;
-    const double units_there = static_cast<double>(s.n * t.map.p * (t.map.q / g.thread_pixels)) /
-                               static_cast<double>(t.pixel_tiles * t.tile_units);
+    // In a kernel of a single step the compiler puts all arithmetic under the condition of the store.
+    const bool stored_alone = t.steps == 1 && !t.meets && t.g.thread_pixels == 4;
+    const double units_there =
+        double(t.s.n * t.map.p * (t.map.q / t.g.thread_pixels)) / double(t.pixel_tiles * t.tile_units);
     work.fmas = tiles * steps * part.step.fmas * (stored_alone ? units_there : 1.0);
-    work.instructions = tiles * (steps * part.step.instructions + g.split * part.drain.instructions);
-    work.shared_wavefronts = tiles * (steps * (warps * load_passes + filter_stores_of(g, t, copies)) +
-                                      g.split * part.drain.shared_wavefronts);
+    work.instructions = tiles * (steps * part.step.instructions + t.g.split * part.drain.instructions);
+    work.shared_wavefronts = tiles * (steps * (warps * load_passes + filter_stores_of(t, copies)) +
+                                      t.g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
-    count_reads(part, s, g, t, gpu);
-    work.l2_write_bytes = g.split * g.warp_split == 1 && t.map.q % 4 != 0
-                              ? loosely_written_bytes(s, t.map, g)
-                              : written_bytes(s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
-    fill_dram(work, s, gpu);
+    count_reads(part, t);
+    work.l2_write_bytes = t.g.split * t.g.warp_split == 1 && t.map.q % 4 != 0
+                              ? loosely_written_bytes(t.s, t.map, t.g)
+                              : written_bytes(t.s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
+    fill_dram(work, t.s, t.gpu);
 }
 
 } // namespace
 
-std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g, s); !why.empty())
         return Infeasible{why};
     const Map m = map_of(s);
@@ -588,29 +542,24 @@ std::variant<Feasible, Infeasible> plan_of_rows(ImplicitGemm &g, const ConvShape
         g.columns = columns_for(s, m, g, gpu);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
         return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
-    const Tiling t = tiling_of(s, m, g);
-    const Copies copies = copies_of(s, g, t);
-    if (const std::string why = check_tiling(g, t, copies, gpu.limits); !why.empty())
+    const Tiling t{s, g, gpu, m};
+    const ThreadCopies copies = copies_of(t);
+    if (const std::string why = check_tiling(t, copies); !why.empty())
         return Infeasible{why};
     const Parts parts = parts_of(t, copies);
-    const std::int64_t registers = registers_for(g, t, copies, parts.kept, gpu.limits);
+    const std::int64_t registers = registers_for(t, copies, parts.kept);
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
-    Partition part = launch_of(s, g, t, parts.count, registers, gpu);
+    Partition part = launch_of(t, parts.count, registers);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     fill_schedule(part, gpu.limits);
-    const double load_passes = load_passes_of(s, g, t, gpu);
-    part.step = step_of(s, g, t, copies, parts.count, load_passes);
-    part.drain = drain_of(banks_of(gpu.profile), s, g, t, copies);
-    count_work(part, s, g, t, copies, load_passes, gpu);
+    const double load_passes = load_passes_of(t);
+    part.step = step_of(t, copies, parts.count, load_passes);
+    part.drain = drain_of(t, copies);
+    count_work(part, t, copies, load_passes);
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
-    out.plan.launches = {std::move(part)};
-    return out;
+    return plan_of_launch(std::move(part), gpu);
 }
 
 } // namespace convcast
