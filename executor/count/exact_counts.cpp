@@ -1,5 +1,7 @@
 #include "executor/count/exact_counts.hpp"
 
+#include "executor/count/case_counts.hpp"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -27,8 +29,7 @@ bool lacks_exact_counts(const Case &item) {
 }
 
 void add_exact_counts(Case &item, const std::map<std::string, double> &counters) {
-    Measurement &cold = *std::find_if(item.measurements.begin(), item.measurements.end(),
-                                      [](const Measurement &m) { return m.l2 == L2State::cold; });
+    Measurement &cold = cold_measurement(item);
     const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
     Work work = cold.work.value_or(Work{});
     if (ConvShape::parse(item.shape).dtype != DataType::i8)

@@ -1,10 +1,12 @@
-// Training on one GPU: all images lie in its memory, an epoch is one CUDA graph.
+// Training: all images lie in the memory of each GPU that takes them, an epoch is one CUDA graph.
 #pragma once
 
+#include "executor/network/devices_group.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 
 namespace convcast {
@@ -14,5 +16,11 @@ namespace convcast {
 /// UsageError where no rung trains or the images have another shape.
 TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
                   const LabelledImages &images, const LabelledImages &tests, const TrainingOptions &options);
+
+/// The same by plain gradient descent over all GPUs of the group, the images in their order. `first`, the
+/// group's first GPU and the calling thread's, classifies.
+TrainingRun train_over(Compiler &compiler, const Device &first, const DeviceGroup &group, DeviceSplit split,
+                       const Ladder &ladder, const Network &network, const LabelledImages &images,
+                       const LabelledImages &tests, const TrainingOptions &options);
 
 } // namespace convcast

@@ -1,8 +1,6 @@
 #include "executor/network/whole_source.hpp"
 
-#include "executor/launch/kernel_source.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/hash.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,15 +47,6 @@ std::string elementwise_kernel(const Network &network, const ScheduledLaunch &la
 }
 
 } // namespace
-
-std::string whole_code_hash() {
-    std::vector<std::string> texts = {ended_code_hash()};
-    for (const EmbeddedFile &file : whole_sources) {
-        texts.push_back(file.path);
-        texts.push_back(file.text);
-    }
-    return content_hash(texts);
-}
 
 WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     const ElementSteps steps = element_steps(network, launch);

@@ -1,21 +1,14 @@
-// Device code of whole networks as text: what runs between convolutions, and the reference in double. The
-// lines that end convolutions are in executor/kernels (launch/kernel_source.hpp).
+// The kernels that run between a whole network's convolutions, by name. The lines that end convolutions are
+// in executor/kernels (launch/kernel_source.hpp).
 #pragma once
 
-#include "model/base/embedded.hpp"
 #include "model/network/forecast.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace convcast {
-
-extern const std::vector<EmbeddedFile> whole_sources; ///< executor/network/whole.cu, whole_reference.cu
-
-/// XXH3-128 over whole_sources and the lines for networks of convolution kernels.
-std::string whole_code_hash();
 
 /// A launch of a kernel of executor/network/whole.cu.
 struct WholeKernel {
