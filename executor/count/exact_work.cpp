@@ -1,6 +1,6 @@
 #include "executor/count/exact_work.hpp"
 
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "executor/launch/kernel_cache.hpp"
 #include "executor/launch/prepare.hpp"
 #include "executor/verify/tensors.hpp"

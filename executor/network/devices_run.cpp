@@ -1,9 +1,7 @@
-#include "executor/network/devices_run.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
-#include "executor/network/devices_nccl.hpp"
 #include "executor/network/devices_step.hpp"
-#include "executor/network/l2_error.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "model/base/errors.hpp"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "executor/network/devices_group.hpp"
-#include "executor/network/devices_nccl.hpp"
 #include "executor/network/streamed_work.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"

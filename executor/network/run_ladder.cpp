@@ -1,7 +1,6 @@
-#include "executor/network/run_ladder.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
-#include "executor/network/l2_error.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "executor/network/node_spans.hpp"

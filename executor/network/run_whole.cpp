@@ -1,4 +1,4 @@
-#include "executor/network/run_whole.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/launch/kernel_source.hpp"
 #include "executor/network/network_data.hpp"

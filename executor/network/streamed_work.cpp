@@ -6,14 +6,6 @@
 
 namespace convcast {
 
-void KernelCall::operator()(cudaStream_t stream) const {
-    std::vector<void *> pointers;
-    for (const KernelArgument &argument : arguments)
-        pointers.push_back(const_cast<void *>(argument.data())); // the driver's interface knows no const
-    pointers.push_back(nullptr);
-    kernel.launch(grid, block, shared_bytes, stream, pointers.data(), cluster, early);
-}
-
 CompileRequest network_request(const std::string &name, int compute_capability) {
     CompileRequest request;
     request.name = "executor/network/" + name;

@@ -2,47 +2,18 @@
 // steps over several GPUs are queued.
 #pragma once
 
-#include "gpu/kernel.hpp"
+#include "executor/launch/kernel_call.hpp"
 #include "gpu/stream.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace convcast {
-
-/// A kernel's argument. Its type must be exactly the one that the kernel declares.
-class KernelArgument {
-  public:
-    template <class T> KernelArgument(const T &value) {
-        static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= most_bytes);
-        std::memcpy(bytes_.data(), &value, sizeof value);
-    }
-    const void *data() const { return bytes_.data(); }
-
-  private:
-    static constexpr std::size_t most_bytes = 48;
-    alignas(16) std::array<std::byte, most_bytes> bytes_{};
-};
-
-/// A launch with its arguments in place.
-struct KernelCall {
-    Kernel kernel;
-    dim3 grid, block;
-    std::size_t shared_bytes = 0;
-    std::vector<KernelArgument> arguments;
-    unsigned cluster = 1;
-    bool early = false; ///< may start while the kernel before it runs (Kernel::launch)
-
-    void operator()(cudaStream_t stream) const;
-};
 
 /// How executor/network/NAME is compiled. Throws UsageError if there is no such file.
 CompileRequest network_request(const std::string &name, int compute_capability);

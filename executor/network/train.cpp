@@ -1,7 +1,6 @@
-#include "executor/network/train.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
-#include "executor/network/devices_run.hpp"
 #include "executor/network/network_source.hpp"
 #include "gpu/check.hpp"
 #include "gpu/memory.hpp"

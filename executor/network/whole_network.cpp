@@ -1,7 +1,7 @@
 #include "executor/network/whole_network.hpp"
 
 #include "executor/launch/prepare.hpp"
-#include "executor/network/whole_source.hpp"
+#include "executor/network/network_source.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/whole_run.hpp"

@@ -2,7 +2,7 @@
 // the CPU reference takes too long for. Tests compare both.
 #pragma once
 
-#include "executor/network/l2_error.hpp"
+#include "executor/network/network_data.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"

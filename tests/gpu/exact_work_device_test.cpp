@@ -1,5 +1,5 @@
 // Exact counts: what plans say, to the last FFMA and wavefront, of several plans at a time.
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "executor/count/exact_work.hpp"
 #include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
