@@ -2,6 +2,7 @@
 
 #include "executor/launch/own_call.hpp"
 #include "executor/launch/prepare.hpp"
+#include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,10 @@
 
 #include "gpu/check.hpp"
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {

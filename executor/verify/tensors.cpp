@@ -55,13 +55,12 @@ Verdict ShapeData::verify(const ConvCall &call, Gate gate, Layout layout, cudaSt
 }
 
 Verdict ShapeData::verdict(Gate gate, Layout layout) {
-    Verdict verdict = this->verdict(gate, layout, output_.data());
+    Verdict found = verdict(gate, layout, output_.data());
     if (!output_.guards_intact()) {
-        verdict.passed = false;
-        verdict.message =
-            "writes outside the output" + (verdict.message.empty() ? "" : "; " + verdict.message);
+        found.passed = false;
+        found.message = "writes outside the output" + (found.message.empty() ? "" : "; " + found.message);
     }
-    return verdict;
+    return found;
 }
 
 Verdict ShapeData::verdict(Gate gate, Layout layout, const void *output) {
