@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +30,9 @@ template <class Params> Params sized(std::size_t size) {
 }
 
 template <class Function, class Params>
-void call_checked(const Cupti &cupti, const char *name, Params &params) {
-    cupti.check(cupti.symbol<Function>(name)(&params), name);
+void call_checked(const Cupti &cupti, const char *name, Params &params,
+                  std::source_location where = std::source_location::current()) {
+    cupti.check(cupti.symbol<Function>(name)(&params), name, where);
 }
 
 // Every call of these interfaces takes one block of parameters that begins with its size.
@@ -66,7 +68,8 @@ class ProfilerHost {
     ~ProfilerHost() {
         auto params = CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
         params.pHostObject = object_;
-        (void)cupti_.symbol<decltype(cuptiProfilerHostDeinitialize)>(\"cuptiProfilerHostDeinitialize\")(&params);
+        (void)cupti_.symbol<decltype(cuptiProfilerHostDeinitialize)>("cuptiProfilerHostDeinitialize")(
+            &params);
     }
 
     CUptiResult add(const std::vector<std::string> &metrics) const {
@@ -152,7 +155,7 @@ class RangeProfiler {
     ~RangeProfiler() {
         auto params = CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params);
         params.pRangeProfilerObject = object_;
-        (void)cupti_.symbol<decltype(cuptiRangeProfilerDisable)>(\"cuptiRangeProfilerDisable\")(&params);
+        (void)cupti_.symbol<decltype(cuptiRangeProfilerDisable)>("cuptiRangeProfilerDisable")(&params);
     }
 
     std::vector<std::uint8_t> counter_data_image(const std::vector<std::string> &metrics,
