@@ -1,41 +1,12 @@
-// CUDA graphs of what is captured, and times that have nothing of the host in them.
+// Times that have nothing of the host in them.
 #pragma once
 
+#include "gpu/stream.hpp"
 #include "microbench/runners/harness.hpp"
-#include "microbench/runners/streams.hpp"
 
 #include <string>
 
 namespace convcast::probe {
-
-/// What a function queues on a stream, to be launched as one.
-class Graph {
-  public:
-    template <class Queue> Graph(cudaStream_t stream, const Queue &queue) {
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-        cudaGraph_t graph = nullptr;
-        try {
-            queue();
-        } catch (...) {
-            (void)cudaStreamEndCapture(stream, &graph);
-            (void)cudaGraphDestroy(graph);
-            throw;
-        }
-        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
-        (void)cudaGraphDestroy(graph);
-        check(made, "cudaGraphInstantiate");
-        check(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
-    }
-    Graph(const Graph &) = delete;
-    Graph &operator=(const Graph &) = delete;
-    ~Graph() { (void)cudaGraphExecDestroy(executable_); }
-
-    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
-
-  private:
-    cudaGraphExec_t executable_ = nullptr;
-};
 
 /// Seconds of what `queue` queues while the stream is held, so that the host's time is not inside.
 template <class Queue>

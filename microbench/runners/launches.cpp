@@ -1,6 +1,5 @@
 #include "microbench/runners/graphs.hpp"
 #include "microbench/runners/harness.hpp"
-#include "microbench/runners/streams.hpp"
 
 namespace convcast::probe {
 namespace {

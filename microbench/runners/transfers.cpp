@@ -1,6 +1,5 @@
 #include "microbench/runners/graphs.hpp"
 #include "microbench/runners/pointer_ring.hpp"
-#include "microbench/runners/streams.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -13,21 +12,6 @@ namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t most_bytes = 256 * mebibyte, least_bytes = 16 * mebibyte;
 constexpr std::size_t copy_samples = 10;
-
-/// The calling thread's device while it lives.
-class CurrentDevice {
-  public:
-    explicit CurrentDevice(int ordinal) {
-        check(cudaGetDevice(&before_), "cudaGetDevice");
-        check(cudaSetDevice(ordinal), "cudaSetDevice");
-    }
-    CurrentDevice(const CurrentDevice &) = delete;
-    CurrentDevice &operator=(const CurrentDevice &) = delete;
-    ~CurrentDevice() { (void)cudaSetDevice(before_); }
-
-  private:
-    int before_ = 0;
-};
 
 // ---- what is copied: each buffer another part of one sequence ----
 
@@ -106,7 +90,7 @@ ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> &lanes, Event &be
         (void)time_together(lanes, begin, end);
     for (std::size_t i = 0; i < copy_samples; ++i) {
         samples.values.push_back(bytes / time_together(lanes, begin, end).value);
-        const CurrentDevice here(context.device.ordinal);
+        const OnDevice here(context.device.ordinal);
         samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
     }
     return samples;
@@ -146,7 +130,7 @@ class PeerAccess {
         check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
         if (!possible)
             return;
-        const CurrentDevice here(from);
+        const OnDevice here(from);
         const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
         ours_ = error != cudaErrorPeerAccessAlreadyEnabled; // else it is not ours to end
         if (ours_)
@@ -182,7 +166,7 @@ struct Endpoint {
 };
 
 Endpoint endpoint(const ProbeContext &context, int ordinal, std::size_t bytes, std::size_t senders) {
-    const CurrentDevice here(ordinal);
+    const OnDevice here(ordinal);
     Endpoint made{ordinal, DeviceBuffer<uint4>(bytes / sizeof(uint4)), {}};
     fill_part(context, made.source, static_cast<unsigned>(ordinal + 1));
     for (std::size_t i = 0; i < senders; ++i)
@@ -194,7 +178,7 @@ Endpoint endpoint(const ProbeContext &context, int ordinal, std::size_t bytes, s
 std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
     std::size_t bytes = most_bytes;
     for (const int ordinal : ordinals) {
-        const CurrentDevice here(ordinal);
+        const OnDevice here(ordinal);
         bytes = std::min(bytes, free_device_bytes() / 2 / buffers);
     }
     if (bytes < least_bytes)
@@ -204,14 +188,14 @@ std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
 }
 
 void clear(Endpoint &endpoint) {
-    const CurrentDevice here(endpoint.ordinal);
+    const OnDevice here(endpoint.ordinal);
     for (DeviceBuffer<uint4> &target : endpoint.targets)
         clear(target);
 }
 
 /// Sends the first `bytes` of `from` to a buffer of `to`, `times` times.
 Lane lane_between(const Endpoint &from, Endpoint &to, std::size_t target, std::size_t bytes, int times) {
-    const CurrentDevice here(from.ordinal);
+    const OnDevice here(from.ordinal);
     return Lane([source = from.source.data(), destination = to.targets[target].data(), bytes, times,
                  from_ordinal = from.ordinal, to_ordinal = to.ordinal](cudaStream_t stream) {
         for (int i = 0; i < times; ++i)
@@ -222,7 +206,7 @@ Lane lane_between(const Endpoint &from, Endpoint &to, std::size_t target, std::s
 
 void expect_received(const ProbeContext &context, const Endpoint &from, const Endpoint &to,
                      std::size_t target) {
-    const CurrentDevice here(to.ordinal);
+    const OnDevice here(to.ordinal);
     expect_part(context, to.targets[target], static_cast<unsigned>(from.ordinal + 1),
                 "a copy from GPU " + std::to_string(from.ordinal) + " to GPU " + std::to_string(to.ordinal));
 }
@@ -234,11 +218,11 @@ ProbeSamples peer_latency(const Module &module, int from, int to) {
     std::optional<DeviceBuffer<unsigned char>> memory;
     std::optional<PointerRing> ring;
     {
-        const CurrentDevice there(to);
+        const OnDevice there(to);
         memory.emplace(nodes * line_bytes);
         ring.emplace(module, memory->data(), scattered_lines(nodes, nodes), nullptr);
     }
-    const CurrentDevice here(from);
+    const OnDevice here(from);
     const Kernel kernel = module.kernel("chase<false>");
     DeviceBuffer<Span> spans(1);
     DeviceBuffer<ChaseEnd> end(1);
@@ -347,7 +331,7 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
             const PeerAccess there(from.ordinal, to.ordinal), back(to.ordinal, from.ordinal);
             const bool direct = there.direct() && back.direct();
             const int times = direct ? 2 : 1; // a copy through the host is slow, and longer than any start
-            const CurrentDevice here(from.ordinal);
+            const OnDevice here(from.ordinal);
             Event begin, end;
             const auto rate = [&](std::deque<Lane> &lanes, int kind, const char *note) {
                 const double moved =
@@ -402,12 +386,12 @@ struct Meeting {
 void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds) {
     const auto on_each = [&](const auto &what) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const CurrentDevice here(all[i].ordinal);
+            const OnDevice here(all[i].ordinal);
             what(i);
         }
     };
     {
-        const CurrentDevice here(all.front().ordinal);
+        const OnDevice here(all.front().ordinal);
         all.front().ordered.record(all.front().stream.handle());
     }
     on_each([&](std::size_t i) {
@@ -459,11 +443,11 @@ Samples peer_meets(ProbeContext &context, const Module &module) {
     for (std::size_t count = 2; count <= ordinals.size(); ++count) {
         std::deque<Meeting> meetings;
         for (std::size_t i = 0; i < count; ++i) {
-            const CurrentDevice here(ordinals[i]);
+            const OnDevice here(ordinals[i]);
             meetings.emplace_back(ordinals[i], count);
         }
         const cudaStream_t first = meetings.front().stream.handle();
-        const CurrentDevice here(ordinals.front());
+        const OnDevice here(ordinals.front());
         enqueue_meetings(meetings, empty, 1); // loads the code, which cannot be done while a graph is captured
         check(cudaStreamSynchronize(first), "cudaStreamSynchronize after GPUs met");
         const Graph shorter(first, [&] { enqueue_meetings(meetings, empty, least); }),
@@ -517,7 +501,7 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
         }
     for (Endpoint &end : ends)
         clear(end);
-    const CurrentDevice here(ordinals.front());
+    const OnDevice here(ordinals.front());
     Event begin, end;
     Samples all;
     all.push_back(copy_rate(context, lanes, begin, end,

@@ -16,16 +16,16 @@
 namespace convcast {
 namespace {
 
+CompileRequest request_of(const EmbeddedFile &file, int compute_capability) {
+    return network_request(file.path.substr(file.path.rfind('/') + 1), compute_capability);
+}
+
 TEST(NetworkKernels, CompileWithFewSpills) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler(std::filesystem::path{});
     for (const int capability : {80, 90})
         for (const EmbeddedFile &file : network_sources) {
-            CompileRequest request;
-            request.name = file.path;
-            request.source = file.text;
-            request.compute_capability = capability;
-            for (const KernelFacts &kernel : compiler.compile(request).kernels)
+            for (const KernelFacts &kernel : compiler.compile(request_of(file, capability)).kernels)
                 EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
                     << file.path << " " << kernel.lowered_name << " " << capability;
         }
@@ -47,11 +47,7 @@ TEST(NetworkKernels, AreCompiledAsTheirForecastsCount) {
     Compiler compiler(std::filesystem::path{});
     std::size_t found = 0;
     for (const EmbeddedFile &file : network_sources) {
-        CompileRequest request;
-        request.name = file.path;
-        request.source = file.text;
-        request.compute_capability = 90;
-        for (const KernelFacts &kernel : compiler.compile(request).kernels)
+        for (const KernelFacts &kernel : compiler.compile(request_of(file, 90)).kernels)
             for (const CompiledKernel &counted : compiled_kernels())
                 if (counted.name == kernel.lowered_name) {
                     ++found;

@@ -1,7 +1,9 @@
-// What counters by instrumented code say of a case: the same in every call, whatever waits for what.
+// What counters say of a case: those of the chip, and those of instrumented code, which are the same in every
+// call, whatever waits for what.
 #pragma once
 
 #include "gpu/metrics.hpp"
+#include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
 #include "model/shape/conv_shape.hpp"
 
@@ -35,5 +37,17 @@ bool lacks_exact_counts(const Case &item);
 /// Into the case's cold measurement, which must be there: the counters, and of its work the FMAs, which the
 /// counter knows of floats only, and the wavefronts by address: no more than the chip made.
 void add_exact_counts(Case &item, const std::map<std::string, double> &counters);
+
+/// Of a case that was measured from a cold L2.
+Measurement &cold_measurement(Case &item);
+
+/// Into the measurement: the counters, the work that they say was done, and its regime by the profile's
+/// ceilings.
+void add_counts(Measurement &measurement, const std::map<std::string, double> &counters,
+                const GpuProfile &profile);
+
+/// Whether matrices of floats were multiplied on tensor cores. Counters of halves' arithmetic, which the pipe
+/// does too, do not count.
+bool used_tensor_cores(const std::map<std::string, double> &counters);
 
 } // namespace convcast
