@@ -135,8 +135,26 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
     return std::nullopt;
 }
 
+namespace {
+
+/// What the ladder of another network declares and this one does not.
+void add_declared(DeclaredWork &work) {
+    if (!work.also)
+        return;
+    const EmbeddedFile *file = find_embedded(shipped_ladder_files, *work.also + ".json");
+    if (file == nullptr)
+        return;
+    DeclaredWork more = described::read_document<Ladder>(file->text, file->path, "convcast/ladder/1").work;
+    work.let.merge(more.let);
+    work.accesses.merge(more.accesses);
+    work.phases.merge(more.phases);
+}
+
+} // namespace
+
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network) {
     Ladder ladder = described::read_document<Ladder>(text, file, "convcast/ladder/1");
+    add_declared(ladder.work);
     std::vector<InputProblem> problems;
     if (ladder.network != network.id)
         problems.push_back({file + ": /network",
@@ -173,6 +191,23 @@ std::optional<std::string> why_no_ladder(const std::string &network) {
         names.push_back(std::filesystem::path(file.path).stem().string());
     return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
            "\"" + did_you_mean(network, names);
+}
+
+const Rung *rung_named(const Ladder &ladder, const std::string &id) {
+    for (const std::vector<Rung> *rungs : {&ladder.rungs, &ladder.shared_rungs})
+        for (const Rung &rung : *rungs)
+            if (rung.id == id)
+                return &rung;
+    return nullptr;
+}
+
+std::vector<std::string> networks_with_splits() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_ladder_files)
+        if (const auto ladder = described::read_document<Ladder>(file.text, file.path, "convcast/ladder/1");
+            !ladder.splits.empty())
+            names.push_back(ladder.network);
+    return names;
 }
 
 void RungKernelTime::check(const FieldProblem &problem) const {

@@ -1,17 +1,17 @@
 #include "model/shape/expression.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <string>
+#include <cmath>
 #include <string_view>
 #include <system_error>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 namespace convcast {
 namespace {
@@ -19,28 +19,74 @@ namespace {
 constexpr std::size_t longest_expression = 1000;
 constexpr int deepest_expression = 100;
 
-/// Reads the text from left to right; each function reads what binds at least as tightly as it says.
-class ExpressionReader {
-  public:
-    ExpressionReader(std::string_view text, const Names &names) : text_(text), names_(names) {}
+/// What a step does, beside the characters of operators of one character.
+enum Doing : char {
+    constant = 1,
+    name_of,
+    either,
+    both,
+    same,
+    other,
+    at_most,
+    at_least,
+    less_of,
+    more_of,
+    up,
+    down,
+    upwards,
+    power,
+    unrolling,
+    touched,
+    negated
+};
 
-    std::int64_t whole() {
+struct ExpressionFunction {
+    std::string_view name;
+    int arguments;
+    char what;
+    bool of_reals;
+};
+constexpr std::array<ExpressionFunction, 8> functions = {{{"min", 2, less_of, false},
+                                                          {"max", 2, more_of, false},
+                                                          {"ceil_div", 2, up, false},
+                                                          {"floor", 1, down, true},
+                                                          {"ceil", 1, upwards, true},
+                                                          {"pow", 2, power, true},
+                                                          {"unrolled", 2, unrolling, true},
+                                                          {"sectors", 2, touched, true}}};
+
+double sectors_of_run(std::int64_t first, std::int64_t count) {
+    constexpr std::int64_t floats = 8, lanes = 32;
+    double all = 0.0;
+    for (std::int64_t begin = 0; begin < count; begin += lanes) {
+        const std::int64_t last = std::min(count, begin + lanes) - 1;
+        all += static_cast<double>((first + last) / floats - (first + begin) / floats + 1);
+    }
+    return all;
+}
+
+} // namespace
+
+/// Reads the text from left to right; each function reads what binds at least as tightly as it says.
+template <class Number> class Expression<Number>::Reader {
+  public:
+    explicit Reader(Expression &to) : to_(to), text_(to.text_) {}
+
+    void whole() {
         if (text_.size() > longest_expression)
-            wrong("is longer than " + std::to_string(longest_expression) + " characters");
-        const std::int64_t value = level(0);
+            to_.wrong(at_, "is longer than " + std::to_string(longest_expression) + " characters");
+        level(0);
         if (!at_end())
-            wrong("has '" + std::string(1, text_[at_]) + "' where an operator or its end is expected");
-        return value;
+            to_.wrong(at_,
+                      "has '" + std::string(1, text_[at_]) + "' where an operator or its end is expected");
     }
 
   private:
-    using Operators = std::vector<std::string_view>;
-
-    [[noreturn]] void wrong(const std::string &what) const {
-        throw UsageError("the expression '" + shortened(text_) + "' " + what + " (character " +
-                         std::to_string(at_ + 1) +
-                         "); an example: (p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on");
-    }
+    struct Operator {
+        std::string_view token;
+        char what;
+    };
+    using Operators = std::vector<Operator>;
 
     bool at_end() {
         while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
@@ -57,119 +103,211 @@ class ExpressionReader {
 
     void expect(std::string_view token) {
         if (!taken(token))
-            wrong("lacks a '" + std::string(token) + "'");
+            to_.wrong(at_, "lacks a '" + std::string(token) + "'");
+    }
+
+    void add(char what, Number number = {}, std::size_t name = 0) {
+        to_.steps_.push_back({what, number, name, at_});
     }
 
     /// Operators from the loosest to the tightest; of those that begin alike the longer one first.
-    std::int64_t level(std::size_t tightness) {
+    void level(std::size_t tightness) {
         static const std::array<Operators, 6> levels = {
-            Operators{"||"},       Operators{"&&"},
-            Operators{"==", "!="}, Operators{"<=", ">=", "<", ">"},
-            Operators{"+", "-"},   Operators{"*", "/", "%"}};
+            Operators{{"||", either}},
+            Operators{{"&&", both}},
+            Operators{{"==", same}, {"!=", other}},
+            Operators{{"<=", at_most}, {">=", at_least}, {"<", '<'}, {">", '>'}},
+            Operators{{"+", '+'}, {"-", '-'}},
+            Operators{{"*", '*'}, {"/", '/'}, {"%", '%'}}};
         if (tightness == levels.size())
             return operand();
-        std::int64_t value = level(tightness + 1);
+        level(tightness + 1);
         while (true) {
             const auto found = std::find_if(levels[tightness].begin(), levels[tightness].end(),
-                                            [&](std::string_view token) { return taken(token); });
+                                            [&](const Operator &one) { return taken(one.token); });
             if (found == levels[tightness].end())
-                return value;
-            value = applied(*found, value, level(tightness + 1));
+                return;
+            level(tightness + 1);
+            add(found->what);
         }
     }
 
-    std::int64_t applied(std::string_view token, std::int64_t a, std::int64_t b) const {
-        std::int64_t value = 0;
-        if (token == "||" || token == "&&")
-            return token == "||" ? a != 0 || b != 0 : a != 0 && b != 0;
-        if (token == "==" || token == "!=")
-            return (a == b) == (token == "==");
-        if (token == "<=" || token == ">=")
-            return token == "<=" ? a <= b : a >= b;
-        if (token == "<" || token == ">")
-            return token == "<" ? a < b : a > b;
-        if (token == "/" || token == "%") {
-            if (b == 0)
-                wrong("divides by zero");
-            if (b == -1)
-                return token == "%" ? 0 : applied("-", 0, a);
-            return token == "/" ? a / b : a % b;
-        }
-        const bool exceeds = token == "+"   ? __builtin_add_overflow(a, b, &value)
-                             : token == "-" ? __builtin_sub_overflow(a, b, &value)
-                                            : __builtin_mul_overflow(a, b, &value);
-        if (exceeds)
-            wrong("exceeds 64 bits");
-        return value;
-    }
-
-    std::int64_t operand() {
+    void operand() {
         if (++depth_ > deepest_expression)
-            wrong("is nested more than " + std::to_string(deepest_expression) + " deep");
-        std::int64_t value = 0;
+            to_.wrong(at_, "is nested more than " + std::to_string(deepest_expression) + " deep");
         if (at_end())
-            wrong("ends where a number, a size or '(' is expected");
+            to_.wrong(at_, "ends where a number, a size or '(' is expected");
         if (taken("(")) {
-            value = level(0);
+            level(0);
             expect(")");
-        } else if (taken("-")) {
-            value = applied("-", 0, operand());
-        } else if (taken("!")) {
-            value = operand() == 0;
+        } else if (taken("-") || taken("!")) {
+            const char what = text_[at_ - 1] == '-' ? static_cast<char>(negated) : '!';
+            operand();
+            add(what);
         } else if (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
-            value = number();
+            Number value{};
+            const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+            if (error != std::errc{})
+                to_.wrong(at_, "has a number that exceeds 64 bits");
+            at_ = static_cast<std::size_t>(end - text_.data());
+            add(constant, value);
         } else {
-            value = named();
+            named();
         }
         --depth_;
-        return value;
     }
 
-    std::int64_t number() {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-        if (error != std::errc{})
-            wrong("has a number that exceeds 64 bits");
-        at_ = static_cast<std::size_t>(end - text_.data());
-        return value;
-    }
-
-    std::int64_t named() {
+    void named() {
         const std::size_t begin = at_;
-        while (at_ < text_.size() &&
-               (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+        while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                      text_[at_] == '_' || text_[at_] == '.'))
             ++at_;
         const std::string name(text_.substr(begin, at_ - begin));
         if (name.empty())
-            wrong("has '" + std::string(1, text_[at_]) + "' where a number, a size or '(' is expected");
-        if (name == "min" || name == "max" || name == "ceil_div") {
+            to_.wrong(at_,
+                      "has '" + std::string(1, text_[at_]) + "' where a number, a size or '(' is expected");
+        const auto function = std::find_if(functions.begin(), functions.end(), [&](const auto &one) {
+            return one.name == name && (!one.of_reals || std::is_floating_point_v<Number>);
+        });
+        if (function != functions.end()) {
             expect("(");
-            const std::int64_t a = level(0);
-            expect(",");
-            const std::int64_t b = level(0);
+            level(0);
+            if (function->arguments == 2) {
+                expect(",");
+                level(0);
+            }
             expect(")");
-            if (name != "ceil_div")
-                return name == "min" ? std::min(a, b) : std::max(a, b);
-            if (b < 1)
-                wrong("has a ceil_div by a number below 1");
-            return applied("/", a, b) + (a > 0 && a % b != 0 ? 1 : 0);
+            return add(function->what);
         }
-        if (const auto found = names_.find(name); found != names_.end())
-            return found->second;
-        std::vector<std::string> known = {"min", "max", "ceil_div"};
-        for (const auto &[its, value] : names_)
-            known.push_back(its);
-        at_ = begin;
-        wrong("has '" + shortened(name) + "', which is not a name of a size" + did_you_mean(name, known));
+        const auto known = std::find(to_.names_.begin(), to_.names_.end(), name);
+        to_.steps_.push_back({name_of, {}, static_cast<std::size_t>(known - to_.names_.begin()), begin});
+        if (known == to_.names_.end())
+            to_.names_.push_back(name);
     }
 
+    Expression &to_;
     std::string_view text_;
-    const Names &names_;
     std::size_t at_ = 0;
     int depth_ = 0;
 };
 
-} // namespace
+template <class Number> Expression<Number>::Expression(std::string text) : text_(std::move(text)) {
+    Reader(*this).whole();
+}
+
+template <class Number> void Expression<Number>::wrong(std::size_t at, const std::string &what) const {
+    throw UsageError("the expression '" + shortened(text_) + "' " + what + " (character " +
+                     std::to_string(at + 1) +
+                     "); an example: (p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on");
+}
+
+template <class Number>
+void Expression<Number>::unknown(const std::string &name, std::vector<std::string> known) const {
+    for (const ExpressionFunction &function : functions)
+        if (!function.of_reals || std::is_floating_point_v<Number>)
+            known.emplace_back(function.name);
+    const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step &one) {
+        return one.what == name_of && names_[one.name] == name;
+    });
+    wrong(step->at,
+          "has '" + shortened(name) + "', which is not a name of a size" + did_you_mean(name, known));
+}
+
+template <class Number> Number Expression<Number>::value(const std::vector<Number> &values) const {
+    std::vector<Number> stack;
+    stack.reserve(steps_.size());
+    for (const Step &step : steps_) {
+        if (step.what == constant || step.what == name_of) {
+            stack.push_back(step.what == constant ? step.number : values[step.name]);
+            continue;
+        }
+        Number b{};
+        if (step.what != negated && step.what != '!' && step.what != down && step.what != upwards)
+            b = stack.back(), stack.pop_back();
+        stack.back() = applied(step, stack.back(), b);
+    }
+    return stack.front();
+}
+
+template <class Number> Number Expression<Number>::applied(const Step &step, Number a, Number b) const {
+    switch (step.what) {
+    case '!':
+        return a == 0;
+    case either:
+        return a != 0 || b != 0;
+    case both:
+        return a != 0 && b != 0;
+    case same:
+        return a == b;
+    case other:
+        return a != b;
+    case at_most:
+        return a <= b;
+    case at_least:
+        return a >= b;
+    case '<':
+        return a < b;
+    case '>':
+        return a > b;
+    case less_of:
+        return std::min(a, b);
+    case more_of:
+        return std::max(a, b);
+    default:
+        break;
+    }
+    if ((step.what == '/' || step.what == '%') && b == 0)
+        wrong(step.at, "divides by zero");
+    if (step.what == up && b < 1)
+        wrong(step.at, "has a ceil_div by a number below 1");
+    if constexpr (std::is_floating_point_v<Number>) {
+        switch (step.what) {
+        case negated:
+            return -a;
+        case '+':
+            return a + b;
+        case '-':
+            return a - b;
+        case '*':
+            return a * b;
+        case '/':
+            return a / b;
+        case '%':
+            return std::fmod(a, b);
+        case up:
+            return static_cast<double>(ceil_div(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+        case down:
+            return std::floor(a);
+        case upwards:
+            return std::ceil(a);
+        case power:
+            return std::pow(a, b);
+        case unrolling:
+            return std::floor(a / b) + std::fmod(a, b);
+        default:
+            return sectors_of_run(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
+        }
+    } else {
+        Number value = 0;
+        if (step.what == up)
+            return a / b + (a > 0 && a % b != 0 ? 1 : 0);
+        if ((step.what == '/' || step.what == '%') && b != -1)
+            return step.what == '/' ? a / b : a % b;
+        if (step.what == '%')
+            return 0;
+        const bool negates = step.what == negated || step.what == '/';
+        const bool exceeds = step.what == '+'   ? __builtin_add_overflow(a, b, &value)
+                             : step.what == '*' ? __builtin_mul_overflow(a, b, &value)
+                             : negates          ? __builtin_sub_overflow(Number{}, a, &value)
+                                                : __builtin_sub_overflow(a, b, &value);
+        if (exceeds)
+            wrong(step.at, "exceeds 64 bits");
+        return value;
+    }
+}
+
+template class Expression<std::int64_t>;
+template class Expression<double>;
 
 Names names_of(const ConvShape &s) {
     return {{"n", s.n},
@@ -191,7 +329,19 @@ Names names_of(const ConvShape &s) {
 }
 
 std::int64_t evaluate(const std::string &text, const Names &names) {
-    return ExpressionReader(text, names).whole();
+    const Expression<std::int64_t> expression(text);
+    std::vector<std::int64_t> values;
+    for (const std::string &name : expression.names()) {
+        const auto found = names.find(name);
+        if (found == names.end()) {
+            std::vector<std::string> known;
+            for (const auto &[its, value] : names)
+                known.push_back(its);
+            expression.unknown(name, std::move(known));
+        }
+        values.push_back(found->second);
+    }
+    return expression.value(values);
 }
 
 } // namespace convcast

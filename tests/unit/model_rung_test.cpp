@@ -52,7 +52,7 @@ LaunchWork work_of_kernel(const std::string &id, const std::string &kernel, cons
     const OfRung of = rung_of(network, id);
     for (const LadderLaunch &launch : of.rung.launches)
         if (launch.kernel == kernel)
-            return *work_of(launch, of.rung, of.network, images, gpu);
+            return *WorkCounter(of.ladder.work, of.network, gpu).work_of(launch, of.rung, images);
     return {};
 }
 
@@ -178,8 +178,9 @@ TEST(RungWork, AKernelThatNobodyCountedHasNone) {
     OfRung of = rung_of("fashion_mnist", "dense_tree");
     of.rung.launches[1].kernel = "conv2_new";
     const GpuProfile h200 = find_profile("h200");
-    EXPECT_FALSE(work_of(of.rung.launches[1], of.rung, of.network, 1, Gpu(h200)));
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 1, h200);
+    const Gpu gpu(h200);
+    EXPECT_FALSE(WorkCounter(of.ladder.work, of.network, gpu).work_of(of.rung.launches[1], of.rung, 1));
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     EXPECT_THAT(*forecast.why_not, HasSubstr("the work of the kernel conv2_new has not been counted"));
     EXPECT_FALSE(forecast.graph_s);
     EXPECT_TRUE(forecast.launches.empty());
@@ -312,7 +313,7 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
 TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
     const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("fashion_mnist", "both_fused");
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 1, h200);
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     ASSERT_EQ(forecast.launches.size(), 4U);
     double bodies = 0.0;
     for (const RungLaunchForecast &launch : forecast.launches)
@@ -324,15 +325,16 @@ TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
                 1e-12);
     GpuProfile without = h200;
     without.graph_launch_period.reset();
-    EXPECT_FALSE(forecast_rung(of.rung, of.network, 1, without).graph_s);
+    EXPECT_FALSE(forecast_rung(of.ladder, of.rung, of.network, 1, without).graph_s);
     without.launch_floor.reset();
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 1, without).why_not, HasSubstr("launch_floor"));
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 1, without).why_not,
+                HasSubstr("launch_floor"));
 }
 
 TEST(EquationN7, StreamsAreBesideEachOther) {
     const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("mnist", "data_oriented_step");
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 2048, h200);
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 2048, h200);
     ASSERT_EQ(forecast.launches.size(), 10U);
     EXPECT_NEAR(forecast.copy_s->value, 2048.0 * 784.0 * 4.0 / h200.host_to_device_bandwidth->value.value,
                 1e-12);
@@ -351,7 +353,7 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
                  kernels = std::max(h200.launch_floor->value.value * 2.0 + h200.launch_gap->value.value,
                                     16.0 * h200.stream_launch_period->value.value);
     const double meetings =
-        forecast.stream_s->value - forecast_rung(of.rung, of.network, 2048, free).stream_s->value;
+        forecast.stream_s->value - forecast_rung(of.ladder, of.rung, of.network, 2048, free).stream_s->value;
     EXPECT_LT(meetings, 7.0 * (round - kernels) + 1e-9);
     EXPECT_GT(meetings, 5.0 * (round - kernels)); // two are hidden in part behind busy SMs
     // In a graph 16 streams meet while their kernels start. Were the round longer, only the graph would be
@@ -361,7 +363,7 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     for (std::vector<double> *y : {&rounds.y, &rounds.low, &rounds.high})
         for (double &round_s : *y)
             round_s += 1e-3;
-    const RungForecast slowly = forecast_rung(of.rung, of.network, 2048, slow);
+    const RungForecast slowly = forecast_rung(of.ladder, of.rung, of.network, 2048, slow);
     EXPECT_EQ(slowly.stream_s->value, forecast.stream_s->value);
     const double graph_kernels = 16.0 * h200.graph_launch_period->value.value,
                  beyond = value_at(rounds, 16.0) - graph_kernels;
@@ -370,11 +372,11 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     EXPECT_GT(slowly.graph_s->value - forecast.graph_s->value, 6.0 * beyond);
     GpuProfile without = h200;
     without.host_to_device_bandwidth.reset();
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
                 HasSubstr("host_to_device_bandwidth"));
     without = h200;
     without.curves.erase("float_adds");
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
                 HasSubstr("no rate of atomic adds"));
 }
 
