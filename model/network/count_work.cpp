@@ -17,14 +17,14 @@ namespace convcast {
 namespace {
 
 /// Calls `visit` with the name of each number of a struct and the number.
-template <class T, class Visit> void for_numbers(T &of, const Visit &visit) {
+template <class T, class Visit> void for_described_numbers(T &of, const Visit &visit) {
     boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
         [&](auto member) { visit(std::string(member.name), of.*member.pointer); });
 }
 
 template <class Number>
-const Expression<Number> &read(std::map<std::string, Expression<Number>> &read_before,
-                               const std::string &text) {
+const Expression<Number> &expression_of(std::map<std::string, Expression<Number>> &read_before,
+                                        const std::string &text) {
     const auto found = read_before.find(text);
     return found != read_before.end() ? found->second : read_before.try_emplace(text, text).first->second;
 }
@@ -74,7 +74,7 @@ class WorkCounter::Launched {
         whole("grid_x", launch.grid[0]), whole("group_images", launch.group_images.value_or(1));
         whole("resident", resident_ctas(counter.gpu_, work_.threads, work_.registers, work_.shared_bytes) *
                               counter.gpu_.limits.sm_count);
-        for_numbers(work_, [&](const std::string &name, double value) { given_[name] = value; });
+        for_described_numbers(work_, [&](const std::string &name, double value) { given_[name] = value; });
         for (const auto &[name, value] : launch.values)
             values_[name] = std::to_string(value);
         name_first_of_each_kind(launch);
@@ -87,7 +87,7 @@ class WorkCounter::Launched {
                 add_phase(texts, *phases);
         const Texts &totals = kernel_.totals.empty() ? declares_phases_.totals : kernel_.totals;
         within({&totals}, [&] {
-            for_numbers(work_, [&](const std::string &name, double &number) {
+            for_described_numbers(work_, [&](const std::string &name, double &number) {
                 if (totals.contains(name))
                     number = value(name);
             });
@@ -103,7 +103,7 @@ class WorkCounter::Launched {
 
     double number(const std::string &text) {
         within({}, [] {});
-        return evaluated(read(counter_.expressions_, text));
+        return evaluated(expression_of(counter_.expressions_, text));
     }
 
   private:
@@ -150,7 +150,7 @@ class WorkCounter::Launched {
             LaunchPhase phase;
             phase.name = *text_of("name");
             phase.warps = value("cta_warps");
-            for_numbers(phase, [&](const std::string &name, double &number) {
+            for_described_numbers(phase, [&](const std::string &name, double &number) {
                 if (text_of(name) != nullptr)
                     number = value(name);
             });
@@ -171,7 +171,7 @@ class WorkCounter::Launched {
     std::optional<double> value_of(const std::string &name, std::size_t from) {
         for (std::size_t i = from; i < scopes_.size(); ++i)
             if (const auto found = scopes_[i]->find(name); found != scopes_[i]->end())
-                return evaluated(read(counter_.expressions_, found->second), name, i + 1);
+                return evaluated(expression_of(counter_.expressions_, found->second), name, i + 1);
         if (const auto given = given_.find(name); given != given_.end())
             return given->second;
         if (const auto passes = passes_of(name))
@@ -236,7 +236,7 @@ class WorkCounter::Launched {
         }
     };
     OfThread of_thread(const std::string &text, std::string &key) {
-        OfThread out{read(counter_.words_, text), {}, 0};
+        OfThread out{expression_of(counter_.words_, text), {}, 0};
         const std::vector<std::string> &names = out.expression.names();
         out.t = static_cast<std::size_t>(std::find(names.begin(), names.end(), "t") - names.begin());
         key += "|" + text;
@@ -250,7 +250,7 @@ class WorkCounter::Launched {
     /// Passes of one access by a warp on average. Of constant memory: different addresses.
     double mean_passes(const DeclaredAccess &access, const std::string &from) {
         const auto threads =
-            static_cast<std::int64_t>(evaluated(read(counter_.expressions_, access.threads)));
+            static_cast<std::int64_t>(evaluated(expression_of(counter_.expressions_, access.threads)));
         const int width = static_cast<int>(access.width.value_or(1));
         std::string key = from + " " + std::to_string(threads) + " " + std::to_string(width);
         OfThread takes_part = of_thread(access.where.value_or("1"), key), word = of_thread(access.word, key);

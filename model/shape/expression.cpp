@@ -21,23 +21,23 @@ constexpr int deepest_expression = 100;
 
 /// What a step does, beside the characters of operators of one character.
 enum Doing : char {
-    constant = 1,
-    name_of,
-    either,
-    both,
-    same,
-    other,
-    at_most,
-    at_least,
-    less_of,
-    more_of,
-    up,
-    down,
-    upwards,
-    power,
-    unrolling,
-    touched,
-    negated
+    do_number = 1,
+    do_name,
+    do_or,
+    do_and,
+    do_equal,
+    do_unequal,
+    do_at_most,
+    do_at_least,
+    do_min,
+    do_max,
+    do_ceil_div,
+    do_floor,
+    do_ceil,
+    do_power,
+    do_unroll,
+    do_sectors,
+    do_negate
 };
 
 struct ExpressionFunction {
@@ -46,14 +46,14 @@ struct ExpressionFunction {
     char what;
     bool of_reals;
 };
-constexpr std::array<ExpressionFunction, 8> functions = {{{"min", 2, less_of, false},
-                                                          {"max", 2, more_of, false},
-                                                          {"ceil_div", 2, up, false},
-                                                          {"floor", 1, down, true},
-                                                          {"ceil", 1, upwards, true},
-                                                          {"pow", 2, power, true},
-                                                          {"unrolled", 2, unrolling, true},
-                                                          {"sectors", 2, touched, true}}};
+constexpr std::array<ExpressionFunction, 8> expression_functions = {{{"min", 2, do_min, false},
+                                                                     {"max", 2, do_max, false},
+                                                                     {"ceil_div", 2, do_ceil_div, false},
+                                                                     {"floor", 1, do_floor, true},
+                                                                     {"ceil", 1, do_ceil, true},
+                                                                     {"pow", 2, do_power, true},
+                                                                     {"unrolled", 2, do_unroll, true},
+                                                                     {"sectors", 2, do_sectors, true}}};
 
 double sectors_of_run(std::int64_t first, std::int64_t count) {
     constexpr std::int64_t floats = 8, lanes = 32;
@@ -113,10 +113,10 @@ template <class Number> class Expression<Number>::Reader {
     /// Operators from the loosest to the tightest; of those that begin alike the longer one first.
     void level(std::size_t tightness) {
         static const std::array<Operators, 6> levels = {
-            Operators{{"||", either}},
-            Operators{{"&&", both}},
-            Operators{{"==", same}, {"!=", other}},
-            Operators{{"<=", at_most}, {">=", at_least}, {"<", '<'}, {">", '>'}},
+            Operators{{"||", do_or}},
+            Operators{{"&&", do_and}},
+            Operators{{"==", do_equal}, {"!=", do_unequal}},
+            Operators{{"<=", do_at_most}, {">=", do_at_least}, {"<", '<'}, {">", '>'}},
             Operators{{"+", '+'}, {"-", '-'}},
             Operators{{"*", '*'}, {"/", '/'}, {"%", '%'}}};
         if (tightness == levels.size())
@@ -141,7 +141,7 @@ template <class Number> class Expression<Number>::Reader {
             level(0);
             expect(")");
         } else if (taken("-") || taken("!")) {
-            const char what = text_[at_ - 1] == '-' ? static_cast<char>(negated) : '!';
+            const char what = text_[at_ - 1] == '-' ? static_cast<char>(do_negate) : '!';
             operand();
             add(what);
         } else if (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
@@ -150,7 +150,7 @@ template <class Number> class Expression<Number>::Reader {
             if (error != std::errc{})
                 to_.wrong(at_, "has a number that exceeds 64 bits");
             at_ = static_cast<std::size_t>(end - text_.data());
-            add(constant, value);
+            add(do_number, value);
         } else {
             named();
         }
@@ -166,10 +166,11 @@ template <class Number> class Expression<Number>::Reader {
         if (name.empty())
             to_.wrong(at_,
                       "has '" + std::string(1, text_[at_]) + "' where a number, a size or '(' is expected");
-        const auto function = std::find_if(functions.begin(), functions.end(), [&](const auto &one) {
-            return one.name == name && (!one.of_reals || std::is_floating_point_v<Number>);
-        });
-        if (function != functions.end()) {
+        const auto function =
+            std::find_if(expression_functions.begin(), expression_functions.end(), [&](const auto &one) {
+                return one.name == name && (!one.of_reals || std::is_floating_point_v<Number>);
+            });
+        if (function != expression_functions.end()) {
             expect("(");
             level(0);
             if (function->arguments == 2) {
@@ -180,7 +181,7 @@ template <class Number> class Expression<Number>::Reader {
             return add(function->what);
         }
         const auto known = std::find(to_.names_.begin(), to_.names_.end(), name);
-        to_.steps_.push_back({name_of, {}, static_cast<std::size_t>(known - to_.names_.begin()), begin});
+        to_.steps_.push_back({do_name, {}, static_cast<std::size_t>(known - to_.names_.begin()), begin});
         if (known == to_.names_.end())
             to_.names_.push_back(name);
     }
@@ -203,11 +204,11 @@ template <class Number> void Expression<Number>::wrong(std::size_t at, const std
 
 template <class Number>
 void Expression<Number>::unknown(const std::string &name, std::vector<std::string> known) const {
-    for (const ExpressionFunction &function : functions)
+    for (const ExpressionFunction &function : expression_functions)
         if (!function.of_reals || std::is_floating_point_v<Number>)
             known.emplace_back(function.name);
     const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step &one) {
-        return one.what == name_of && names_[one.name] == name;
+        return one.what == do_name && names_[one.name] == name;
     });
     wrong(step->at,
           "has '" + shortened(name) + "', which is not a name of a size" + did_you_mean(name, known));
@@ -217,12 +218,12 @@ template <class Number> Number Expression<Number>::value(const std::vector<Numbe
     std::vector<Number> stack;
     stack.reserve(steps_.size());
     for (const Step &step : steps_) {
-        if (step.what == constant || step.what == name_of) {
-            stack.push_back(step.what == constant ? step.number : values[step.name]);
+        if (step.what == do_number || step.what == do_name) {
+            stack.push_back(step.what == do_number ? step.number : values[step.name]);
             continue;
         }
         Number b{};
-        if (step.what != negated && step.what != '!' && step.what != down && step.what != upwards)
+        if (step.what != do_negate && step.what != '!' && step.what != do_floor && step.what != do_ceil)
             b = stack.back(), stack.pop_back();
         stack.back() = applied(step, stack.back(), b);
     }
@@ -233,36 +234,36 @@ template <class Number> Number Expression<Number>::applied(const Step &step, Num
     switch (step.what) {
     case '!':
         return a == 0;
-    case either:
+    case do_or:
         return a != 0 || b != 0;
-    case both:
+    case do_and:
         return a != 0 && b != 0;
-    case same:
+    case do_equal:
         return a == b;
-    case other:
+    case do_unequal:
         return a != b;
-    case at_most:
+    case do_at_most:
         return a <= b;
-    case at_least:
+    case do_at_least:
         return a >= b;
     case '<':
         return a < b;
     case '>':
         return a > b;
-    case less_of:
+    case do_min:
         return std::min(a, b);
-    case more_of:
+    case do_max:
         return std::max(a, b);
     default:
         break;
     }
     if ((step.what == '/' || step.what == '%') && b == 0)
         wrong(step.at, "divides by zero");
-    if (step.what == up && b < 1)
+    if (step.what == do_ceil_div && b < 1)
         wrong(step.at, "has a ceil_div by a number below 1");
     if constexpr (std::is_floating_point_v<Number>) {
         switch (step.what) {
-        case negated:
+        case do_negate:
             return -a;
         case '+':
             return a + b;
@@ -274,28 +275,28 @@ template <class Number> Number Expression<Number>::applied(const Step &step, Num
             return a / b;
         case '%':
             return std::fmod(a, b);
-        case up:
+        case do_ceil_div:
             return static_cast<double>(ceil_div(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
-        case down:
+        case do_floor:
             return std::floor(a);
-        case upwards:
+        case do_ceil:
             return std::ceil(a);
-        case power:
+        case do_power:
             return std::pow(a, b);
-        case unrolling:
+        case do_unroll:
             return std::floor(a / b) + std::fmod(a, b);
         default:
             return sectors_of_run(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
         }
     } else {
         Number value = 0;
-        if (step.what == up)
+        if (step.what == do_ceil_div)
             return a / b + (a > 0 && a % b != 0 ? 1 : 0);
         if ((step.what == '/' || step.what == '%') && b != -1)
             return step.what == '/' ? a / b : a % b;
         if (step.what == '%')
             return 0;
-        const bool negates = step.what == negated || step.what == '/';
+        const bool negates = step.what == do_negate || step.what == '/';
         const bool exceeds = step.what == '+'   ? __builtin_add_overflow(a, b, &value)
                              : step.what == '*' ? __builtin_mul_overflow(a, b, &value)
                              : negates          ? __builtin_sub_overflow(Number{}, a, &value)
