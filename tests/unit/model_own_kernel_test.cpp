@@ -60,6 +60,22 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
     says("max(p)", "lacks a ','");
 }
 
+TEST(Expression, OfRealNumbersDividesThemAndKnowsMoreFunctions) {
+    const auto real = [](const std::string &text) {
+        const Expression<double> expression(text);
+        return expression.value(std::vector<double>(expression.names().size(), 7.0)); // each name is 7
+    };
+    EXPECT_EQ(real("p / 2 + 0.25"), 3.75);
+    EXPECT_EQ(real("floor(p / 2) + ceil(p / 4) + p % 4"), 3.0 + 2.0 + 3.0);
+    EXPECT_EQ(real("pow(2, conv1.k)"), 128.0);
+    EXPECT_EQ(real("unrolled(p, 4)"), 4.0);   // one iteration of four, three of one
+    EXPECT_EQ(real("sectors(4, 216)"), 34.0); // six warps meet five sectors, the last four
+    EXPECT_EQ(real("ceil_div(p, 2) - (p > 6)"), 3.0);
+    EXPECT_THAT(Expression<double>("a * b + a").names(), testing::ElementsAre("a", "b"));
+    EXPECT_THAT([] { Expression<std::int64_t>("floor(2)"); },
+                ThrowsMessage<UsageError>(HasSubstr("has '(' where an operator")));
+}
+
 OwnKernel sample() {
     OwnKernel kernel;
     kernel.name = kernel.function = "mine";

@@ -1,5 +1,6 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
+#include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
 #include "model/network/atomic_adds.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -23,6 +25,7 @@ namespace convcast {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 /// The toy has a clock of 1 GHz, 128 bytes of shared memory a clock, an L2 50 clocks away and barriers of 10.
 GpuProfile toy() {
@@ -172,6 +175,111 @@ TEST(RungWork, TheThesisByHand) {
     EXPECT_EQ(oriented.atomic_lines, 128.0 * 576.0 * 6.0 / 32.0);
     EXPECT_EQ(of("data_oriented_step", "oriented_convolve_back", 128).atomics, 216.0 * 4.0 * 26.0);
     EXPECT_EQ(of("data_oriented_step", "oriented_convolve_back", 128).atomic_lines, 5.0); // 156 parameters
+}
+
+/// One kernel that an operator-less launch of 64 threads runs.
+LaunchWork declared_work(DeclaredKernel kernel, std::map<std::string, Texts> phases = {}) {
+    const GpuProfile h200 = find_profile("h200");
+    const Gpu gpu(h200);
+    const Network mnist = find_network("mnist");
+    DeclaredWork work;
+    work.let = {{"outer", "2"}, {"width", "outer * 3"}};
+    work.phases = std::move(phases);
+    work.kernels = {{"k", std::move(kernel)}};
+    LadderLaunch launch;
+    launch.kernel = "k", launch.block = {64, 1, 1}, launch.values = {{"given", 5.0}};
+    return *WorkCounter(work, mnist, gpu).work_of(launch, {}, 4);
+}
+
+TEST(DeclaredWork, NamesAreThoseOfThePhaseThenOfTheKernelThenOfTheLadder) {
+    DeclaredKernel kernel;
+    kernel.code = 100.0;
+    kernel.let = {{"outer", "10"}};
+    kernel.phases = {{{"name", "a"}, {"outer", "outer + 1"}, {"instructions", "width + given"}},
+                     {{"name", "b"}, {"instructions", "conv1.k * images"}, {"rounds", "instructions / 8"}}};
+    kernel.totals = {{"code", "code / 4"}, {"written_bytes", "4 * parameters"}, {"ctas", "images"}};
+    const LaunchWork work = declared_work(kernel);
+    EXPECT_EQ(work.phases[0].instructions, (10.0 + 1.0) * 3.0 + 5.0);
+    EXPECT_EQ(work.phases[0].warps, 2.0); // all of the CTA
+    EXPECT_EQ(work.phases[1].rounds, 6.0 * 4.0 / 8.0);
+    EXPECT_EQ(work.code, 25.0);
+    EXPECT_EQ(work.written_bytes, 4.0 * 2326.0);
+    EXPECT_EQ(work.ctas, 4);
+}
+
+TEST(DeclaredWork, APhaseLikeAnotherReplacesSomeOfIt) {
+    DeclaredKernel kernel;
+    kernel.phases = {{{"like", "twice"}, {"chain", "3"}}, {{"like", "base"}, {"if", "given - 5"}}};
+    const LaunchWork work = declared_work(
+        kernel,
+        {{"base", {{"name", "base"}, {"instructions", "each * 2"}, {"each", "chain"}, {"chain", "1"}}},
+         {"twice", {{"like", "base"}, {"instructions", "instructions + 1"}}}});
+    ASSERT_EQ(work.phases.size(), 1U); // the second is left out
+    EXPECT_EQ(work.phases[0].name, "base");
+    EXPECT_EQ(work.phases[0].instructions, 2.0 * 3.0 + 1.0); // of the chain that replaced the base's
+}
+
+TEST(DeclaredWork, AnAccessIsItsPassesByWhereItLies) {
+    DeclaredKernel kernel;
+    kernel.accesses["far"] = {"32", std::nullopt, std::nullopt, "t * 32"};
+    kernel.accesses["same"] = {"threads", std::nullopt, "t % 2 == 0", "t / 32"};
+    kernel.phases = {
+        {{"name", "a"}, {"passes", "far.shared"}, {"constants", "far.constant + same.constant"}}};
+    const LaunchWork work = declared_work(kernel);
+    EXPECT_EQ(work.phases[0].passes, 32.0);          // all words in one bank
+    EXPECT_EQ(work.phases[0].constants, 32.0 + 1.0); // of each of two warps one address
+}
+
+TEST(DeclaredWork, ANameThatIsNowhereIsSaid) {
+    DeclaredKernel kernel;
+    kernel.phases = {{{"name", "a"}, {"passes", "imagess"}}};
+    EXPECT_THAT([&] { declared_work(kernel); },
+                ThrowsMessage<UsageError>(HasSubstr("did you mean 'images'")));
+    kernel.phases = {{{"name", "a"}, {"passes", "b"}, {"b", "c"}, {"c", "b"}}};
+    EXPECT_THAT([&] { declared_work(kernel); }, ThrowsMessage<UsageError>(HasSubstr("declared by itself")));
+}
+
+TEST(DeclaredWork, NothingThatShipsIsDeclaredInVain) {
+    for (const char *name : {"fashion_mnist", "mnist"}) {
+        const Ladder ladder = find_ladder(find_network(name));
+        std::string all; // expressions
+        const auto add = [&](const Texts &texts) {
+            for (const auto &[its, text] : texts)
+                if (its != "name" && its != "like")
+                    all += " " + text + " ";
+        };
+        const DeclaredWork &work = ladder.work;
+        add(work.let);
+        for (const auto &[its, access] : work.accesses)
+            all += " " + access.threads + " " + access.word + " " + access.where.value_or("") + " ";
+        for (const auto &[its, phase] : work.phases)
+            add(phase);
+        for (const auto &[its, kernel] : work.kernels) {
+            add(kernel.let), add(kernel.totals);
+            for (const auto &[access_name, access] : kernel.accesses)
+                all += " " + access.threads + " " + access.word + " " + access.where.value_or("") + " ";
+            for (const std::vector<Texts> *phases : {&kernel.phases, &kernel.last})
+                for (const Texts &phase : *phases)
+                    add(phase);
+        }
+        const auto is_used = [&](const std::string &its) {
+            for (std::size_t at = all.find(its); at != std::string::npos; at = all.find(its, at + 1)) {
+                const auto in_name = [](char c) {
+                    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+                };
+                if (!in_name(all[at - 1]) && !in_name(all[at + its.size()]))
+                    return true;
+            }
+            return false;
+        };
+        std::set<std::string> fields = {"name", "like", "if"};
+        boost::mp11::mp_for_each<described::Members<LaunchPhase>>(
+            [&](auto member) { fields.insert(member.name); });
+        for (const auto &[kernel_name, kernel] : work.kernels)
+            for (const Texts &phase : kernel.phases)
+                for (const auto &[its, text] : phase)
+                    EXPECT_TRUE(fields.contains(its) || is_used(its)) << kernel_name << " " << its;
+    }
 }
 
 TEST(RungWork, AKernelThatNobodyCountedHasNone) {
