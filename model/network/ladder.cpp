@@ -177,6 +177,14 @@ bool is_as_it_ships(const Network &network) {
            to_text(described::write(without_losses(network)));
 }
 
+/// In alphabetical order, as the files are.
+std::vector<std::string> networks_with_ladders() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_ladder_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
 } // namespace
 
 bool has_ladder(const Network &network) {
@@ -186,9 +194,7 @@ bool has_ladder(const Network &network) {
 std::optional<std::string> why_no_ladder(const std::string &network) {
     if (find_embedded(shipped_ladder_files, network + ".json") != nullptr)
         return std::nullopt;
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_ladder_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
+    const std::vector<std::string> names = networks_with_ladders();
     return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
            "\"" + did_you_mean(network, names);
 }
@@ -240,8 +246,9 @@ Ladder find_ladder(const Network &network) {
                 "of its own");
         return read_ladder(file->text, file->path, network);
     }
-    throw UsageError("the network '" + network.id +
-                     "' has no ladder, and so no kernels for training; ladders: fashion_mnist, mnist");
+    throw UsageError(
+        "the network '" + network.id +
+        "' has no ladder, and so no kernels for training; ladders: " + join(networks_with_ladders()));
 }
 
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,

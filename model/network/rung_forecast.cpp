@@ -3,7 +3,6 @@
 
 #include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
-#include "model/network/atomic_adds.hpp"
 #include "model/network/count_work.hpp"
 #include "model/network/rung_times.hpp"
 #include "model/paper/papers.hpp"
@@ -307,6 +306,14 @@ struct Calls {
 };
 
 } // namespace
+
+bool knows_atomic_adds(const GpuProfile &profile) {
+    return line_of(profile, "float_adds") != nullptr;
+}
+
+Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile) {
+    return Seconds(adds * value_at(*line_of(profile, "float_adds"), lines));
+}
 
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile) {
     const Gpu gpu(profile);

@@ -17,6 +17,13 @@ inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each a
 inline constexpr double dependent_gap_s =
     0.7e-6; ///< of a graph, where a launch reads what the last one wrote
 
+/// Whether the profile has the rate of atomic adds whose result nobody waits for.
+bool knows_atomic_adds(const GpuProfile &profile);
+
+/// N10: of `adds` floats to so many lines of 128 bytes at the same time, by all SMs. The profile has the
+/// rate.
+Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile);
+
 /// N5: one phase of `ctas` CTAs that share an SM, of `cta_warps` warps each.
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile);
 

@@ -3,7 +3,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
-#include "model/network/atomic_adds.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/rung_times.hpp"
 
