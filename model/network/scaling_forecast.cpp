@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,7 +69,13 @@ class Steps {
         return split == DeviceSplit::rows || split == DeviceSplit::parameters;
     }
 
+    /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
+    /// same.
     Seconds computed(const std::string &id, const ScalingCase &item) {
+        const auto [known, fresh] =
+            computed_.try_emplace({id, images_of(item), item.devices, item.shares.front()});
+        if (!fresh)
+            return known->second;
         Rung rung = *rung_named(ladder_, id);
         for (LadderLaunch &launch : rung.launches)
             launch.values.merge(values_of(item));
@@ -76,7 +83,7 @@ class Steps {
         if (forecast.why_not)
             throw UsageError("no forecast of the split " + to_text(item.split) + " on " + profile_.id + ": " +
                              *forecast.why_not);
-        return forecast.graph_s.value_or(*forecast.stream_s);
+        return known->second = forecast.graph_s.value_or(*forecast.stream_s);
     }
 
     /// Sc3: a GPU sends so many floats to each other one. The copies are nodes of the graph that run at once
@@ -104,6 +111,8 @@ class Steps {
     const GpuProfile &profile_;
     RungForecaster forecaster_;
     const PeerNumbers &peers_;
+    std::map<std::tuple<std::string, std::int64_t, int, std::int64_t>, Seconds>
+        computed_;                  ///< by rung, images, GPUs and share
     double launch_s_, gap_s_ = 0.0; ///< of an empty kernel; from its end to the next one's start in a graph
 };
 
