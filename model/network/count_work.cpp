@@ -23,8 +23,8 @@ template <class T, class Visit> void for_described_numbers(T &of, const Visit &v
 }
 
 template <class Number>
-const Expression<Number> &expression_of(std::map<std::string, Expression<Number>> &read_before,
-                                        const std::string &text) {
+const NumberExpression<Number> &expression_of(std::map<std::string, NumberExpression<Number>> &read_before,
+                                              const std::string &text) {
     const auto found = read_before.find(text);
     return found != read_before.end() ? found->second : read_before.try_emplace(text, text).first->second;
 }
@@ -185,7 +185,7 @@ class WorkCounter::Launched {
 
     /// `scope`: from which on the name itself is looked for.
     template <class Number>
-    Number evaluated(const Expression<Number> &expression, const std::string &name = {},
+    Number evaluated(const NumberExpression<Number> &expression, const std::string &name = {},
                      std::size_t scope = 0) {
         constexpr int deepest = 100;
         if (++depth_ > deepest)
@@ -198,7 +198,8 @@ class WorkCounter::Launched {
     }
 
     template <class Number>
-    Number number_of(const Expression<Number> &expression, const std::string &name, std::size_t from = 0) {
+    Number number_of(const NumberExpression<Number> &expression, const std::string &name,
+                     std::size_t from = 0) {
         if (const auto number = value_of(name, from))
             return static_cast<Number>(*number);
         std::vector<std::string> known;
@@ -225,7 +226,7 @@ class WorkCounter::Launched {
 
     /// An expression of t with all its other names' values.
     struct OfThread {
-        const Expression<std::int64_t> &expression;
+        const NumberExpression<std::int64_t> &expression;
         std::vector<std::int64_t> values;
         std::size_t t;
 

@@ -3,7 +3,7 @@
 
 #include "model/machine/architecture.hpp"
 #include "model/network/ladder.hpp"
-#include "model/shape/expression.hpp"
+#include "model/shape/number_expression.hpp"
 
 #include <cstdint>
 #include <map>
@@ -33,8 +33,8 @@ class WorkCounter {
     const Gpu &gpu_;
     std::map<std::string, double>
         sizes_; ///< conv1.k, pool1.window ...; of the first of a kind of a launch conv.k
-    std::map<std::string, Expression<double>> expressions_; ///< by their text
-    std::map<std::string, Expression<std::int64_t>> words_;
+    std::map<std::string, NumberExpression<double>> expressions_; ///< by their text
+    std::map<std::string, NumberExpression<std::int64_t>> words_;
     std::map<std::string, double> passes_; ///< of accesses, by their texts and what the names in them are
 };
 

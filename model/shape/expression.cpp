@@ -1,17 +1,18 @@
 #include "model/shape/expression.hpp"
 
-#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -19,74 +20,36 @@ namespace {
 constexpr std::size_t longest_expression = 1000;
 constexpr int deepest_expression = 100;
 
-/// What a step does, beside the characters of operators of one character.
-enum Doing : char {
-    do_number = 1,
-    do_name,
-    do_or,
-    do_and,
-    do_equal,
-    do_unequal,
-    do_at_most,
-    do_at_least,
-    do_min,
-    do_max,
-    do_ceil_div,
-    do_floor,
-    do_ceil,
-    do_power,
-    do_unroll,
-    do_sectors,
-    do_negate
-};
-
-struct ExpressionFunction {
-    std::string_view name;
-    int arguments;
-    char what;
-    bool of_reals;
-};
-constexpr std::array<ExpressionFunction, 8> expression_functions = {{{"min", 2, do_min, false},
-                                                                     {"max", 2, do_max, false},
-                                                                     {"ceil_div", 2, do_ceil_div, false},
-                                                                     {"floor", 1, do_floor, true},
-                                                                     {"ceil", 1, do_ceil, true},
-                                                                     {"pow", 2, do_power, true},
-                                                                     {"unrolled", 2, do_unroll, true},
-                                                                     {"sectors", 2, do_sectors, true}}};
-
-double sectors_of_run(std::int64_t first, std::int64_t count) {
-    constexpr std::int64_t floats = 8, lanes = 32;
-    double all = 0.0;
-    for (std::int64_t begin = 0; begin < count; begin += lanes) {
-        const std::int64_t last = std::min(count, begin + lanes) - 1;
-        all += static_cast<double>((first + last) / floats - (first + begin) / floats + 1);
-    }
-    return all;
+[[noreturn]] void wrong_expression(std::string_view text, std::size_t at, ExpressionGrammar grammar,
+                                   const std::string &what) {
+    throw UsageError("the expression '" + shortened(text) + "' " + what + " (character " +
+                     std::to_string(at + 1) + "); an example: " +
+                     (grammar == ExpressionGrammar::whole_numbers
+                          ? "(p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on"
+                          : "geomean(chen / chang, h < 32)"));
 }
 
-} // namespace
-
 /// Reads the text from left to right; each function reads what binds at least as tightly as it says.
-template <class Number> class Expression<Number>::Reader {
+class ExpressionReader {
   public:
-    explicit Reader(Expression &to) : to_(to), text_(to.text_) {}
+    ExpressionReader(std::string_view text, ExpressionGrammar grammar) : text_(text), grammar_(grammar) {}
 
-    void whole() {
+    Expression whole() {
         if (text_.size() > longest_expression)
-            to_.wrong(at_, "is longer than " + std::to_string(longest_expression) + " characters");
-        level(0);
+            wrong("is longer than " + std::to_string(longest_expression) + " characters");
+        Expression expression = level(0);
         if (!at_end())
-            to_.wrong(at_,
-                      "has '" + std::string(1, text_[at_]) + "' where an operator or its end is expected");
+            wrong("has '" + std::string(1, text_[at_]) + "' where an operator or its end is expected");
+        return expression;
     }
 
   private:
-    struct Operator {
-        std::string_view token;
-        char what;
-    };
-    using Operators = std::vector<Operator>;
+    using Operators = std::vector<std::string_view>;
+    using Kind = Expression::Kind;
+
+    [[noreturn]] void wrong(const std::string &what) const { wrong_expression(text_, at_, grammar_, what); }
+
+    bool values() const { return grammar_ == ExpressionGrammar::values; }
 
     bool at_end() {
         while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
@@ -103,212 +66,202 @@ template <class Number> class Expression<Number>::Reader {
 
     void expect(std::string_view token) {
         if (!taken(token))
-            to_.wrong(at_, "lacks a '" + std::string(token) + "'");
-    }
-
-    void add(char what, Number number = {}, std::size_t name = 0) {
-        to_.steps_.push_back({what, number, name, at_});
+            wrong("lacks a '" + std::string(token) + "'");
     }
 
     /// Operators from the loosest to the tightest; of those that begin alike the longer one first.
-    void level(std::size_t tightness) {
+    Expression level(std::size_t tightness) {
         static const std::array<Operators, 6> levels = {
-            Operators{{"||", do_or}},
-            Operators{{"&&", do_and}},
-            Operators{{"==", do_equal}, {"!=", do_unequal}},
-            Operators{{"<=", do_at_most}, {">=", do_at_least}, {"<", '<'}, {">", '>'}},
-            Operators{{"+", '+'}, {"-", '-'}},
-            Operators{{"*", '*'}, {"/", '/'}, {"%", '%'}}};
+            Operators{"||"},       Operators{"&&"},
+            Operators{"==", "!="}, Operators{"<=", ">=", "<", ">"},
+            Operators{"+", "-"},   Operators{"*", "/", "%"}};
         if (tightness == levels.size())
             return operand();
-        level(tightness + 1);
+        Expression left = level(tightness + 1);
         while (true) {
+            const std::size_t at = at_;
             const auto found = std::find_if(levels[tightness].begin(), levels[tightness].end(),
-                                            [&](const Operator &one) { return taken(one.token); });
+                                            [&](std::string_view token) { return taken(token); });
             if (found == levels[tightness].end())
-                return;
-            level(tightness + 1);
-            add(found->what);
+                return left;
+            Expression right = level(tightness + 1);
+            Expression both{Kind::operation, std::string(*found), {}, at};
+            both.parts.push_back(std::move(left));
+            both.parts.push_back(std::move(right));
+            left = std::move(both);
         }
     }
 
-    void operand() {
+    Expression operand() {
         if (++depth_ > deepest_expression)
-            to_.wrong(at_, "is nested more than " + std::to_string(deepest_expression) + " deep");
+            wrong("is nested more than " + std::to_string(deepest_expression) + " deep");
         if (at_end())
-            to_.wrong(at_, "ends where a number, a size or '(' is expected");
+            wrong("ends where a number, a size or '(' is expected");
+        Expression out;
+        const std::size_t at = at_;
         if (taken("(")) {
-            level(0);
+            out = level(0);
             expect(")");
-        } else if (taken("-") || taken("!")) {
-            const char what = text_[at_ - 1] == '-' ? static_cast<char>(do_negate) : '!';
-            operand();
-            add(what);
+        } else if (const bool minus = taken("-"); minus || taken("!")) {
+            out = {Kind::operation, minus ? "-" : "!", {operand()}, at};
+        } else if (values() && taken("'")) {
+            const std::size_t end = text_.find('\'', at_);
+            if (end == std::string_view::npos)
+                wrong("lacks a ' behind a text");
+            out = {Kind::text, std::string(text_.substr(at_, end - at_)), {}, at};
+            at_ = end + 1;
         } else if (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
-            Number value{};
-            const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-            if (error != std::errc{})
-                to_.wrong(at_, "has a number that exceeds 64 bits");
-            at_ = static_cast<std::size_t>(end - text_.data());
-            add(do_number, value);
+            out = {Kind::number, number(), {}, at};
         } else {
-            named();
+            out = named();
         }
         --depth_;
+        return out;
     }
 
-    void named() {
+    /// Digits; of values with a point and an exponent: 1e-9.
+    std::string number() {
+        std::string out = word([this](char c) { return digit(c) || (values() && c == '.'); });
+        const bool exponent = values() && at_ + 1 < text_.size() && text_[at_] == 'e' &&
+                              (digit(text_[at_ + 1]) || text_[at_ + 1] == '-');
+        if (exponent)
+            out += std::string(text_.substr(std::exchange(at_, at_ + 2), 2)) + word(digit);
+        return out;
+    }
+
+    static bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+    template <class Belongs> std::string word(Belongs belongs) {
         const std::size_t begin = at_;
-        while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                      text_[at_] == '_' || text_[at_] == '.'))
+        while (at_ < text_.size() && belongs(text_[at_]))
             ++at_;
-        const std::string name(text_.substr(begin, at_ - begin));
-        if (name.empty())
-            to_.wrong(at_,
-                      "has '" + std::string(1, text_[at_]) + "' where a number, a size or '(' is expected");
-        const auto function =
-            std::find_if(expression_functions.begin(), expression_functions.end(), [&](const auto &one) {
-                return one.name == name && (!one.of_reals || std::is_floating_point_v<Number>);
-            });
-        if (function != expression_functions.end()) {
-            expect("(");
-            level(0);
-            if (function->arguments == 2) {
-                expect(",");
-                level(0);
-            }
-            expect(")");
-            return add(function->what);
-        }
-        const auto known = std::find(to_.names_.begin(), to_.names_.end(), name);
-        to_.steps_.push_back({do_name, {}, static_cast<std::size_t>(known - to_.names_.begin()), begin});
-        if (known == to_.names_.end())
-            to_.names_.push_back(name);
+        return std::string(text_.substr(begin, at_ - begin));
     }
 
-    Expression &to_;
+    Expression named() {
+        const std::size_t at = at_;
+        Expression out{Kind::name,
+                       word([this](char c) {
+                           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+                                  (values() && c == '.');
+                       }),
+                       {},
+                       at};
+        if (out.token.empty())
+            wrong("has '" + std::string(1, text_[at_]) + "' where a number, a size or '(' is expected");
+        if (!taken("("))
+            return out;
+        out.kind = Kind::call;
+        if (taken(")"))
+            return out;
+        do
+            out.parts.push_back(level(0));
+        while (taken(","));
+        expect(")");
+        return out;
+    }
+
     std::string_view text_;
+    ExpressionGrammar grammar_;
     std::size_t at_ = 0;
     int depth_ = 0;
 };
 
-template <class Number> Expression<Number>::Expression(std::string text) : text_(std::move(text)) {
-    Reader(*this).whole();
-}
+/// The value of an expression of whole numbers.
+class WholeNumbers {
+  public:
+    WholeNumbers(const std::string &text, const Names &names) : text_(text), names_(names) {}
 
-template <class Number> void Expression<Number>::wrong(std::size_t at, const std::string &what) const {
-    throw UsageError("the expression '" + shortened(text_) + "' " + what + " (character " +
-                     std::to_string(at + 1) +
-                     "); an example: (p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on");
-}
-
-template <class Number>
-void Expression<Number>::unknown(const std::string &name, std::vector<std::string> known) const {
-    for (const ExpressionFunction &function : expression_functions)
-        if (!function.of_reals || std::is_floating_point_v<Number>)
-            known.emplace_back(function.name);
-    const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step &one) {
-        return one.what == do_name && names_[one.name] == name;
-    });
-    wrong(step->at,
-          "has '" + shortened(name) + "', which is not a name of a size" + did_you_mean(name, known));
-}
-
-template <class Number> Number Expression<Number>::value(const std::vector<Number> &values) const {
-    std::vector<Number> stack;
-    stack.reserve(steps_.size());
-    for (const Step &step : steps_) {
-        if (step.what == do_number || step.what == do_name) {
-            stack.push_back(step.what == do_number ? step.number : values[step.name]);
-            continue;
-        }
-        Number b{};
-        if (step.what != do_negate && step.what != '!' && step.what != do_floor && step.what != do_ceil)
-            b = stack.back(), stack.pop_back();
-        stack.back() = applied(step, stack.back(), b);
-    }
-    return stack.front();
-}
-
-template <class Number> Number Expression<Number>::applied(const Step &step, Number a, Number b) const {
-    switch (step.what) {
-    case '!':
-        return a == 0;
-    case do_or:
-        return a != 0 || b != 0;
-    case do_and:
-        return a != 0 && b != 0;
-    case do_equal:
-        return a == b;
-    case do_unequal:
-        return a != b;
-    case do_at_most:
-        return a <= b;
-    case do_at_least:
-        return a >= b;
-    case '<':
-        return a < b;
-    case '>':
-        return a > b;
-    case do_min:
-        return std::min(a, b);
-    case do_max:
-        return std::max(a, b);
-    default:
-        break;
-    }
-    if ((step.what == '/' || step.what == '%') && b == 0)
-        wrong(step.at, "divides by zero");
-    if (step.what == do_ceil_div && b < 1)
-        wrong(step.at, "has a ceil_div by a number below 1");
-    if constexpr (std::is_floating_point_v<Number>) {
-        switch (step.what) {
-        case do_negate:
-            return -a;
-        case '+':
-            return a + b;
-        case '-':
-            return a - b;
-        case '*':
-            return a * b;
-        case '/':
-            return a / b;
-        case '%':
-            return std::fmod(a, b);
-        case do_ceil_div:
-            return static_cast<double>(ceil_div(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
-        case do_floor:
-            return std::floor(a);
-        case do_ceil:
-            return std::ceil(a);
-        case do_power:
-            return std::pow(a, b);
-        case do_unroll:
-            return std::floor(a / b) + std::fmod(a, b);
+    std::int64_t value(const Expression &e) const {
+        switch (e.kind) {
+        case Expression::Kind::number:
+            return number(e);
+        case Expression::Kind::operation:
+            if (e.parts.size() == 1)
+                return e.token == "!" ? value(e.parts[0]) == 0 : applied(e, "-", 0, value(e.parts[0]));
+            return applied(e, e.token, value(e.parts[0]), value(e.parts[1]));
+        case Expression::Kind::call:
+            return called(e);
         default:
-            return sectors_of_run(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
+            return named(e);
         }
-    } else {
-        Number value = 0;
-        if (step.what == do_ceil_div)
-            return a / b + (a > 0 && a % b != 0 ? 1 : 0);
-        if ((step.what == '/' || step.what == '%') && b != -1)
-            return step.what == '/' ? a / b : a % b;
-        if (step.what == '%')
-            return 0;
-        const bool negates = step.what == do_negate || step.what == '/';
-        const bool exceeds = step.what == '+'   ? __builtin_add_overflow(a, b, &value)
-                             : step.what == '*' ? __builtin_mul_overflow(a, b, &value)
-                             : negates          ? __builtin_sub_overflow(Number{}, a, &value)
-                                                : __builtin_sub_overflow(a, b, &value);
-        if (exceeds)
-            wrong(step.at, "exceeds 64 bits");
+    }
+
+  private:
+    [[noreturn]] void wrong(const Expression &e, const std::string &what) const {
+        wrong_expression(text_, e.at, ExpressionGrammar::whole_numbers, what);
+    }
+
+    std::int64_t number(const Expression &e) const {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(e.token.data(), e.token.data() + e.token.size(), value);
+        if (error != std::errc{})
+            wrong(e, "has a number that exceeds 64 bits");
         return value;
     }
-}
 
-template class Expression<std::int64_t>;
-template class Expression<double>;
+    std::int64_t applied(const Expression &e, std::string_view token, std::int64_t a, std::int64_t b) const {
+        std::int64_t value = 0;
+        if (token == "||" || token == "&&")
+            return token == "||" ? a != 0 || b != 0 : a != 0 && b != 0;
+        if (token == "==" || token == "!=")
+            return (a == b) == (token == "==");
+        if (token == "<=" || token == ">=")
+            return token == "<=" ? a <= b : a >= b;
+        if (token == "<" || token == ">")
+            return token == "<" ? a < b : a > b;
+        if (token == "/" || token == "%") {
+            if (b == 0)
+                wrong(e, "divides by zero");
+            if (b == -1)
+                return token == "%" ? 0 : applied(e, "-", 0, a);
+            return token == "/" ? a / b : a % b;
+        }
+        const bool exceeds = token == "+"   ? __builtin_add_overflow(a, b, &value)
+                             : token == "-" ? __builtin_sub_overflow(a, b, &value)
+                                            : __builtin_mul_overflow(a, b, &value);
+        if (exceeds)
+            wrong(e, "exceeds 64 bits");
+        return value;
+    }
+
+    std::int64_t called(const Expression &e) const {
+        if (e.token != "min" && e.token != "max" && e.token != "ceil_div")
+            unknown(e);
+        if (e.parts.size() != 2)
+            wrong(e, "lacks a ',': " + e.token + " is of two numbers");
+        const std::int64_t a = value(e.parts[0]), b = value(e.parts[1]);
+        if (e.token != "ceil_div")
+            return e.token == "min" ? std::min(a, b) : std::max(a, b);
+        if (b < 1)
+            wrong(e, "has a ceil_div by a number below 1");
+        return applied(e, "/", a, b) + (a > 0 && a % b != 0 ? 1 : 0);
+    }
+
+    std::int64_t named(const Expression &e) const {
+        const auto found = names_.find(e.token);
+        if (found == names_.end())
+            unknown(e);
+        return found->second;
+    }
+
+    [[noreturn]] void unknown(const Expression &e) const {
+        std::vector<std::string> known = {"min", "max", "ceil_div"};
+        for (const auto &[its, value] : names_)
+            known.push_back(its);
+        wrong(e, "has '" + shortened(e.token) + "', which is not a name of a size" +
+                     did_you_mean(e.token, known));
+    }
+
+    const std::string &text_;
+    const Names &names_;
+};
+
+} // namespace
+
+Expression parse_expression(const std::string &text, ExpressionGrammar grammar) {
+    return ExpressionReader(text, grammar).whole();
+}
 
 Names names_of(const ConvShape &s) {
     return {{"n", s.n},
@@ -330,19 +283,7 @@ Names names_of(const ConvShape &s) {
 }
 
 std::int64_t evaluate(const std::string &text, const Names &names) {
-    const Expression<std::int64_t> expression(text);
-    std::vector<std::int64_t> values;
-    for (const std::string &name : expression.names()) {
-        const auto found = names.find(name);
-        if (found == names.end()) {
-            std::vector<std::string> known;
-            for (const auto &[its, value] : names)
-                known.push_back(its);
-            expression.unknown(name, std::move(known));
-        }
-        values.push_back(found->second);
-    }
-    return expression.value(values);
+    return WholeNumbers(text, names).value(parse_expression(text));
 }
 
 } // namespace convcast

@@ -1,4 +1,5 @@
-// Numbers written as expressions of names: "(p * q + 127) / 128".
+// Expressions as documents write them, read into a tree: "(p * q + 127) / 128" of whole numbers, and with
+// fractions, texts and dotted names "geomean(chen / chang, h < 32)".
 #pragma once
 
 #include "model/shape/conv_shape.hpp"
@@ -11,47 +12,36 @@
 
 namespace convcast {
 
-/// What a name in an expression stands for.
+/// Part of an expression, with the parts that it applies to.
+struct Expression {
+    enum class Kind { number, text, name, call, operation };
+    Kind kind = Kind::number;
+    std::string token; ///< the number, the text, the name or the operator ("-" and "!" of one part too)
+    std::vector<Expression> parts; ///< arguments or operands
+    std::size_t at = 0;            ///< where it begins in the text
+};
+
+enum class ExpressionGrammar {
+    whole_numbers, ///< numbers are digits, names are words
+    values,        ///< numbers may have a point, texts stand in single quotes, names may have dots
+};
+
+/// From the loosest to the tightest: || && then == != then < <= > >= then + - then * / %, and - ! before an
+/// operand; parentheses and calls with commas. Throws UsageError with the text, the place in it and an
+/// example.
+Expression parse_expression(const std::string &text,
+                            ExpressionGrammar grammar = ExpressionGrammar::whole_numbers);
+
+/// What a name in an expression of whole numbers stands for.
 using Names = std::map<std::string, std::int64_t>;
 
 /// n c h w k r s p q stride_h stride_w pad_h pad_w dilation_h dilation_w groups.
 Names names_of(const ConvShape &shape);
 
-/// A text with + - * / % and parentheses, comparisons and && || ! (true is 1), min(a, b), max(a, b) and
-/// ceil_div(a, b), once read. Of std::int64_t a division drops the remainder. Of double there are besides
-/// floor(a), ceil(a), pow(a, b), unrolled(n, by), the iterations of a loop that does `by` at a time and the
-/// rest one by one, and sectors(first, count), the sectors of 32 bytes that warps touch of `count`
-/// neighbouring floats behind `first` others.
-template <class Number> class Expression {
-  public:
-    /// Throws UsageError where the text is no expression: with the text, the place in it and an example.
-    explicit Expression(std::string text);
-
-    /// The names in the text, each once.
-    const std::vector<std::string> &names() const { return names_; }
-
-    /// `values` are those of the names. Throws UsageError where it divides by zero or exceeds 64 bits.
-    Number value(const std::vector<Number> &values) const;
-
-    /// Throws UsageError for a name that is none of the known ones.
-    [[noreturn]] void unknown(const std::string &name, std::vector<std::string> known) const;
-
-  private:
-    class Reader;
-    struct Step {
-        char what = 0; ///< of the list in expression.cpp
-        Number number{};
-        std::size_t name = 0, at = 0; ///< index of names(); place in the text
-    };
-    [[noreturn]] void wrong(std::size_t at, const std::string &what) const;
-    Number applied(const Step &step, Number a, Number b) const;
-
-    std::string text_;
-    std::vector<std::string> names_;
-    std::vector<Step> steps_; ///< operands before what is done with them
-};
-
-/// Throws UsageError where the text is no expression or has a name that is not there.
+/// 64-bit integers with + - * / % and parentheses, comparisons and && || ! (true is 1), min(a, b), max(a, b)
+/// and ceil_div(a, b). A division drops the remainder. Throws UsageError where the text is no expression, has
+/// a name that is not there, divides by zero or exceeds 64 bits: with the text, the place in it and an
+/// example.
 std::int64_t evaluate(const std::string &text, const Names &names);
 
 } // namespace convcast
