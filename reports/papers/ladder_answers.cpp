@@ -75,8 +75,8 @@ std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batc
     const auto recorded = recorded_ladder(network, batch, context.ours().profile);
     std::vector<KnownRung> rungs;
     const auto add = [&](const Rung &rung) {
-        KnownRung known{network, rung, forecast_rung(rung, its, batch, context.papers().profile),
-                        forecast_rung(rung, its, batch, context.ours().profile), std::nullopt};
+        KnownRung known{network, rung, forecast_rung(ladder, rung, its, batch, context.papers().profile),
+                        forecast_rung(ladder, rung, its, batch, context.ours().profile), std::nullopt};
         if (recorded)
             for (const RungResult &result : recorded->rungs)
                 if (result.id == rung.id)
