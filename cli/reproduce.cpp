@@ -209,6 +209,7 @@ int reproduce(const Words &words) {
         return write_file_atomically("-", help_text("reproduce")), 0;
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
+    const std::vector<Paper> whole = papers;
     keep_only(papers, arguments.texts("only"));
     if (arguments.has("device") && !arguments.has("measure"))
         throw UsageError("reproduce: --device is for --measure");
@@ -244,7 +245,9 @@ int reproduce(const Words &words) {
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
-        const PaperContext context(paper, ours, recordings, settings);
+        const PaperContext context(
+            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
+            recordings, settings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

@@ -1,0 +1,602 @@
+// What names in a paper's answers stand for: of shapes, GPUs, times and rows of lists.
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/network/network.hpp"
+#include "model/paper/papers.hpp"
+#include "model/paper/rules.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/papers/evaluator.hpp"
+#include "reports/partition_regions.hpp"
+#include "reports/regimes.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+using Facts = std::map<std::string, PaperValue>;
+
+/// Every number and text of a described struct by its name in documents, missing ones too; of numbers with a
+/// source whether they are assumed, as "dram_latency_assumed".
+template <class T> void add_facts(Facts &to, const T &from) {
+    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
+        const auto &field = from.*member.pointer;
+        using Field = std::decay_t<decltype(field)>;
+        if constexpr (std::is_same_v<Field, std::string>) {
+            to[member.name] = field;
+        } else if constexpr (std::is_arithmetic_v<Field>) {
+            to[member.name] = static_cast<double>(field);
+        } else if constexpr (described::IsOptional<Field>::value) {
+            using Held = typename Field::value_type;
+            if constexpr (std::is_arithmetic_v<Held>) {
+                to[member.name] = field ? PaperValue(static_cast<double>(*field)) : PaperValue();
+            } else if constexpr (described::IsParam<Held>::value) {
+                to[member.name] = field ? PaperValue(field->value.value) : PaperValue();
+                to[std::string(member.name) + "_assumed"] =
+                    field && field->source == Source::assumed ? PaperValue(1.0) : PaperValue();
+            }
+        }
+    });
+}
+
+/// What is known of a GPU by itself: its profile with the limits, and the bandwidth to its best neighbour.
+Facts facts_of(const GpuProfile &profile) {
+    Facts facts;
+    add_facts(facts, profile);
+    add_facts(facts, profile.limits);
+    std::optional<double> best;
+    for (const PeerLink &link : profile.peers)
+        if (link.bandwidth_bytes_per_s && (!best || *best < link.bandwidth_bytes_per_s->value))
+            best = link.bandwidth_bytes_per_s->value;
+    facts["peer_bandwidth"] = best;
+    return facts;
+}
+
+/// The rules of the papers for a shape on a GPU, as cases have them, and of one channel what the division of
+/// section 3.1 of Chang's paper comes to.
+Facts rules_of(const ConvShape &shape, const GpuProfile &profile) {
+    Facts facts;
+    const Rules rules = shape_rules(shape, profile);
+    add_facts(facts, rules);
+    for (const char *name :
+         {"p_range", "q_range", "p_why", "q_why", "overruns", "rule_4_fmas", "rule_4_bytes"})
+        facts[name];
+    if (!rules.method)
+        return facts;
+    const papers::Division d = papers::divide_single_channel(shape, profile);
+    const std::int64_t n_sm = profile.limits.sm_count;
+    const auto range = [](const papers::PieceChoice &c) {
+        return fmt::format("{} to {}", c.lower ? std::to_string(*c.lower) : std::string("none"), c.upper);
+    };
+    facts["p_range"] = range(d.p), facts["q_range"] = range(d.q);
+    if (!d.p.in_range)
+        facts["p_why"] = d.p.why;
+    if (!d.q.in_range)
+        facts["q_why"] = d.q.why;
+    facts["overruns"] = d.overruns_shared ? 1.0 : 0.0;
+    const bool filters = d.method == 1;
+    facts["rule_4_fmas"] = of_count(filters ? papers::th1_fmas(shape, n_sm, d.pieces_p)
+                                            : papers::th2_fmas(shape, n_sm, d.pieces_q));
+    facts["rule_4_bytes"] = of_count(n_sm * (filters ? papers::d1_bytes(shape, n_sm, d.pieces_p)
+                                                     : papers::d2_bytes(shape, n_sm, d.pieces_q)));
+    return facts;
+}
+
+Facts facts_of(const ConvShape &s) {
+    Facts facts;
+    for (const auto &[name, size] : names_of(s))
+        facts[name] = of_count(size);
+    facts["shape"] = s.id();
+    facts["fmas"] = s.fmas().value;
+    facts["products"] = of_count(s.products());
+    facts["input_bytes"] = of_count(s.input_bytes());
+    facts["input_elements"] = of_count(s.input_elements());
+    facts["filter_bytes"] = of_count(s.filter_bytes());
+    facts["elements"] = std::string(boost::describe::enum_to_string(s.dtype, "?"));
+    facts["filter"] = fmt::format("{}x{}", s.r, s.s);
+    facts["sizes"] = shape_text(s.id());
+    return facts;
+}
+
+void add_keys(std::vector<std::string> &to, const auto &names) {
+    for (const auto &[name, value] : names)
+        to.push_back(name);
+}
+
+} // namespace
+
+PaperRow row_of_shape(const std::string &shape) {
+    PaperRow row;
+    row.shape = ConvShape::parse(shape);
+    row.names = facts_of(*row.shape);
+    row.names["shape"] = shape;
+    return row;
+}
+
+std::vector<std::string> known_gpu_names() {
+    std::vector<std::string> names = {"no_time"};
+    add_keys(names, facts_of(GpuProfile{}));
+    add_keys(names, rules_of(ConvShape::parse("n1c1h8w8k1r1s1"), GpuProfile{}));
+    return names;
+}
+
+std::vector<std::string> known_names() {
+    std::vector<std::string> names = {"paper",   "ours",    "its",     "id",    "title",
+                                      "heading", "kernels", "network", "batch", "row"};
+    add_keys(names, facts_of(ConvShape::parse("n1c1h8w8k1r1s1")));
+    return names;
+}
+
+std::vector<std::string> fields_of_times() {
+    return {"forecast", "name",  "knobs",   "kernel", "setting",     "other",  "low",
+            "high",     "range", "threads", "ctas",   "ctas_per_sm", "pieces", "why"};
+}
+
+const ConvShape *Evaluator::shape_of(const PaperScope &scope) const {
+    for (const PaperScope *s = &scope; s != nullptr; s = s->outer)
+        if (s->row != nullptr && s->row->shape)
+            return &*s->row->shape;
+    return nullptr;
+}
+
+const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) const {
+    if (asked == AskedGpu::paper)
+        return context_.papers();
+    if (asked == AskedGpu::ours)
+        return context_.ours();
+    for (const PaperScope *s = &scope; s != nullptr; s = s->outer)
+        if (s->row != nullptr && s->row->gpu != nullptr)
+            return *s->row->gpu;
+    throw UsageError("'its' is of the GPU that a list \"gpus\" is at; there is none here");
+}
+
+std::optional<PaperValue> Evaluator::of_rows(const std::string &name, const PaperScope &scope) {
+    for (const PaperScope *s = &scope; s != nullptr; s = s->outer) {
+        if (s->row == nullptr)
+            continue;
+        if (const auto found = s->row->names.find(name); found != s->row->names.end())
+            return found->second;
+    }
+    return std::nullopt;
+}
+
+PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
+    constexpr int deepest = 40;
+    if (depth_ > deepest)
+        throw UsageError("the value '" + name + "' is computed from itself");
+    if (const auto of_row = of_rows(name, scope))
+        return *of_row;
+    const std::size_t dot = name.find('.');
+    const std::string before = name.substr(0, dot),
+                      after = dot == std::string::npos ? "" : name.substr(dot + 1);
+    if (const auto found = method_.values.find(name); found != method_.values.end()) {
+        ++depth_;
+        const PaperValue out = value(found->second, scope);
+        --depth_;
+        return out;
+    }
+    if (method_.times.contains(before))
+        return of_time(time(before, scope), after);
+    if (before == "outer" && scope.outer != nullptr)
+        return named(after, *scope.outer);
+    if (before == "knob") // of a setting that has none of this name
+        return {};
+    if (before == "paper" || before == "ours" || before == "its") {
+        const ForecastGpu &gpu = gpu_of(before == "paper"  ? AskedGpu::paper
+                                        : before == "ours" ? AskedGpu::ours
+                                                           : AskedGpu::its,
+                                        scope);
+        if (after.empty())
+            return short_name(gpu.profile);
+        if (after == "no_time") {
+            const std::string why = &gpu == &context_.papers() ? context_.no_time() : "";
+            return why.empty() ? PaperValue() : PaperValue(why);
+        }
+        auto &facts = facts_[gpu.profile.id];
+        if (facts.empty())
+            facts = facts_of(gpu.profile);
+        if (const auto found = facts.find(after); found != facts.end())
+            return found->second;
+        if (const ConvShape *shape = shape_of(scope)) {
+            auto &rules = facts_[gpu.profile.id + " " + shape->id()];
+            if (rules.empty())
+                rules = rules_of(*shape, gpu.profile);
+            if (const auto found = rules.find(after); found != rules.end())
+                return found->second;
+        }
+        const Rules table_1 = table1_rules(gpu.profile);
+        Facts rules;
+        add_facts(rules, table_1);
+        if (const auto found = rules.find(after); found != rules.end())
+            return found->second;
+    }
+    if (name == "id" || name == "title" || name == "heading")
+        return name == "id" ? item_.id : name == "title" ? title_of(item_) : item_.title;
+    if (name == "kernels")
+        return of_count(std::ssize(item_.answer.paper_kernels));
+    if (name == "network")
+        return network();
+    if (name == "batch")
+        return of_count(batch());
+    throw UsageError("'" + shortened(name) +
+                     "' has no value here; known outside of lists: " + join(known_names()));
+}
+
+// ---- times
+
+std::string Evaluator::study() const {
+    if (!item_.answer.study)
+        throw UsageError("expected \"study\" in the item's answer, for example \"chang_multi\"");
+    return *item_.answer.study;
+}
+
+std::vector<const StudyResults *> Evaluator::recordings(const PaperTime &time) {
+    std::vector<const StudyResults *> all;
+    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in) {
+        const std::size_t slash = in.find('/');
+        const StudyResults *its = in == "run"        ? context_.measured(study())
+                                  : in == "settings" ? context_.measured_settings(study())
+                                  : slash == std::string::npos
+                                      ? context_.measured(in)
+                                      : context_.measured_settings(in.substr(0, slash));
+        if (its != nullptr)
+            all.push_back(its);
+    }
+    return all;
+}
+
+namespace {
+
+/// The knobs of a setting as "knob.tile_k".
+std::map<std::string, PaperValue> knobs_of(const std::string &setting) {
+    std::map<std::string, PaperValue> knobs;
+    const std::string all = knobs_text(setting);
+    for (std::size_t begin = 0; begin < all.size();) {
+        const std::size_t end = std::min(all.find(',', begin), all.size()), equal = all.find('=', begin);
+        if (equal < end) {
+            const std::string name = all.substr(begin, equal - begin);
+            knobs["knob." + name] = of_count(knob_value(setting, name));
+        }
+        begin = end + 1;
+    }
+    return knobs;
+}
+
+FoundTime found_row(const CaseRow &row) {
+    FoundTime found{row.cold_s, row.predicted_s, {}};
+    found.more["name"] = found.more["setting"] = row.name;
+    found.more["kernel"] = row.group;
+    return found;
+}
+
+} // namespace
+
+FoundTime Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
+    const PaperValue shape = named("shape", scope);
+    for (std::size_t i = 0; i < time.measured.size(); ++i) {
+        const std::string setting = told(time.measured[i], scope);
+        std::vector<std::string> except;
+        for (const std::string &one : time.except)
+            except.push_back(told(one, scope));
+        const CaseRow *best = nullptr;
+        double least = 0.0;
+        for (const StudyResults *results : recordings(time))
+            for (const CaseRow &row : results->statistics.cases) {
+                if (row.shape != shape.text || row.baseline || !row.cold_s ||
+                    !has_setting(row.name, setting) ||
+                    std::any_of(except.begin(), except.end(),
+                                [&](const std::string &e) { return has_setting(row.name, e); }))
+                    continue;
+                const PaperRow knobs{knobs_of(row.name), {}, nullptr};
+                const PaperScope inner{&knobs, &scope};
+                if (!so(time.where, inner))
+                    continue;
+                const double by =
+                    time.least ? value(*time.least, inner).number.value_or(0.0) : row.cold_s->value;
+                if (best == nullptr || by < least)
+                    best = &row, least = by;
+            }
+        if (best == nullptr)
+            continue;
+        FoundTime found = found_row(*best);
+        if (i == 0 && setting.find(':') != std::string::npos)
+            found.more["setting"] = setting;
+        if (i > 0)
+            found.more["other"] = 1.0;
+        return found;
+    }
+    return {};
+}
+
+FoundTime Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
+    const ForecastGpu &gpu = gpu_of(time.gpu.value_or(AskedGpu::ours), scope);
+    const std::string shape = named("shape", scope).text.value(),
+                      setting = told(time.forecast ? *time.forecast : *time.chosen, scope);
+    FoundTime found;
+    found.more["setting"] = found.more["name"] = setting;
+    if (time.chosen) {
+        const auto &first = gpu.chosen(setting, shape);
+        if (!first)
+            return {};
+        found.time = first->time;
+        found.more["name"] = first->strategy;
+        return found;
+    }
+    const std::string key = gpu.profile.id + " " + setting + " " + shape;
+    if (const auto known = forecasts_.find(key); known != forecasts_.end())
+        return known->second;
+    const Case made = gpu.forecast(setting, shape);
+    if (made.reason)
+        found.more["why"] = *made.reason;
+    if (made.prediction) {
+        if (made.status == Status::ok) {
+            found.time = made.prediction->time_s;
+            found.more["low"] = made.prediction->time_low_s;
+            found.more["high"] = made.prediction->time_high_s;
+        }
+        const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
+        if (made.status == Status::ok && low && high)
+            found.more["range"] = microseconds(*low) + " to " + microseconds(*high);
+        if (made.prediction->plan) {
+            const Partition &launch = main_launch(*made.prediction->plan);
+            found.more["threads"] = of_count(launch.threads);
+            found.more["ctas"] = of_count(cta_count(launch));
+            found.more["ctas_per_sm"] = of_count(launch.ctas_per_sm);
+            found.more["pieces"] = of_count(launch.pieces);
+        }
+    }
+    return forecasts_.emplace(key, found).first->second;
+}
+
+FoundTime Evaluator::time(const std::string &name, const PaperScope &scope) {
+    const auto its = method_.times.find(name);
+    if (its == method_.times.end()) {
+        std::vector<std::string> known;
+        add_keys(known, method_.times);
+        throw UsageError("expected one of \"times\", found '" + shortened(name) + "'" +
+                         did_you_mean(name, known));
+    }
+    const PaperTime &time = its->second;
+    if (!time.measured.empty())
+        return measured(time, scope);
+    if (!so(time.where, scope))
+        return {};
+    if (time.forecast || time.chosen)
+        return forecast(time, scope);
+    if (!time.fastest.empty()) {
+        FoundTime best;
+        for (const std::string &one : time.fastest)
+            if (FoundTime found = this->time(one, scope);
+                found.time && (!best.time || *found.time < *best.time))
+                best = std::move(found);
+        return best;
+    }
+    const std::vector<const StudyResults *> recorded = recordings(time);
+    if (recorded.empty())
+        return {};
+    const StudyResults *results = recorded.front();
+    const PaperValue shape = named("shape", scope);
+    if (time.baseline) {
+        for (const CaseRow &row : results->statistics.cases)
+            if (row.shape == shape.text && row.baseline && row.name == *time.baseline)
+                return found_row(row);
+        return {};
+    }
+    for (const ShapeRow &row : results->statistics.shapes)
+        if (row.shape == shape.text)
+            if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
+                                 : *time.best == RecordedBest::cudnn ? row.cudnn
+                                                                     : row.papers)
+                return found_row(results->row(*id));
+    return {};
+}
+
+PaperValue Evaluator::of_time(const FoundTime &found, const std::string &field) {
+    if (field.empty())
+        return found.time;
+    if (field == "forecast")
+        return found.forecast;
+    if (field == "knobs") {
+        const auto name = found.more.find("name");
+        return name == found.more.end() ? PaperValue() : PaperValue(knobs_text(*name->second.text));
+    }
+    const auto its = found.more.find(field);
+    return its == found.more.end() ? PaperValue() : its->second;
+}
+
+// ---- lists
+
+std::vector<KnownList> known_lists() {
+    const std::vector<std::string> rung = {"id",     "title",           "kernels",  "launches", "published",
+                                           "papers", "forecast",        "measured", "why",      "papers_why",
+                                           "stream", "stream_measured", "trains"};
+    std::vector<std::string> steps = rung;
+    for (const std::string &name : rung)
+        steps.push_back("before." + name);
+    return {{"shapes", {"shape"}},
+            {"gpus", {}},
+            {"panels", {"filter", "edge", "letter"}},
+            {"panels_and_all", {"filter", "edge", "letter"}},
+            {"cases", {"right", "wrong", "l2_error"}},
+            {"published", {"of", "at", "value", "printed", "factor", "unit", "statistic", "against", "gpu"}},
+            {"rungs", rung},
+            {"steps", steps},
+            {"published_steps", steps},
+            {"launches",
+             {"kernel", "computes", "rung", "images", "blocks", "threads", "times_launched", "one_launch"}},
+            {"refusals", {"of", "why"}},
+            {"operators", {"name", "kind", "output", "parameters", "multiply_adds", "values"}},
+            {"errors", {"rung", "output", "gradient"}},
+            {"opinions", {"opinion", "right", "all", "always", "kappa", "worth"}},
+            {"divided_over_two",
+             {"divided", "devices", "step", "forward", "backward", "exchange", "speed_up", "efficiency",
+              "over_communication"}},
+            {"recorded_steps", {"divided", "devices", "images", "step"}},
+            {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
+            {"advice", {"devices", "pays_from", "efficient_from"}}};
+}
+
+void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope &scope,
+                         const std::function<void(const PaperScope &)> &call) {
+    if (lists.empty())
+        return call(scope);
+    const std::vector<std::string> rest(lists.begin() + 1, lists.end());
+    for (const PaperRow &row : list(lists.front()))
+        for_each(rest, {&row, &scope}, call);
+}
+
+const PaperRows &Evaluator::list(const std::string &name) {
+    const auto found = lists_.find(name);
+    if (found != lists_.end())
+        return found->second;
+    PaperRows rows = make_list(name);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i].names.emplace("row", static_cast<double>(i + 1));
+    return lists_.emplace(name, std::move(rows)).first->second;
+}
+
+PaperRows Evaluator::make_list(const std::string &name) {
+    PaperRows rows;
+    if (const auto written = method_.lists.find(name); written != method_.lists.end()) {
+        for (const std::string &its : written->second.studies)
+            for (const std::string &shape : context_.study(its).shapes)
+                rows.push_back(row_of_shape(shape));
+        for (const std::vector<std::string> &cells : written->second.rows) {
+            PaperRow &row = rows.emplace_back();
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                const std::string &column = written->second.columns[i];
+                if (cells[i].starts_with('=')) {
+                    row.names[column] = value(cells[i].substr(1), {});
+                    continue;
+                }
+                const bool number =
+                    !cells[i].empty() && cells[i].find_first_not_of("0123456789.") == std::string::npos;
+                row.names[column] =
+                    number ? PaperValue(std::strtod(cells[i].c_str(), nullptr)) : PaperValue(cells[i]);
+                if (column == "shape") {
+                    PaperRow shape = row_of_shape(cells[i]);
+                    row.shape = shape.shape;
+                    row.names.merge(shape.names);
+                }
+                if (column == "gpu")
+                    row.gpu = &context_.gpu(cells[i]);
+            }
+        }
+        return rows;
+    }
+    if (name == "gpus")
+        for (const ForecastGpu *gpu : {&context_.papers(), &context_.ours()})
+            rows.push_back({{}, {}, gpu});
+    else if (name == "shapes")
+        rows = shapes();
+    else if (name == "panels" || name == "panels_and_all")
+        rows = panels(name == "panels_and_all");
+    else if (name == "cases")
+        rows = cases();
+    else if (name == "published")
+        rows = published();
+    else if (name == "operators")
+        rows = operators();
+    else if (name == "opinions")
+        rows = opinions();
+    else
+        rows = network_rows(name);
+    return rows;
+}
+
+PaperRows Evaluator::shapes() {
+    PaperRows rows;
+    for (const std::string &shape : context_.study(study()).shapes)
+        rows.push_back(row_of_shape(shape));
+    return rows;
+}
+
+/// Sizes of filters in the order of the study's shapes; and a row of all, with the edge 0.
+PaperRows Evaluator::panels(bool and_all) {
+    PaperRows rows;
+    for (const PaperRow &row : list("shapes")) {
+        const auto edge = static_cast<double>(row.shape->r);
+        if (std::none_of(rows.begin(), rows.end(),
+                         [&](const PaperRow &other) { return other.names.at("edge").number == edge; }))
+            rows.push_back({{{"filter", fmt::format("{0}x{0}", row.shape->r)},
+                             {"edge", edge},
+                             {"letter", std::string(1, static_cast<char>('a' + rows.size()))}}});
+    }
+    if (and_all)
+        rows.push_back({{{"filter", std::string("all")}, {"edge", 0.0}, {"letter", std::string()}}});
+    return rows;
+}
+
+PaperRows Evaluator::cases() {
+    PaperRows rows;
+    if (const StudyResults *results = context_.measured(study()))
+        for (const CaseRow &row : results->statistics.cases)
+            if (!row.baseline)
+                rows.push_back({{{"right", row.status == Status::ok ? 1.0 : 0.0},
+                                 {"wrong", row.status == Status::wrong_result ? 1.0 : 0.0},
+                                 {"l2_error", row.relative_l2_error}}});
+    return rows;
+}
+
+/// How often each opinion of a regime is that of the counters.
+PaperRows Evaluator::opinions() {
+    PaperRows rows;
+    if (const StudyResults *results = context_.measured(study()))
+        for (const char *opinion : {"paper", "physical", "forecast"})
+            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion))
+                rows.push_back({{{"opinion", std::string(opinion)},
+                                 {"right", of_count(its->agree)},
+                                 {"all", of_count(its->n)},
+                                 {"always", of_count(its->commonest_n)},
+                                 {"kappa", its->kappa},
+                                 {"worth", worth_of(*its)}}});
+    return rows;
+}
+
+PaperRows Evaluator::published() {
+    PaperRows rows;
+    for (const PublishedCell &cell : item_.published) {
+        const auto text = [](const std::optional<std::string> &t) {
+            return t ? PaperValue(*t) : PaperValue();
+        };
+        rows.push_back(
+            {{{"of", cell.of},
+              {"at", cell.at},
+              {"value", cell.value},
+              {"printed", printed(cell)},
+              {"factor", ratio_of(cell)},
+              {"unit", unit_text(cell.unit)},
+              {"statistic",
+               cell.statistic ? PaperValue(std::string(boost::describe::enum_to_string(*cell.statistic, "?")))
+                              : PaperValue()},
+              {"against", text(cell.against)},
+              {"gpu", text(cell.gpu)}}});
+    }
+    return rows;
+}
+
+PaperRows Evaluator::operators() {
+    PaperRows rows;
+    const Network its = find_network(network());
+    for (std::size_t i = 0; i < its.operators.size(); ++i) {
+        const Operator &op = its.operators[i];
+        const std::vector<ImageShape> inputs = its.input_shapes(i);
+        rows.push_back({{{"name", op.name},
+                         {"kind", std::string(boost::describe::enum_to_string(op.kind, "?"))},
+                         {"output", to_text(op.output)},
+                         {"parameters", of_count(parameters(op, inputs.front()))},
+                         {"multiply_adds", work_of(op, inputs, 1).fmas.value_or(0.0)},
+                         {"values", of_count(elements(op.output))}}});
+    }
+    return rows;
+}
+
+} // namespace convcast
