@@ -30,12 +30,14 @@
 namespace convcast::cli {
 namespace {
 
-/// What the answer to a paper threw, with the file that has the paper.
+/// What the answer to a paper threw, with the file that has the paper, and the lines where it is a file.
 [[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
     std::vector<InputProblem> problems = error.problems;
     for (InputProblem &problem : problems)
-        if (problem.place.starts_with("item "))
+        if (problem.place.starts_with("/"))
             problem.place = file + ": " + problem.place;
+    if (file_exists(file))
+        problems = described::with_lines(std::move(problems), read_file(file), file);
     throw InputError(std::move(problems));
 }
 

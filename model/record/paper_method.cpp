@@ -19,7 +19,7 @@ namespace convcast {
 namespace {
 
 /// What the texts of a field are; of fields that are not here sentences.
-PaperTextKind kind_of(const std::string &field) {
+PaperTextKind text_kind_of(const std::string &field) {
     using enum PaperTextKind;
     static const std::map<std::string, PaperTextKind> kinds = {
         {"when", expression},  {"where", expression}, {"verdict", expression}, {"exact", expression},
@@ -47,7 +47,7 @@ void each_text_of(const JsonValue &json, const std::string &path, PaperTextKind 
         for (const JsonMember &member : *object) {
             const std::string key(member.key());
             const bool named = kind == PaperTextKind::expression; // the keys of "values" are names
-            each_text_of(member.value, path + "/" + key, named ? kind : kind_of(key), call);
+            each_text_of(member.value, path + "/" + key, named ? kind : text_kind_of(key), call);
         }
 }
 

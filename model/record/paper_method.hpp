@@ -1,5 +1,5 @@
 // How an item of a paper is answered, as data: times to compare, values computed from them, and the tables,
-// figures and claims made of those. docs/papers/how.md tells how one is written.
+// figures and claims made of those. docs/add_a_claim.md tells how one is written.
 #pragma once
 
 #include "model/base/checked.hpp"

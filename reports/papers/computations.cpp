@@ -46,12 +46,8 @@ PaperMethod with_items(PaperMethod method, const PaperAnswer &answer) {
     return method;
 }
 
-std::string place_of(const PaperItem &item) {
-    return "item " + item.id + ": /answer/";
-}
-
 /// The network and the rungs of its ladder that an item names.
-void check_rungs(const PaperItem &item, std::vector<InputProblem> &problems) {
+void check_rungs(const PaperItem &item, const std::string &place, std::vector<InputProblem> &problems) {
     if (!item.answer.network)
         return;
     std::vector<std::string> known;
@@ -59,34 +55,39 @@ void check_rungs(const PaperItem &item, std::vector<InputProblem> &problems) {
         for (const Rung &rung : find_ladder(find_network(*item.answer.network)).rungs)
             known.push_back(rung.id);
     } catch (const UsageError &error) {
-        problems.push_back({place_of(item) + "network", error.what()});
+        problems.push_back({place + "/network", error.what()});
         return;
     }
     for (std::size_t i = 0; i < item.answer.rungs.size(); ++i)
         if (const std::string &name = item.answer.rungs[i];
             std::find(known.begin(), known.end(), name) == known.end())
-            problems.push_back({place_of(item) + "rungs/" + std::to_string(i),
+            problems.push_back({place + "/rungs/" + std::to_string(i),
                                 "expected a rung of the ladder of " + *item.answer.network +
                                     ", for example \"" + known.front() + "\", found \"" + shortened(name) +
                                     "\"" + did_you_mean(name, known)});
 }
 
+/// Where a method that an item names stands: in the item's paper, else in another one.
+std::string place_of_method(const Named &named, const PaperItem &item, const Paper &paper) {
+    return paper.methods.contains(named.name)
+               ? "/methods/" + named.name
+               : place_of(item, paper) + "/" + named.field + " = " + named.name;
+}
+
 /// What is wrong with how an item is to be answered.
 void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProblem> &problems) {
-    for (const Named &named : methods_of(item.answer)) {
-        const std::string place = place_of(item) + named.field;
-        if (const PaperMethod *method = find_method(paper, named.name)) {
-            check_names(item, with_items(*method, item.answer), "method " + named.name + " for " + place,
+    const std::string place = place_of(item, paper);
+    for (const Named &named : methods_of(item.answer))
+        if (const PaperMethod *method = find_method(paper, named.name))
+            check_names(item, with_items(*method, item.answer), place_of_method(named, item, paper),
                         problems);
-        } else {
-            problems.push_back({place, "expected a method, for example \"gains\", found \"" +
-                                           shortened(named.name) + "\"" +
-                                           did_you_mean(named.name, method_names(paper))});
-        }
-    }
-    check_rungs(item, problems);
+        else
+            problems.push_back({place + "/" + named.field,
+                                "expected a method, for example \"gains\", found \"" + shortened(named.name) +
+                                    "\"" + did_you_mean(named.name, method_names(paper))});
+    check_rungs(item, place, problems);
     if (item.answer.method && item.answer.method->answers())
-        check_names(item, *item.answer.method, place_of(item) + "method", problems);
+        check_names(item, *item.answer.method, place + "/method", problems);
 }
 
 void append_answer(ItemAnswer &to, ItemAnswer from) {
@@ -100,20 +101,26 @@ void append_answer(ItemAnswer &to, ItemAnswer from) {
 
 } // namespace
 
+std::string place_of(const PaperItem &item, const Paper &paper) {
+    const auto found = std::find_if(paper.items.begin(), paper.items.end(),
+                                    [&](const PaperItem &other) { return other.id == item.id; });
+    return "/items/" + std::to_string(found - paper.items.begin()) + "/answer";
+}
+
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     if (item.answer.kind == AnswerKind::computed) {
         const auto own = [&] {
             if (item.answer.method && item.answer.method->answers())
-                append_answer(answer,
-                              answer_by(*item.answer.method, item, context, place_of(item) + "method"));
+                append_answer(answer, answer_by(*item.answer.method, item, context,
+                                                place_of(item, context.paper()) + "/method"));
         };
         if (!item.answer.by)
             own();
         for (const Named &named : methods_of(item.answer)) {
-            append_answer(
-                answer, answer_by(with_items(*find_method(context.paper(), named.name), item.answer), item,
-                                  context, "method " + named.name + " for " + place_of(item) + named.field));
+            append_answer(answer,
+                          answer_by(with_items(*find_method(context.paper(), named.name), item.answer), item,
+                                    context, place_of_method(named, item, context.paper())));
             if (named.field == "by")
                 own();
         }

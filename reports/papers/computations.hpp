@@ -13,6 +13,9 @@
 
 namespace convcast {
 
+/// "/items/3/answer": where an item's answer stands in its paper's document.
+std::string place_of(const PaperItem &item, const Paper &paper);
+
 /// What an item draws, of plans for the paper's GPU.
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context);
 

@@ -48,12 +48,12 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
     for (const std::string &strategy : item.answer.drawn) {
         const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
         if (!made.prediction || !made.prediction->plan)
-            throw InputError("item " + item.id + ": /answer/drawn",
+            throw InputError(place_of(item, context.paper()) + "/drawn",
                              "expected a strategy that has a plan, found " + strategy + ": " +
                                  made.reason.value_or("it has no plan"));
         const Plan &plan = *made.prediction->plan;
         if (const std::string problem = cannot_draw(plan); !problem.empty())
-            throw InputError("item " + item.id + ": /answer/drawn", problem);
+            throw InputError(place_of(item, context.paper()) + "/drawn", problem);
         const ConvShape shape = ConvShape::parse(made.shape);
         const GpuProfile &gpu = context.papers().profile;
         const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);

@@ -9,6 +9,7 @@
 #include "reports/network_figures.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
+#include "reports/papers/facts.hpp"
 #include "reports/papers/ladder_answers.hpp"
 
 #include <cstdint>
@@ -21,29 +22,13 @@
 
 namespace convcast {
 
-/// A number, a text, or nothing.
-struct PaperValue {
-    std::optional<double> number;
-    std::optional<std::string> text;
-
-    PaperValue() = default;
-    PaperValue(double value) : number(value) {}
-    PaperValue(std::string value) : text(std::move(value)) {}
-    PaperValue(const std::optional<double> &value) : number(value) {}
-    PaperValue(const std::optional<Seconds> &time)
-        : number(time ? std::optional(time->value) : std::nullopt) {}
-
-    bool there() const { return number || text; }
-    bool so() const { return number && *number != 0.0; }
-};
-
 inline PaperValue of_count(std::int64_t n) {
     return static_cast<double>(n);
 }
 
 /// A row of a list: its own names, and a convolution or a GPU where it is one.
 struct PaperRow {
-    std::map<std::string, PaperValue> names{};
+    Facts names{};
     std::optional<ConvShape> shape{};
     const ForecastGpu *gpu = nullptr;
 };
@@ -58,7 +43,7 @@ struct PaperScope {
 /// A time of a shape with what is known of it (PaperTime).
 struct FoundTime {
     std::optional<Seconds> time, forecast;
-    std::map<std::string, PaperValue> more{}; ///< "name", "low", "threads"
+    Facts more{}; ///< "name", "low", "threads"
 };
 
 /// A list that every item may go through by this name, and the names that its rows have.
@@ -128,7 +113,7 @@ class Evaluator {
     std::map<std::string, Sentence> sentences_;
     std::map<std::string, PaperRows> lists_;
     std::map<std::int64_t, std::vector<KnownRung>> rungs_;
-    std::map<std::string, std::map<std::string, PaperValue>> facts_; ///< of GPUs, and of shapes on them
+    std::map<std::string, Facts> facts_;         ///< of GPUs, and of shapes on them
     std::map<std::string, FoundTime> forecasts_; ///< by GPU, setting and shape
     int depth_ = 0;
 };

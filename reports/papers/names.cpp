@@ -22,36 +22,11 @@
 namespace convcast {
 namespace {
 
-using Facts = std::map<std::string, PaperValue>;
-
-/// Every number and text of a described struct by its name in documents, missing ones too; of numbers with a
-/// source whether they are assumed, as "dram_latency_assumed".
-template <class T> void add_facts(Facts &to, const T &from) {
-    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
-        const auto &field = from.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (std::is_same_v<Field, std::string>) {
-            to[member.name] = field;
-        } else if constexpr (std::is_arithmetic_v<Field>) {
-            to[member.name] = static_cast<double>(field);
-        } else if constexpr (described::IsOptional<Field>::value) {
-            using Held = typename Field::value_type;
-            if constexpr (std::is_arithmetic_v<Held>) {
-                to[member.name] = field ? PaperValue(static_cast<double>(*field)) : PaperValue();
-            } else if constexpr (described::IsParam<Held>::value) {
-                to[member.name] = field ? PaperValue(field->value.value) : PaperValue();
-                to[std::string(member.name) + "_assumed"] =
-                    field && field->source == Source::assumed ? PaperValue(1.0) : PaperValue();
-            }
-        }
-    });
-}
-
 /// What is known of a GPU by itself: its profile with the limits, and the bandwidth to its best neighbour.
 Facts facts_of(const GpuProfile &profile) {
     Facts facts;
-    add_facts(facts, profile);
-    add_facts(facts, profile.limits);
+    add_facts(facts, &profile);
+    add_facts(facts, &profile.limits);
     std::optional<double> best;
     for (const PeerLink &link : profile.peers)
         if (link.bandwidth_bytes_per_s && (!best || *best < link.bandwidth_bytes_per_s->value))
@@ -65,7 +40,7 @@ Facts facts_of(const GpuProfile &profile) {
 Facts rules_of(const ConvShape &shape, const GpuProfile &profile) {
     Facts facts;
     const Rules rules = shape_rules(shape, profile);
-    add_facts(facts, rules);
+    add_facts(facts, &rules);
     for (const char *name :
          {"p_range", "q_range", "p_why", "q_why", "overruns", "rule_4_fmas", "rule_4_bytes"})
         facts[name];
@@ -214,7 +189,7 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
         }
         const Rules table_1 = table1_rules(gpu.profile);
         Facts rules;
-        add_facts(rules, table_1);
+        add_facts(rules, &table_1);
         if (const auto found = rules.find(after); found != rules.end())
             return found->second;
     }
@@ -256,8 +231,8 @@ std::vector<const StudyResults *> Evaluator::recordings(const PaperTime &time) {
 namespace {
 
 /// The knobs of a setting as "knob.tile_k".
-std::map<std::string, PaperValue> knobs_of(const std::string &setting) {
-    std::map<std::string, PaperValue> knobs;
+Facts knobs_of(const std::string &setting) {
+    Facts knobs;
     const std::string all = knobs_text(setting);
     for (std::size_t begin = 0; begin < all.size();) {
         const std::size_t end = std::min(all.find(',', begin), all.size()), equal = all.find('=', begin);
@@ -415,33 +390,36 @@ PaperValue Evaluator::of_time(const FoundTime &found, const std::string &field) 
 // ---- lists
 
 std::vector<KnownList> known_lists() {
-    const std::vector<std::string> rung = {"id",     "title",           "kernels",  "launches", "published",
-                                           "papers", "forecast",        "measured", "why",      "papers_why",
-                                           "stream", "stream_measured", "trains"};
+    const auto with = [](std::vector<std::string> names, const std::vector<std::string> &more) {
+        names.insert(names.end(), more.begin(), more.end());
+        return names;
+    };
+    const std::vector<std::string> rung =
+        with(names_of_facts<Rung>(), {"kernels", "launches", "published", "papers", "forecast", "measured",
+                                      "why", "papers_why", "stream", "stream_measured"});
     std::vector<std::string> steps = rung;
     for (const std::string &name : rung)
         steps.push_back("before." + name);
-    return {{"shapes", {"shape"}},
-            {"gpus", {}},
-            {"panels", {"filter", "edge", "letter"}},
-            {"panels_and_all", {"filter", "edge", "letter"}},
-            {"cases", {"right", "wrong", "l2_error"}},
-            {"published", {"of", "at", "value", "printed", "factor", "unit", "statistic", "against", "gpu"}},
-            {"rungs", rung},
-            {"steps", steps},
-            {"published_steps", steps},
-            {"launches",
-             {"kernel", "computes", "rung", "images", "blocks", "threads", "times_launched", "one_launch"}},
-            {"refusals", {"of", "why"}},
-            {"operators", {"name", "kind", "output", "parameters", "multiply_adds", "values"}},
-            {"errors", {"rung", "output", "gradient"}},
-            {"opinions", {"opinion", "right", "all", "always", "kappa", "worth"}},
-            {"divided_over_two",
-             {"divided", "devices", "step", "forward", "backward", "exchange", "speed_up", "efficiency",
-              "over_communication"}},
-            {"recorded_steps", {"divided", "devices", "images", "step"}},
-            {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
-            {"advice", {"devices", "pays_from", "efficient_from"}}};
+    return {
+        {"shapes", {}},
+        {"gpus", {}},
+        {"panels", {"filter", "edge", "letter"}},
+        {"panels_and_all", {}},
+        {"cases", names_of_facts<CaseRow>()},
+        {"published", with(names_of_facts<PublishedCell>(), {"printed", "factor"})},
+        {"rungs", rung},
+        {"steps", steps},
+        {"published_steps", {}},
+        {"launches", with(names_of_facts<LadderLaunch>(),
+                          {"computes", "rung", "blocks", "threads", "times_launched", "one_launch"})},
+        {"refusals", {"of", "why"}},
+        {"operators", with(names_of_facts<Operator>(), {"output", "parameters", "multiply_adds", "values"})},
+        {"recorded_rungs", names_of_facts<RungResult>()},
+        {"opinions", with(names_of_facts<RegimeStatistics>(), {"worth"})},
+        {"two_gpus", names_of_facts<ScalingCase>()},
+        {"recorded_steps", {}},
+        {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
+        {"advice", names_of_facts<ScalingAdvice>()}};
 }
 
 void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope &scope,
@@ -540,9 +518,7 @@ PaperRows Evaluator::cases() {
     if (const StudyResults *results = context_.measured(study()))
         for (const CaseRow &row : results->statistics.cases)
             if (!row.baseline)
-                rows.push_back({{{"right", row.status == Status::ok ? 1.0 : 0.0},
-                                 {"wrong", row.status == Status::wrong_result ? 1.0 : 0.0},
-                                 {"l2_error", row.relative_l2_error}}});
+                add_facts(rows.emplace_back().names, &row);
     return rows;
 }
 
@@ -551,34 +527,22 @@ PaperRows Evaluator::opinions() {
     PaperRows rows;
     if (const StudyResults *results = context_.measured(study()))
         for (const char *opinion : {"paper", "physical", "forecast"})
-            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion))
-                rows.push_back({{{"opinion", std::string(opinion)},
-                                 {"right", of_count(its->agree)},
-                                 {"all", of_count(its->n)},
-                                 {"always", of_count(its->commonest_n)},
-                                 {"kappa", its->kappa},
-                                 {"worth", worth_of(*its)}}});
+            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion)) {
+                PaperRow &row = rows.emplace_back();
+                add_facts(row.names, its);
+                row.names["worth"] = worth_of(*its);
+            }
     return rows;
 }
 
 PaperRows Evaluator::published() {
     PaperRows rows;
     for (const PublishedCell &cell : item_.published) {
-        const auto text = [](const std::optional<std::string> &t) {
-            return t ? PaperValue(*t) : PaperValue();
-        };
-        rows.push_back(
-            {{{"of", cell.of},
-              {"at", cell.at},
-              {"value", cell.value},
-              {"printed", printed(cell)},
-              {"factor", ratio_of(cell)},
-              {"unit", unit_text(cell.unit)},
-              {"statistic",
-               cell.statistic ? PaperValue(std::string(boost::describe::enum_to_string(*cell.statistic, "?")))
-                              : PaperValue()},
-              {"against", text(cell.against)},
-              {"gpu", text(cell.gpu)}}});
+        PaperRow &row = rows.emplace_back();
+        add_facts(row.names, &cell);
+        row.names["unit"] = unit_text(cell.unit);
+        row.names["printed"] = printed(cell);
+        row.names["factor"] = ratio_of(cell);
     }
     return rows;
 }
@@ -589,12 +553,12 @@ PaperRows Evaluator::operators() {
     for (std::size_t i = 0; i < its.operators.size(); ++i) {
         const Operator &op = its.operators[i];
         const std::vector<ImageShape> inputs = its.input_shapes(i);
-        rows.push_back({{{"name", op.name},
-                         {"kind", std::string(boost::describe::enum_to_string(op.kind, "?"))},
-                         {"output", to_text(op.output)},
-                         {"parameters", of_count(parameters(op, inputs.front()))},
-                         {"multiply_adds", work_of(op, inputs, 1).fmas.value_or(0.0)},
-                         {"values", of_count(elements(op.output))}}});
+        PaperRow &row = rows.emplace_back();
+        add_facts(row.names, &op);
+        row.names["output"] = to_text(op.output);
+        row.names["parameters"] = of_count(parameters(op, inputs.front()));
+        row.names["multiply_adds"] = work_of(op, inputs, 1).fmas.value_or(0.0);
+        row.names["values"] = of_count(elements(op.output));
     }
     return rows;
 }

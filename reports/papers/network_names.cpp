@@ -19,10 +19,8 @@ PaperValue text_value(const std::optional<std::string> &text) {
 }
 
 /// All that is known of a rung, by names that begin with `before`.
-void add_rung(std::map<std::string, PaperValue> &names, const KnownRung &known,
-              const std::string &before = "") {
-    names[before + "id"] = known.rung.id;
-    names[before + "title"] = known.rung.title;
+void add_rung(Facts &names, const KnownRung &known, const std::string &before = "") {
+    add_facts(names, &known.rung, before);
     names[before + "kernels"] = known.rung.launches.empty() ? PaperValue(std::string("does not compile"))
                                                             : of_count(std::ssize(known.rung.launches));
     names[before + "launches"] = of_count(std::ssize(known.rung.launches));
@@ -35,7 +33,6 @@ void add_rung(std::map<std::string, PaperValue> &names, const KnownRung &known,
     names[before + "stream"] = known.ours.stream_s;
     names[before + "stream_measured"] =
         known.measured ? PaperValue(known.measured->stream_warm_s) : PaperValue();
-    names[before + "trains"] = known.rung.trains.value_or(false) ? 1.0 : 0.0;
 }
 
 std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
@@ -69,19 +66,18 @@ PaperRows launches_of(const std::vector<KnownRung> &rungs) {
                     return row.names.at("kernel").text == launch.kernel;
                 }))
                 continue;
-            rows.push_back(
-                {{{"kernel", launch.kernel},
-                  {"computes", join(launch.operators)},
-                  {"rung", known.rung.id},
-                  {"images", of_count(launch.group_images.value_or(1))},
-                  {"blocks", of_count(all_of_grid(launch.grid))},
-                  {"threads", of_count(all_of_grid(launch.block))},
-                  {"times_launched",
-                   of_count(launch.repeat.value_or(1) *
-                            (launch.each_stream.value_or(false) ? known.rung.streams.value_or(1) : 1))},
-                  {"one_launch", i < known.ours.launches.size()
-                                     ? PaperValue(known.ours.launches[i].time_s.value)
-                                     : PaperValue()}}});
+            Facts &names = rows.emplace_back().names;
+            add_facts(names, &launch);
+            names["computes"] = join(launch.operators);
+            names["rung"] = known.rung.id;
+            names["blocks"] = of_count(all_of_grid(launch.grid));
+            names["threads"] = of_count(all_of_grid(launch.block));
+            const bool each_stream = launch.each_stream.value_or(false);
+            names["times_launched"] =
+                of_count(launch.repeat.value_or(1) * (each_stream ? known.rung.streams.value_or(1) : 1));
+            names["one_launch"] = i < known.ours.launches.size()
+                                      ? PaperValue(known.ours.launches[i].time_s.value)
+                                      : PaperValue();
         }
     return rows;
 }
@@ -112,44 +108,21 @@ Scaling by_images(const std::string &network, const GpuProfile &gpu, std::int64_
     return forecast_scaling(find_network(network), gpu, question);
 }
 
-std::string how_divided(DeviceSplit split) {
-    return split == DeviceSplit::one ? "nothing" : to_text(split);
+PaperRows rows_of(const Scaling &scaling) {
+    PaperRows rows;
+    for (const ScalingCase &c : scaling.cases)
+        add_facts(rows.emplace_back().names, &c);
+    return rows;
 }
 
 /// A batch divided over two GPUs in every way that needs no NCCL.
-PaperRows divided_over_two(const std::string &network, const GpuProfile &gpu, std::int64_t batch) {
+PaperRows over_two_gpus(const std::string &network, const GpuProfile &gpu, std::int64_t batch) {
     ScalingQuestion question;
     question.devices = {0, 1};
     question.splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
     question.batches = {batch};
     question.weak = false;
-    PaperRows rows;
-    for (const ScalingCase &c : forecast_scaling(find_network(network), gpu, question).cases) {
-        if (!c.forecast || c.batch != batch)
-            continue;
-        const ScalingTimes &t = *c.forecast;
-        PaperRow &row = rows.emplace_back();
-        row.names = {{"divided", how_divided(c.split)}, {"devices", of_count(c.devices)},
-                     {"step", t.step_s.value},          {"forward", t.forward_s.value},
-                     {"backward", t.backward_s.value},  {"exchange", t.communication_s.value}};
-        if (c.forecast_rates) {
-            row.names["speed_up"] = c.forecast_rates->speed_up;
-            row.names["efficiency"] = c.forecast_rates->efficiency;
-            row.names["over_communication"] = c.forecast_rates->computation_over_communication;
-        }
-    }
-    return rows;
-}
-
-PaperRows recorded_steps(const std::string &network, const GpuProfile &gpu) {
-    PaperRows rows;
-    if (const std::optional<Scaling> run = recorded_two_gpus(network, gpu))
-        for (const ScalingCase &c : run->cases)
-            rows.push_back({{{"divided", how_divided(c.split)},
-                             {"devices", of_count(c.devices)},
-                             {"images", of_count(c.batch)},
-                             {"step", c.measured ? PaperValue(c.measured->step_s.value) : PaperValue()}}});
-    return rows;
+    return rows_of(forecast_scaling(find_network(network), gpu, question));
 }
 
 } // namespace
@@ -182,10 +155,12 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
 PaperRows Evaluator::network_rows(const std::string &list) {
     PaperRows rows;
     const GpuProfile &gpu = context_.ours().profile;
-    if (list == "divided_over_two")
-        return gpu.peers.empty() ? rows : divided_over_two(network(), gpu, batch());
-    if (list == "recorded_steps")
-        return recorded_steps(network(), gpu);
+    if (list == "two_gpus")
+        return gpu.peers.empty() ? rows : over_two_gpus(network(), gpu, batch());
+    if (list == "recorded_steps") {
+        const std::optional<Scaling> run = recorded_two_gpus(network(), gpu);
+        return run ? rows_of(*run) : rows;
+    }
     if (list == "several_gpus") {
         for (const ScalingPoint &p : scaling_points_of(network(), gpu, batch()))
             rows.push_back({{{"devices", of_count(p.gpus)},
@@ -197,22 +172,15 @@ PaperRows Evaluator::network_rows(const std::string &list) {
         return rows;
     }
     if (list == "advice") {
-        const auto shown = [](const std::optional<std::int64_t> &n) {
-            return n ? of_count(*n) : PaperValue();
-        };
         if (!gpu.peers.empty())
             for (const ScalingAdvice &advice : by_images(network(), gpu, batch()).advice)
-                rows.push_back({{{"devices", of_count(advice.devices)},
-                                 {"pays_from", shown(advice.pays_from)},
-                                 {"efficient_from", shown(advice.efficient_from)}}});
+                add_facts(rows.emplace_back().names, &advice);
         return rows;
     }
-    if (list == "errors") {
-        if (const auto run = recorded_ladder(network(), batch(), context_.ours().profile))
+    if (list == "recorded_rungs") {
+        if (const auto run = recorded_ladder(network(), batch(), gpu))
             for (const RungResult &rung : run->rungs)
-                rows.push_back({{{"rung", rung.status == Status::ok ? PaperValue(rung.id) : PaperValue()},
-                                 {"output", rung.relative_l2_error},
-                                 {"gradient", rung.gradient_error}}});
+                add_facts(rows.emplace_back().names, &rung);
         return rows;
     }
     std::vector<KnownRung> asked;
@@ -243,7 +211,7 @@ PaperValue Evaluator::rung(const std::vector<PaperValue> &arguments) {
                                     : batch();
     for (const KnownRung &known : rungs(images))
         if (known.rung.id == arguments[0].text) {
-            std::map<std::string, PaperValue> names;
+            Facts names;
             add_rung(names, known);
             const auto found = names.find(*arguments[1].text);
             if (found == names.end())
@@ -313,20 +281,14 @@ PaperValue network_fact(const std::string &network, const std::string &fact, con
         const auto images = recorded_test_images(network);
         return images ? of_count(*images) : PaperValue();
     }
+    Facts facts;
     const auto run = recorded_training(network, gpu);
-    const std::map<std::string, std::function<PaperValue()>> facts = {
-        {"accuracy", [&] { return PaperValue(run->accuracy); }},
-        {"epochs", [&] { return of_count(run->epochs); }},
-        {"training_batch", [&] { return of_count(run->descent.batch); }},
-        {"training_time", [&] { return PaperValue(run->time_s.value); }},
-        {"test_images", [&] { return of_count(run->test_images); }},
-        {"checked", [&] { return of_count(run->checked); }},
-        {"disagreements", [&] { return of_count(run->disagreements); }}};
+    add_facts<TrainingRun>(facts, run ? &*run : nullptr);
     const auto found = facts.find(fact);
     if (found == facts.end())
         throw UsageError("expected what was measured of a network, for example 'accuracy', found '" +
                          shortened(fact) + "'");
-    return run ? found->second() : PaperValue();
+    return found->second;
 }
 
 } // namespace convcast
