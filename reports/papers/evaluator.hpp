@@ -28,7 +28,7 @@ inline PaperValue of_count(std::int64_t n) {
 
 /// A row of a list: its own names, and a convolution or a GPU where it is one.
 struct PaperRow {
-    Facts names{};
+    PaperFacts names{};
     std::optional<ConvShape> shape{};
     const ForecastGpu *gpu = nullptr;
 };
@@ -43,7 +43,7 @@ struct PaperScope {
 /// A time of a shape with what is known of it (PaperTime).
 struct FoundTime {
     std::optional<Seconds> time, forecast;
-    Facts more{}; ///< "name", "low", "threads"
+    PaperFacts more{}; ///< "name", "low", "threads"
 };
 
 /// A list that every item may go through by this name, and the names that its rows have.
@@ -60,6 +60,8 @@ std::vector<std::string> fields_of_times();
 /// Steps of training over several of a GPU; none where it has no others beside it.
 std::vector<ScalingPoint> scaling_points_of(const std::string &network, const GpuProfile &gpu,
                                             std::int64_t batch);
+
+PaperRow row_of_shape(const std::string &shape);
 
 class Evaluator {
   public:
@@ -113,7 +115,7 @@ class Evaluator {
     std::map<std::string, Sentence> sentences_;
     std::map<std::string, PaperRows> lists_;
     std::map<std::int64_t, std::vector<KnownRung>> rungs_;
-    std::map<std::string, Facts> facts_;         ///< of GPUs, and of shapes on them
+    std::map<std::string, PaperFacts> facts_;    ///< of GPUs, and of shapes on them
     std::map<std::string, FoundTime> forecasts_; ///< by GPU, setting and shape
     int depth_ = 0;
 };

@@ -31,12 +31,12 @@ struct PaperValue {
     bool so() const { return number && *number != 0.0; }
 };
 
-using Facts = std::map<std::string, PaperValue>;
+using PaperFacts = std::map<std::string, PaperValue>;
 
-template <class T> void add_facts(Facts &to, const T *from, const std::string &before = "");
+template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before = "");
 
 /// Of an absent field (nullptr) the names are there, too.
-template <class F> void add_fact(Facts &to, const std::string &name, const F *field) {
+template <class F> void add_fact(PaperFacts &to, const std::string &name, const F *field) {
     if constexpr (std::is_same_v<F, std::string>) {
         to[name] = field != nullptr ? PaperValue(*field) : PaperValue();
     } else if constexpr (std::is_arithmetic_v<F>) {
@@ -59,7 +59,7 @@ template <class F> void add_fact(Facts &to, const std::string &name, const F *fi
 
 /// Every number, text and choice of a described struct by its name in documents, those of its parts as
 /// "forecast.step_s". Of a Param besides whether it is assumed, as "dram_latency_assumed".
-template <class T> void add_facts(Facts &to, const T *from, const std::string &before) {
+template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before) {
     boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
         using Field = std::decay_t<decltype(std::declval<const T &>().*member.pointer)>;
         add_fact<Field>(to, before + member.name, from != nullptr ? &(from->*member.pointer) : nullptr);
@@ -67,7 +67,7 @@ template <class T> void add_facts(Facts &to, const T *from, const std::string &b
 }
 
 template <class T> std::vector<std::string> names_of_facts() {
-    Facts facts;
+    PaperFacts facts;
     add_facts<T>(facts, nullptr);
     std::vector<std::string> names;
     for (const auto &[name, value] : facts)

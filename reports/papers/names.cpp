@@ -1,30 +1,23 @@
-// What names in a paper's answers stand for: of shapes, GPUs, times and rows of lists.
+// What names in a paper's answers stand for: of rows, shapes and GPUs.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/network/network.hpp"
 #include "model/paper/papers.hpp"
 #include "model/paper/rules.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
-#include "reports/partition_regions.hpp"
-#include "reports/regimes.hpp"
-#include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <functional>
-#include <type_traits>
-#include <utility>
+#include <string>
+#include <vector>
 
 namespace convcast {
 namespace {
 
 /// What is known of a GPU by itself: its profile with the limits, and the bandwidth to its best neighbour.
-Facts facts_of(const GpuProfile &profile) {
-    Facts facts;
+PaperFacts facts_of(const GpuProfile &profile) {
+    PaperFacts facts;
     add_facts(facts, &profile);
     add_facts(facts, &profile.limits);
     std::optional<double> best;
@@ -37,8 +30,8 @@ Facts facts_of(const GpuProfile &profile) {
 
 /// The rules of the papers for a shape on a GPU, as cases have them, and of one channel what the division of
 /// section 3.1 of Chang's paper comes to.
-Facts rules_of(const ConvShape &shape, const GpuProfile &profile) {
-    Facts facts;
+PaperFacts rules_of(const ConvShape &shape, const GpuProfile &profile) {
+    PaperFacts facts;
     const Rules rules = shape_rules(shape, profile);
     add_facts(facts, &rules);
     for (const char *name :
@@ -65,8 +58,8 @@ Facts rules_of(const ConvShape &shape, const GpuProfile &profile) {
     return facts;
 }
 
-Facts facts_of(const ConvShape &s) {
-    Facts facts;
+PaperFacts facts_of(const ConvShape &s) {
+    PaperFacts facts;
     for (const auto &[name, size] : names_of(s))
         facts[name] = of_count(size);
     facts["shape"] = s.id();
@@ -75,7 +68,9 @@ Facts facts_of(const ConvShape &s) {
     facts["input_bytes"] = of_count(s.input_bytes());
     facts["input_elements"] = of_count(s.input_elements());
     facts["filter_bytes"] = of_count(s.filter_bytes());
-    facts["elements"] = std::string(boost::describe::enum_to_string(s.dtype, "?"));
+    facts["elements"] = std::string(s.dtype == DataType::f32   ? "f32"
+                                    : s.dtype == DataType::f16 ? "f16"
+                                                               : "i8");
     facts["filter"] = fmt::format("{}x{}", s.r, s.s);
     facts["sizes"] = shape_text(s.id());
     return facts;
@@ -108,11 +103,6 @@ std::vector<std::string> known_names() {
                                       "heading", "kernels", "network", "batch", "row"};
     add_keys(names, facts_of(ConvShape::parse("n1c1h8w8k1r1s1")));
     return names;
-}
-
-std::vector<std::string> fields_of_times() {
-    return {"forecast", "name",  "knobs",   "kernel", "setting",     "other",  "low",
-            "high",     "range", "threads", "ctas",   "ctas_per_sm", "pieces", "why"};
 }
 
 const ConvShape *Evaluator::shape_of(const PaperScope &scope) const {
@@ -188,7 +178,7 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
                 return found->second;
         }
         const Rules table_1 = table1_rules(gpu.profile);
-        Facts rules;
+        PaperFacts rules;
         add_facts(rules, &table_1);
         if (const auto found = rules.find(after); found != rules.end())
             return found->second;
@@ -203,364 +193,6 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
         return of_count(batch());
     throw UsageError("'" + shortened(name) +
                      "' has no value here; known outside of lists: " + join(known_names()));
-}
-
-// ---- times
-
-std::string Evaluator::study() const {
-    if (!item_.answer.study)
-        throw UsageError("expected \"study\" in the item's answer, for example \"chang_multi\"");
-    return *item_.answer.study;
-}
-
-std::vector<const StudyResults *> Evaluator::recordings(const PaperTime &time) {
-    std::vector<const StudyResults *> all;
-    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in) {
-        const std::size_t slash = in.find('/');
-        const StudyResults *its = in == "run"        ? context_.measured(study())
-                                  : in == "settings" ? context_.measured_settings(study())
-                                  : slash == std::string::npos
-                                      ? context_.measured(in)
-                                      : context_.measured_settings(in.substr(0, slash));
-        if (its != nullptr)
-            all.push_back(its);
-    }
-    return all;
-}
-
-namespace {
-
-/// The knobs of a setting as "knob.tile_k".
-Facts knobs_of(const std::string &setting) {
-    Facts knobs;
-    const std::string all = knobs_text(setting);
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find(',', begin), all.size()), equal = all.find('=', begin);
-        if (equal < end) {
-            const std::string name = all.substr(begin, equal - begin);
-            knobs["knob." + name] = of_count(knob_value(setting, name));
-        }
-        begin = end + 1;
-    }
-    return knobs;
-}
-
-FoundTime found_row(const CaseRow &row) {
-    FoundTime found{row.cold_s, row.predicted_s, {}};
-    found.more["name"] = found.more["setting"] = row.name;
-    found.more["kernel"] = row.group;
-    return found;
-}
-
-} // namespace
-
-FoundTime Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
-    const PaperValue shape = named("shape", scope);
-    for (std::size_t i = 0; i < time.measured.size(); ++i) {
-        const std::string setting = told(time.measured[i], scope);
-        std::vector<std::string> except;
-        for (const std::string &one : time.except)
-            except.push_back(told(one, scope));
-        const CaseRow *best = nullptr;
-        double least = 0.0;
-        for (const StudyResults *results : recordings(time))
-            for (const CaseRow &row : results->statistics.cases) {
-                if (row.shape != shape.text || row.baseline || !row.cold_s ||
-                    !has_setting(row.name, setting) ||
-                    std::any_of(except.begin(), except.end(),
-                                [&](const std::string &e) { return has_setting(row.name, e); }))
-                    continue;
-                const PaperRow knobs{knobs_of(row.name), {}, nullptr};
-                const PaperScope inner{&knobs, &scope};
-                if (!so(time.where, inner))
-                    continue;
-                const double by =
-                    time.least ? value(*time.least, inner).number.value_or(0.0) : row.cold_s->value;
-                if (best == nullptr || by < least)
-                    best = &row, least = by;
-            }
-        if (best == nullptr)
-            continue;
-        FoundTime found = found_row(*best);
-        if (i == 0 && setting.find(':') != std::string::npos)
-            found.more["setting"] = setting;
-        if (i > 0)
-            found.more["other"] = 1.0;
-        return found;
-    }
-    return {};
-}
-
-FoundTime Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
-    const ForecastGpu &gpu = gpu_of(time.gpu.value_or(AskedGpu::ours), scope);
-    const std::string shape = named("shape", scope).text.value(),
-                      setting = told(time.forecast ? *time.forecast : *time.chosen, scope);
-    FoundTime found;
-    found.more["setting"] = found.more["name"] = setting;
-    if (time.chosen) {
-        const auto &first = gpu.chosen(setting, shape);
-        if (!first)
-            return {};
-        found.time = first->time;
-        found.more["name"] = first->strategy;
-        return found;
-    }
-    const std::string key = gpu.profile.id + " " + setting + " " + shape;
-    if (const auto known = forecasts_.find(key); known != forecasts_.end())
-        return known->second;
-    const Case made = gpu.forecast(setting, shape);
-    if (made.reason)
-        found.more["why"] = *made.reason;
-    if (made.prediction) {
-        if (made.status == Status::ok) {
-            found.time = made.prediction->time_s;
-            found.more["low"] = made.prediction->time_low_s;
-            found.more["high"] = made.prediction->time_high_s;
-        }
-        const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
-        if (made.status == Status::ok && low && high)
-            found.more["range"] = microseconds(*low) + " to " + microseconds(*high);
-        if (made.prediction->plan) {
-            const Partition &launch = main_launch(*made.prediction->plan);
-            found.more["threads"] = of_count(launch.threads);
-            found.more["ctas"] = of_count(cta_count(launch));
-            found.more["ctas_per_sm"] = of_count(launch.ctas_per_sm);
-            found.more["pieces"] = of_count(launch.pieces);
-        }
-    }
-    return forecasts_.emplace(key, found).first->second;
-}
-
-FoundTime Evaluator::time(const std::string &name, const PaperScope &scope) {
-    const auto its = method_.times.find(name);
-    if (its == method_.times.end()) {
-        std::vector<std::string> known;
-        add_keys(known, method_.times);
-        throw UsageError("expected one of \"times\", found '" + shortened(name) + "'" +
-                         did_you_mean(name, known));
-    }
-    const PaperTime &time = its->second;
-    if (!time.measured.empty())
-        return measured(time, scope);
-    if (!so(time.where, scope))
-        return {};
-    if (time.forecast || time.chosen)
-        return forecast(time, scope);
-    if (!time.fastest.empty()) {
-        FoundTime best;
-        for (const std::string &one : time.fastest)
-            if (FoundTime found = this->time(one, scope);
-                found.time && (!best.time || *found.time < *best.time))
-                best = std::move(found);
-        return best;
-    }
-    const std::vector<const StudyResults *> recorded = recordings(time);
-    if (recorded.empty())
-        return {};
-    const StudyResults *results = recorded.front();
-    const PaperValue shape = named("shape", scope);
-    if (time.baseline) {
-        for (const CaseRow &row : results->statistics.cases)
-            if (row.shape == shape.text && row.baseline && row.name == *time.baseline)
-                return found_row(row);
-        return {};
-    }
-    for (const ShapeRow &row : results->statistics.shapes)
-        if (row.shape == shape.text)
-            if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
-                                 : *time.best == RecordedBest::cudnn ? row.cudnn
-                                                                     : row.papers)
-                return found_row(results->row(*id));
-    return {};
-}
-
-PaperValue Evaluator::of_time(const FoundTime &found, const std::string &field) {
-    if (field.empty())
-        return found.time;
-    if (field == "forecast")
-        return found.forecast;
-    if (field == "knobs") {
-        const auto name = found.more.find("name");
-        return name == found.more.end() ? PaperValue() : PaperValue(knobs_text(*name->second.text));
-    }
-    const auto its = found.more.find(field);
-    return its == found.more.end() ? PaperValue() : its->second;
-}
-
-// ---- lists
-
-std::vector<KnownList> known_lists() {
-    const auto with = [](std::vector<std::string> names, const std::vector<std::string> &more) {
-        names.insert(names.end(), more.begin(), more.end());
-        return names;
-    };
-    const std::vector<std::string> rung =
-        with(names_of_facts<Rung>(), {"kernels", "launches", "published", "papers", "forecast", "measured",
-                                      "why", "papers_why", "stream", "stream_measured"});
-    std::vector<std::string> steps = rung;
-    for (const std::string &name : rung)
-        steps.push_back("before." + name);
-    return {
-        {"shapes", {}},
-        {"gpus", {}},
-        {"panels", {"filter", "edge", "letter"}},
-        {"panels_and_all", {}},
-        {"cases", names_of_facts<CaseRow>()},
-        {"published", with(names_of_facts<PublishedCell>(), {"printed", "factor"})},
-        {"rungs", rung},
-        {"steps", steps},
-        {"published_steps", {}},
-        {"launches", with(names_of_facts<LadderLaunch>(),
-                          {"computes", "rung", "blocks", "threads", "times_launched", "one_launch"})},
-        {"refusals", {"of", "why"}},
-        {"operators", with(names_of_facts<Operator>(), {"output", "parameters", "multiply_adds", "values"})},
-        {"recorded_rungs", names_of_facts<RungResult>()},
-        {"opinions", with(names_of_facts<RegimeStatistics>(), {"worth"})},
-        {"two_gpus", names_of_facts<ScalingCase>()},
-        {"recorded_steps", {}},
-        {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
-        {"advice", names_of_facts<ScalingAdvice>()}};
-}
-
-void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope &scope,
-                         const std::function<void(const PaperScope &)> &call) {
-    if (lists.empty())
-        return call(scope);
-    const std::vector<std::string> rest(lists.begin() + 1, lists.end());
-    for (const PaperRow &row : list(lists.front()))
-        for_each(rest, {&row, &scope}, call);
-}
-
-const PaperRows &Evaluator::list(const std::string &name) {
-    const auto found = lists_.find(name);
-    if (found != lists_.end())
-        return found->second;
-    PaperRows rows = make_list(name);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        rows[i].names.emplace("row", static_cast<double>(i + 1));
-    return lists_.emplace(name, std::move(rows)).first->second;
-}
-
-PaperRows Evaluator::make_list(const std::string &name) {
-    PaperRows rows;
-    if (const auto written = method_.lists.find(name); written != method_.lists.end()) {
-        for (const std::string &its : written->second.studies)
-            for (const std::string &shape : context_.study(its).shapes)
-                rows.push_back(row_of_shape(shape));
-        for (const std::vector<std::string> &cells : written->second.rows) {
-            PaperRow &row = rows.emplace_back();
-            for (std::size_t i = 0; i < cells.size(); ++i) {
-                const std::string &column = written->second.columns[i];
-                if (cells[i].starts_with('=')) {
-                    row.names[column] = value(cells[i].substr(1), {});
-                    continue;
-                }
-                const bool number =
-                    !cells[i].empty() && cells[i].find_first_not_of("0123456789.") == std::string::npos;
-                row.names[column] =
-                    number ? PaperValue(std::strtod(cells[i].c_str(), nullptr)) : PaperValue(cells[i]);
-                if (column == "shape") {
-                    PaperRow shape = row_of_shape(cells[i]);
-                    row.shape = shape.shape;
-                    row.names.merge(shape.names);
-                }
-                if (column == "gpu")
-                    row.gpu = &context_.gpu(cells[i]);
-            }
-        }
-        return rows;
-    }
-    if (name == "gpus")
-        for (const ForecastGpu *gpu : {&context_.papers(), &context_.ours()})
-            rows.push_back({{}, {}, gpu});
-    else if (name == "shapes")
-        rows = shapes();
-    else if (name == "panels" || name == "panels_and_all")
-        rows = panels(name == "panels_and_all");
-    else if (name == "cases")
-        rows = cases();
-    else if (name == "published")
-        rows = published();
-    else if (name == "operators")
-        rows = operators();
-    else if (name == "opinions")
-        rows = opinions();
-    else
-        rows = network_rows(name);
-    return rows;
-}
-
-PaperRows Evaluator::shapes() {
-    PaperRows rows;
-    for (const std::string &shape : context_.study(study()).shapes)
-        rows.push_back(row_of_shape(shape));
-    return rows;
-}
-
-/// Sizes of filters in the order of the study's shapes; and a row of all, with the edge 0.
-PaperRows Evaluator::panels(bool and_all) {
-    PaperRows rows;
-    for (const PaperRow &row : list("shapes")) {
-        const auto edge = static_cast<double>(row.shape->r);
-        if (std::none_of(rows.begin(), rows.end(),
-                         [&](const PaperRow &other) { return other.names.at("edge").number == edge; }))
-            rows.push_back({{{"filter", fmt::format("{0}x{0}", row.shape->r)},
-                             {"edge", edge},
-                             {"letter", std::string(1, static_cast<char>('a' + rows.size()))}}});
-    }
-    if (and_all)
-        rows.push_back({{{"filter", std::string("all")}, {"edge", 0.0}, {"letter", std::string()}}});
-    return rows;
-}
-
-PaperRows Evaluator::cases() {
-    PaperRows rows;
-    if (const StudyResults *results = context_.measured(study()))
-        for (const CaseRow &row : results->statistics.cases)
-            if (!row.baseline)
-                add_facts(rows.emplace_back().names, &row);
-    return rows;
-}
-
-/// How often each opinion of a regime is that of the counters.
-PaperRows Evaluator::opinions() {
-    PaperRows rows;
-    if (const StudyResults *results = context_.measured(study()))
-        for (const char *opinion : {"paper", "physical", "forecast"})
-            if (const RegimeStatistics *its = over_all(results->statistics.regimes, opinion)) {
-                PaperRow &row = rows.emplace_back();
-                add_facts(row.names, its);
-                row.names["worth"] = worth_of(*its);
-            }
-    return rows;
-}
-
-PaperRows Evaluator::published() {
-    PaperRows rows;
-    for (const PublishedCell &cell : item_.published) {
-        PaperRow &row = rows.emplace_back();
-        add_facts(row.names, &cell);
-        row.names["unit"] = unit_text(cell.unit);
-        row.names["printed"] = printed(cell);
-        row.names["factor"] = ratio_of(cell);
-    }
-    return rows;
-}
-
-PaperRows Evaluator::operators() {
-    PaperRows rows;
-    const Network its = find_network(network());
-    for (std::size_t i = 0; i < its.operators.size(); ++i) {
-        const Operator &op = its.operators[i];
-        const std::vector<ImageShape> inputs = its.input_shapes(i);
-        PaperRow &row = rows.emplace_back();
-        add_facts(row.names, &op);
-        row.names["output"] = to_text(op.output);
-        row.names["parameters"] = of_count(parameters(op, inputs.front()));
-        row.names["multiply_adds"] = work_of(op, inputs, 1).fmas.value_or(0.0);
-        row.names["values"] = of_count(elements(op.output));
-    }
-    return rows;
 }
 
 } // namespace convcast

@@ -19,7 +19,7 @@ PaperValue text_value(const std::optional<std::string> &text) {
 }
 
 /// All that is known of a rung, by names that begin with `before`.
-void add_rung(Facts &names, const KnownRung &known, const std::string &before = "") {
+void add_rung(PaperFacts &names, const KnownRung &known, const std::string &before = "") {
     add_facts(names, &known.rung, before);
     names[before + "kernels"] = known.rung.launches.empty() ? PaperValue(std::string("does not compile"))
                                                             : of_count(std::ssize(known.rung.launches));
@@ -66,7 +66,7 @@ PaperRows launches_of(const std::vector<KnownRung> &rungs) {
                     return row.names.at("kernel").text == launch.kernel;
                 }))
                 continue;
-            Facts &names = rows.emplace_back().names;
+            PaperFacts &names = rows.emplace_back().names;
             add_facts(names, &launch);
             names["computes"] = join(launch.operators);
             names["rung"] = known.rung.id;
@@ -211,7 +211,7 @@ PaperValue Evaluator::rung(const std::vector<PaperValue> &arguments) {
                                     : batch();
     for (const KnownRung &known : rungs(images))
         if (known.rung.id == arguments[0].text) {
-            Facts names;
+            PaperFacts names;
             add_rung(names, known);
             const auto found = names.find(*arguments[1].text);
             if (found == names.end())
@@ -281,7 +281,7 @@ PaperValue network_fact(const std::string &network, const std::string &fact, con
         const auto images = recorded_test_images(network);
         return images ? of_count(*images) : PaperValue();
     }
-    Facts facts;
+    PaperFacts facts;
     const auto run = recorded_training(network, gpu);
     add_facts<TrainingRun>(facts, run ? &*run : nullptr);
     const auto found = facts.find(fact);

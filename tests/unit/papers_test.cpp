@@ -92,8 +92,13 @@ TEST(Papers, AreWrittenAsTheyAreRead) {
         const std::string text = to_text(described::write(find_paper(id)));
         EXPECT_EQ(to_text(described::write(read_paper(text, id))), text);
     }
-    const std::string corpus = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/small.json";
+    const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/",
+                      corpus = folder + "small.json";
     EXPECT_EQ(read_paper(read_file(corpus), corpus).items.size(), 2u); // which fuzzing begins with
+    EXPECT_EQ(read_paper(read_file(folder + "method.json"), "method.json")
+                  .items.front()
+                  .answer.method->times.size(),
+              6u);
 }
 
 TEST(Papers, PublishedNumbersAreThePrintedOnes) {
