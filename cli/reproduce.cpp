@@ -30,12 +30,14 @@
 namespace convcast::cli {
 namespace {
 
-/// What the answer to a paper threw, with the file that has the paper.
+/// What the answer to a paper threw, with the file that has the paper, and the lines where it is a file.
 [[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
     std::vector<InputProblem> problems = error.problems;
     for (InputProblem &problem : problems)
-        if (problem.place.starts_with("item "))
+        if (problem.place.starts_with("/"))
             problem.place = file + ": " + problem.place;
+    if (file_exists(file))
+        problems = described::with_lines(std::move(problems), read_file(file), file);
     throw InputError(std::move(problems));
 }
 
@@ -209,6 +211,7 @@ int reproduce(const Words &words) {
         return write_file_atomically("-", help_text("reproduce")), 0;
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
+    const std::vector<Paper> whole = papers;
     keep_only(papers, arguments.texts("only"));
     if (arguments.has("device") && !arguments.has("measure"))
         throw UsageError("reproduce: --device is for --measure");
@@ -244,7 +247,9 @@ int reproduce(const Words &words) {
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
-        const PaperContext context(paper, ours, recordings, settings);
+        const PaperContext context(
+            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
+            recordings, settings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);
