@@ -205,7 +205,7 @@ RawSamples take_samples(const SamplesRequest &request) {
     MeasureOptions options;
     options.only = request.only;
     options.resume = request.resume;
-    options.progress = [&](const ProbeInfo &probe, std::size_t done, std::size_t total) {
+    options.progress = [&](const Probe &probe, std::size_t done, std::size_t total) {
         progress.show(done, total, std::string(probe.name) + ": " + std::string(probe.question));
     };
     options.keep = request.keep;

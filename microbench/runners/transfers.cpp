@@ -9,7 +9,6 @@
 namespace convcast::probe {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t most_bytes = 256 * mebibyte, least_bytes = 16 * mebibyte;
 constexpr std::size_t copy_samples = 10;
 
@@ -18,10 +17,9 @@ constexpr std::size_t copy_samples = 10;
 constexpr unsigned part = 0x01000000; // so many vectors are 256 MiB, so parts have nothing in common
 
 void fill_part(const ProbeContext &context, DeviceBuffer<uint4> &buffer, unsigned which) {
-    uint4 *const data = buffer.data();
     const unsigned long long count = buffer.size();
     context.fill.kernel("fill_from")
-        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which);
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, buffer.data(), count, part * which);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after filling a buffer");
 }
 
@@ -35,13 +33,10 @@ void clear(DeviceBuffer<uint4> &buffer) {
 /// Throws GpuError unless all of `buffer`, on the current device, is that part.
 void expect_part(const ProbeContext &context, const DeviceBuffer<uint4> &buffer, unsigned which,
                  const std::string &copy) {
-    DeviceBuffer<unsigned> wrong(1);
-    wrong.fill_bytes(0);
-    const uint4 *const data = buffer.data();
+    DeviceBuffer<unsigned> wrong = zeros(1);
     const unsigned long long count = buffer.size();
-    unsigned *const wrong_data = wrong.data();
     context.fill.kernel("wrong_words")
-        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which, wrong_data);
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, buffer.data(), count, part * which, wrong.data());
     if (const std::uint64_t found = wrong.to_host()[0]; found > 0)
         throw GpuError(copy + ": " + std::to_string(16 * found) + " of " + std::to_string(buffer.bytes()) +
                        " B arrived wrong");
@@ -82,16 +77,16 @@ Seconds time_together(std::deque<Lane> &lanes, Event &begin, Event &end) {
 
 /// `bytes`: moved by all lanes together.
 ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> &lanes, Event &begin, Event &end, double bytes,
-                       const char *probe, std::map<std::string, double> knobs, const std::string &note) {
-    ProbeSamples samples{probe, "B/s", std::move(knobs),
-                         {},    {},    note + "; by events, the same ran right before"};
+                       Knobs knobs, const std::string &note) {
+    ProbeSamples samples = configuration(context, std::move(knobs), note);
+    samples.note += "; by events, the same ran right before";
     constexpr int warm_ups = 2; // of two copies each
     for (int i = 0; i < warm_ups; ++i)
         (void)time_together(lanes, begin, end);
     for (std::size_t i = 0; i < copy_samples; ++i) {
-        samples.values.push_back(bytes / time_together(lanes, begin, end).value);
+        const double rate = bytes / time_together(lanes, begin, end).value;
         const OnDevice here(context.device.ordinal);
-        samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+        add_sample(samples, rate, context.watch.sm_clock().value);
     }
     return samples;
 }
@@ -212,7 +207,7 @@ void expect_received(const ProbeContext &context, const Endpoint &from, const En
 }
 
 /// Of a load on `from` whose data lies on `to`.
-ProbeSamples peer_latency(const Module &module, int from, int to) {
+ProbeSamples peer_latency(const ProbeContext &context, const Module &module, int from, int to) {
     constexpr std::size_t nodes = 1024;
     constexpr unsigned lap = nodes;
     std::optional<DeviceBuffer<unsigned char>> memory;
@@ -226,30 +221,24 @@ ProbeSamples peer_latency(const Module &module, int from, int to) {
     const Kernel kernel = module.kernel("chase<false>");
     DeviceBuffer<Span> spans(1);
     DeviceBuffer<ChaseEnd> end(1);
-    ProbeSamples samples{
-        "peer_copy",
-        "s",
+    ProbeSamples samples = configuration(
+        context,
         {{"from", from}, {"to", to}, {"kind", 3}, {"direct", 1}, {"nodes", double{nodes}}, {"hops", lap}},
-        {},
-        {},
         "one thread of GPU from, random cycle of absolute pointers in memory of GPU to, past L1, a whole lap "
-        "after another, by globaltimer"};
+        "after another, by globaltimer");
+    samples.unit = "s";
+    const unsigned long long start = ring->address(0), touched = ring->memory();
     for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
-        const unsigned long long start = ring->address(0), touched = ring->memory();
-        constexpr unsigned chosen = 0, lines = 0;
-        ChaseEnd *const end_data = end.data();
-        Span *const spans_data = spans.data();
         end.fill_bytes(0);
-        kernel.launch_with(dim3(1), dim3(1), 0, nullptr, start, lap, lap, chosen, touched, lines, end_data,
-                           spans_data);
+        kernel.launch_with(dim3(1), dim3(1), 0, nullptr, start, lap, lap, 0u, touched, 0u, end.data(),
+                           spans.data());
         if (end.to_host()[0].node != start)
             throw GpuError("the chase from GPU " + std::to_string(from) + " through memory of GPU " +
                            std::to_string(to) + " did not end where it was to end");
-        if (i == 0)
-            continue;
         const Span span = spans.to_host()[0];
-        samples.values.push_back(1e-9 * static_cast<double>(span.end_ns - span.start_ns) / lap);
-        samples.sm_clock_hz.push_back(rate_of({span}).clock_hz);
+        if (i > 0)
+            add_sample(samples, 1e-9 * static_cast<double>(span.end_ns - span.start_ns) / lap,
+                       rate_of({span}).clock_hz);
     }
     return samples;
 }
@@ -272,8 +261,6 @@ std::unique_ptr<HostBuffers> host_buffers(std::size_t most) {
                        " MiB of pinned host memory and four times that of free GPU memory");
 }
 
-} // namespace
-
 Samples host_copy(ProbeContext &context, const Module &) {
     const std::unique_ptr<HostBuffers> host =
         host_buffers(std::min(most_bytes, free_device_bytes() / 4 / mebibyte * mebibyte));
@@ -288,7 +275,7 @@ Samples host_copy(ProbeContext &context, const Module &) {
     const auto rate = [&](std::deque<Lane> &lanes, int direction, const char *note) {
         Event begin, end;
         const double moved = static_cast<double>(bytes) * static_cast<double>(lanes.size());
-        return copy_rate(context, lanes, begin, end, moved, "host_copy",
+        return copy_rate(context, lanes, begin, end, moved,
                          {{"direction", direction}, {"bytes", static_cast<double>(bytes)}}, note);
     };
     Samples all(3);
@@ -336,7 +323,7 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
             const auto rate = [&](std::deque<Lane> &lanes, int kind, const char *note) {
                 const double moved =
                     static_cast<double>(direct_bytes) * times * static_cast<double>(lanes.size());
-                return copy_rate(context, lanes, begin, end, moved, "peer_copy",
+                return copy_rate(context, lanes, begin, end, moved,
                                  {{"from", from.ordinal},
                                   {"to", to.ordinal},
                                   {"kind", kind},
@@ -360,12 +347,10 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
                 expect_received(context, to, from, 0);
             }
             if (there.direct())
-                all.push_back(peer_latency(module, from.ordinal, to.ordinal));
+                all.push_back(peer_latency(context, module, from.ordinal, to.ordinal));
         }
     return all;
 }
-
-namespace {
 
 /// Streams of a GPU that exchanges with others: one that computes, and one to each of them.
 struct Meeting {
@@ -381,8 +366,8 @@ struct Meeting {
     std::vector<Event> sent;
 };
 
-/// Rounds of an empty kernel on each GPU, behind which it sends to every other one and waits for all it gets. All is
-/// ordered behind and before the first one's stream.
+/// Rounds of an empty kernel on each GPU, behind which it sends to every other one and waits for all it gets.
+/// All is ordered behind and before the first one's stream.
 void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds) {
     const auto on_each = [&](const auto &what) {
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -407,8 +392,8 @@ void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds)
                     continue;
                 all[i].ordered.hold_back(all[i].sends[to].handle());
                 check(cudaMemcpyAsync(all[to].memory.data() + i * Meeting::meeting_bytes,
-                                      all[i].memory.data() + i * Meeting::meeting_bytes, Meeting::meeting_bytes,
-                                      cudaMemcpyDefault, all[i].sends[to].handle()),
+                                      all[i].memory.data() + i * Meeting::meeting_bytes,
+                                      Meeting::meeting_bytes, cudaMemcpyDefault, all[i].sends[to].handle()),
                       "cudaMemcpyAsync between GPUs");
                 all[i].sent[to].record(all[i].sends[to].handle());
             }
@@ -426,8 +411,6 @@ void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds)
         }
     });
 }
-
-} // namespace
 
 Samples peer_meets(ProbeContext &context, const Module &module) {
     constexpr int least = 2, most = 10;
@@ -448,30 +431,19 @@ Samples peer_meets(ProbeContext &context, const Module &module) {
         }
         const cudaStream_t first = meetings.front().stream.handle();
         const OnDevice here(ordinals.front());
-        enqueue_meetings(meetings, empty, 1); // loads the code, which cannot be done while a graph is captured
+        enqueue_meetings(meetings, empty,
+                         1); // loads the code, which cannot be done while a graph is captured
         check(cudaStreamSynchronize(first), "cudaStreamSynchronize after GPUs met");
         const Graph shorter(first, [&] { enqueue_meetings(meetings, empty, least); }),
             longer(first, [&] { enqueue_meetings(meetings, empty, most); });
-        ProbeSamples samples{"peer_meets",
-                             "s",
-                             {{"gpus", static_cast<double>(count)},
-                              {"bytes", static_cast<double>(Meeting::meeting_bytes)},
-                              {"rounds", most},
-                              {"rounds_less", least}},
-                             {},
-                             {},
-                             "10 rounds of a graph over the GPUs minus 2, each an empty kernel on every GPU and 4 KiB from "
-                             "each to each other, by events"};
-        const auto time_of = [&](const Graph &graph) {
-            return held_time(hold, first, "a graph over several GPUs", [&] { graph.launch(first); });
-        };
-        for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
-            const double few = time_of(shorter), many = time_of(longer);
-            if (i == 0)
-                continue;
-            samples.values.push_back((many - few) / (most - least));
-            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
-        }
+        ProbeSamples samples = configuration(context, {{"gpus", static_cast<double>(count)},
+                                                       {"bytes", static_cast<double>(Meeting::meeting_bytes)},
+                                                       {"rounds", most},
+                                                       {"rounds_less", least}});
+        add_rounds(context, samples, least, most, copy_samples, [&](int rounds) {
+            return held_time(hold, first, "a graph over several GPUs",
+                             [&] { (rounds == least ? shorter : longer).launch(first); });
+        });
         all.push_back(std::move(samples));
     }
     return all;
@@ -506,17 +478,25 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
     Samples all;
     all.push_back(copy_rate(context, lanes, begin, end,
                             static_cast<double>(bytes) * times * static_cast<double>(lanes.size()),
-                            "peer_all_pairs",
                             {{"gpus", static_cast<double>(count)},
                              {"direct", direct},
                              {"bytes", static_cast<double>(bytes)},
                              {"copies", times}},
-                            "every GPU to every other at once, a stream each, bytes of all"));
+                            ""));
     for (std::size_t from = 0; from < count; ++from)
         for (std::size_t to = 0; to < count; ++to)
             if (from != to)
                 expect_received(context, ends[from], ends[to], target(from, to));
     return all;
+}
+
+} // namespace
+
+ProbeRuns transfer_runs() {
+    return {{"host_copy", host_copy},
+            {"peer_copy", peer_copy},
+            {"peer_meets", peer_meets},
+            {"peer_all_pairs", peer_all_pairs}};
 }
 
 } // namespace convcast::probe
