@@ -24,7 +24,7 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
     if (const std::string problem = cannot_draw(plan); !problem.empty())
         throw UsageError("predict: --diagram: " + problem);
     const ConvShape shape = ConvShape::parse(item.shape);
-    const PaperWidth width = PaperWidth::parse(arguments.text("width", "column"));
+    const PaperWidth width = PaperWidth::parse(arguments.text("width"));
     const PaperFiles written =
         write_paper_drawing(partition_diagram(shape, plan, width, bank_bytes_of(profile)), "partition",
                             partition_caption(shape, *item.strategy, plan), arguments.text("diagram", ""));
