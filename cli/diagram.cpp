@@ -21,7 +21,7 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
                          item.reason.value_or("it has no plan"));
     if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
         throw UsageError("predict: --diagram: " + problem);
-    const PaperWidth width = PaperWidth::parse(arguments.text("width", "column"));
+    const PaperWidth width = PaperWidth::parse(arguments.text("width"));
     const PaperFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
                                                    partition_caption(item), arguments.text("diagram", ""));
     for (const std::filesystem::path &file : written.files)

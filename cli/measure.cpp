@@ -158,21 +158,7 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
 
 } // namespace
 
-int measure(const Words &words) {
-    const Arguments arguments("measure", words,
-                              {{"id", Option::text},
-                               {"only", Option::texts},
-                               {"list", Option::flag},
-                               {"raw", Option::text},
-                               {"from-raw", Option::texts},
-                               {"resume", Option::flag},
-                               {"strict", Option::flag},
-                               {"device", Option::text},
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              0);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("measure")), 0;
+int measure(const Arguments &arguments) {
     if (arguments.has("list"))
         return write_file_atomically("-", probe_list()), 0;
     const std::vector<std::string> only = arguments.texts("only");
@@ -182,13 +168,6 @@ int measure(const Words &words) {
             throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 
-    if (arguments.has("resume") && !arguments.has("raw"))
-        throw UsageError("measure: --resume goes on with the samples of --raw FILE; give it too");
-    if (arguments.has("from-raw"))
-        for (const char *other : {"raw", "resume", "only", "device"})
-            if (arguments.has(other))
-                throw UsageError(std::string("measure: --from-raw measures nothing, so --") + other +
-                                 " has no meaning beside it");
     std::vector<std::string> inputs = arguments.texts("from-raw");
     if (arguments.has("raw"))
         inputs.push_back(arguments.text("raw", ""));
@@ -210,7 +189,7 @@ int measure(const Words &words) {
     } else {
         const std::string keep_file = arguments.text("raw", "");
         SamplesRequest request;
-        request.device = arguments.integer("device", 0, 0, 1023);
+        request.device = arguments.integer("device");
         request.only = only;
         if (arguments.has("resume"))
             request.resume = samples_of_file(keep_file);

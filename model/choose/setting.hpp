@@ -6,9 +6,26 @@
 #include "model/machine/facts.hpp"
 #include "model/strategies/list.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <variant>
+#include <vector>
 
 namespace convcast {
+
+/// A setting that leaves no knob to the model, planned as it is forecast.
+struct PlannedSetting {
+    std::variant<PlannedStrategy, Infeasible> planned;
+    double time_s = 0.0; ///< that it is compared by; 0 where it is not compared or the profile lacks a number
+};
+
+/// `compared`: with the time that other settings of its strategy are held against.
+PlannedSetting planned_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                               const Facts &facts, bool compared);
+
+/// Of `count` settings, at least one, the first that can run in the shortest time; the first of all where
+/// none can run.
+std::size_t best_setting(std::size_t count, const std::function<const PlannedSetting &(std::size_t)> &at);
 
 /// The plan of a strategy for a shape, as the strategy counts it. Where knobs are left open, its settings are
 /// compared by their forecasts with `facts`. Infeasible, with the reason, if no setting can run.
