@@ -66,9 +66,7 @@ FittedOn fitted_on(const GpuProfile &profile) {
 
 Calibration read_calibration(const std::string &text, const std::string &file) {
     const std::string schema = Calibration().schema;
-    const JsonValue json = parse_json(text, file);
-    const JsonValue *named = json.find("schema");
-    const std::string written(named == nullptr ? "" : named->text().value_or(""));
+    const std::string written = schema_of_json(text, file);
     for (const char *earlier : {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"})
         if (written == earlier)
             throw InputError(file + ": /schema",
