@@ -25,3 +25,12 @@ function(convcast_embed_bytes target variable)
     set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
     target_sources(${target} PRIVATE ${output})
 endfunction()
+
+# convcast_embed_all(TARGET VARIABLE PATTERNS...): convcast_embed of the files that match, numbers in names in their order,
+# so that a file that is added to the folder is all that a new profile, network or architecture takes.
+function(convcast_embed_all target variable)
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE patterns)
+    file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
+    list(SORT files COMPARE NATURAL)
+    convcast_embed(${target} ${variable} ${files})
+endfunction()

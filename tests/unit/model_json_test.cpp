@@ -76,7 +76,9 @@ TEST(Json, BytesBehindANulAreRefused) {
 
 TEST(Json, PartsAreWrittenAnew) {
     const std::string text = R"({"a":[1,{"b":[ ]}, [2,3],4], "c": {}, "d": "x"})";
-    const auto part = [&](const std::string &path) { return parts_of_json(text, "f", {}, {path}).texts.at(0); };
+    const auto part = [&](const std::string &path) {
+        return parts_of_json(text, "f", {}, {path}).texts.at(0);
+    };
     EXPECT_EQ(part("/a/1"), "{\n  \"b\": []\n}\n");
     EXPECT_EQ(part("/a"), "[\n  1,\n  {\n    \"b\": []\n  },\n  [2, 3],\n  4\n]\n");
     EXPECT_EQ(part("/d"), "\"x\"\n");
