@@ -1,4 +1,5 @@
-// Makes the tables of model/base/document.hpp of structs that Boost.Describe describes.
+// Makes the tables of model/base/document.hpp of structs that Boost.Describe
+// describes. They are constants: nothing is made when the program runs.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -11,15 +12,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -54,84 +54,71 @@ template <class T> constexpr Range usual_range() {
         return {};
 }
 
-/// Whether a member of T may be absent from a document and then keeps the value that T gives it.
-template <class T> constexpr bool has_default([[maybe_unused]] std::string_view field) {
-    if constexpr (requires { T::has_default(field); })
-        return T::has_default(field);
-    else
-        return false;
+/// What a list or map may hold at most: some 200,000 cases of a run. What is
+/// far smaller than its text in JSON is not bounded by it.
+template <class T> constexpr std::size_t most_elements = (std::size_t{1} << 29) / sizeof(T);
+
+/// The member of a struct T that `pointer` points to.
+template <class T, auto pointer>
+constexpr Field make_field(const char *name, std::optional<Range> range = {}) {
+    using Held = std::decay_t<decltype(std::declval<T &>().*pointer)>;
+    bool may_lack = IsOptional<Held>::value || IsVector<Held>::value || IsMap<Held>::value;
+    if constexpr (requires { T::range_of(std::string_view()); })
+        range = T::range_of(name);
+    if constexpr (requires { T::has_default(std::string_view()); })
+        may_lack = may_lack || T::has_default(name);
+    return {name, [](void *object) -> void * { return &(static_cast<T *>(object)->*pointer); }, type_of<Held>,
+            range, may_lack};
 }
 
-template <class T, class Member> Field field_of(Member member) {
-    using Held = std::decay_t<decltype(std::declval<T &>().*Member::pointer)>;
-    std::optional<Range> range;
-    if constexpr (requires { T::range_of(std::string_view()); })
-        range = T::range_of(member.name);
-    return {member.name, [](void *object) -> void * { return &(static_cast<T *>(object)->*Member::pointer); },
-            type_of<Held>, range,
-            IsOptional<Held>::value || IsVector<Held>::value || IsMap<Held>::value ||
-                has_default<T>(member.name)};
-}
+/// The fields of a struct.
+template <class T, class List = Members<T>> struct Fields;
+template <class T, template <class...> class List, class... Member> struct Fields<T, List<Member...>> {
+    static constexpr std::array<Field, sizeof...(Member)> all = {
+        make_field<T, Member::pointer>(Member::name)...};
+};
 
 /// The fields of a Param as documents have them.
-template <class P> std::vector<Field> param_fields() {
-    const auto field = []<class Held, Held P::*member>(const char *name, bool may_lack) {
-        return Field{name, [](void *object) -> void * { return &(static_cast<P *>(object)->*member); },
-                     type_of<Held>, std::nullopt, may_lack};
-    };
-    std::vector<Field> fields = {
-        field.template operator()<decltype(P::value), &P::value>("value", false),
-        {"unit", [](void *object) { return object; },
-         []() -> const Type & {
-             static const Type unit{Type::Form::unit, &typeid(P), {}, UnitOf<decltype(P::value)>::text};
-             return unit;
-         },
-         std::nullopt, false},
-        field.template operator()<Source, &P::source>("source", false),
-        field.template operator()<std::string, &P::by>("by", false),
-        field.template operator()<std::optional<Spread>, &P::spread>("spread", true),
-        field.template operator()<std::optional<Interval>, &P::interval>("interval", true),
-        field.template operator()<std::vector<double>, &P::populations>("populations", true)};
-    fields.front().range = Range{-1e300, 1e300, true}; // Reader::check_param says more of it
-    return fields;
-}
+template <class Q> struct ParamFields {
+    using P = Param<Q>;
+    static constexpr Type unit = {.form = Type::Form::unit, .unit = UnitOf<Q>::text};
+    static constexpr std::array<Field, 7> all = {
+        make_field<P, &P::value>("value", Range{-1e300, 1e300, true}), // the reader says more of it
+        Field{"unit", [](void *param) { return param; }, []() -> const Type & { return unit; }, {}, false},
+        make_field<P, &P::source>("source"),
+        make_field<P, &P::by>("by"),
+        make_field<P, &P::spread>("spread"),
+        make_field<P, &P::interval>("interval"),
+        make_field<P, &P::populations>("populations")};
+};
 
-/// What a list or map may hold at most: some 200,000 cases of a run. What is far smaller than its text in
-/// JSON is not bounded by it.
-template <class T> constexpr std::size_t most_elements() {
-    return (std::size_t{1} << 29) / sizeof(T);
-}
+template <class E, class List = boost::describe::describe_enumerators<E>> struct Choices;
+template <class E, template <class...> class List, class... Enumerator>
+struct Choices<E, List<Enumerator...>> {
+    static constexpr std::array<Choice, sizeof...(Enumerator)> all = {
+        Choice{Enumerator::name, static_cast<long long>(Enumerator::value)}...};
+};
 
-template <class T> Type make_type() {
+template <class T> constexpr Type make_type() {
     using Form = Type::Form;
     Type type{.form = Form::object, .cpp = &typeid(T)};
     if constexpr (std::is_same_v<T, bool>) {
         type.form = Form::boolean;
     } else if constexpr (std::is_same_v<T, std::string>) {
         type.form = Form::text;
-    } else if constexpr (std::is_enum_v<T>) {
-        type.form = Form::choice;
-        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>([&](auto enumerator) {
-            type.choices.push_back({enumerator.name, static_cast<long long>(enumerator.value)});
-        });
-        type.integer = [](const void *value) {
-            return static_cast<long long>(*static_cast<const T *>(value));
-        };
-        type.set_integer = [](void *value, long long chosen) {
-            *static_cast<T *>(value) = static_cast<T>(chosen);
-            return true;
-        };
-    } else if constexpr (std::is_integral_v<T>) {
-        type.form = Form::integer;
-        type.range = usual_range<T>();
+    } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
+        type.form = std::is_enum_v<T> ? Form::choice : Form::integer;
         type.integer = [](const void *value) {
             return static_cast<long long>(*static_cast<const T *>(value));
         };
         type.set_integer = [](void *value, long long whole) {
-            if (std::in_range<T>(whole))
-                *static_cast<T *>(value) = static_cast<T>(whole);
-            return std::in_range<T>(whole);
+            *static_cast<T *>(value) = static_cast<T>(whole);
+            return std::is_enum_v<T> || static_cast<long long>(*static_cast<T *>(value)) == whole;
         };
+        if constexpr (std::is_enum_v<T>)
+            type.choices = Choices<T>::all;
+        else
+            type.range = usual_range<T>();
     } else if constexpr (std::is_floating_point_v<T>) {
         type.form = Form::number;
         type.range = usual_range<T>();
@@ -140,8 +127,7 @@ template <class T> Type make_type() {
             *static_cast<T *>(value) = static_cast<T>(number);
         };
     } else if constexpr (IsQuantity<T>::value) {
-        type = type_of<double>();
-        type.cpp = &typeid(T);
+        type.form = Form::number;
         type.range = usual_range<T>();
         type.number = [](const void *value) { return static_cast<const T *>(value)->value; };
         type.set_number = [](void *value, double number) { static_cast<T *>(value)->value = number; };
@@ -151,19 +137,19 @@ template <class T> Type make_type() {
         type.add = [](void *value, std::string_view, std::size_t) -> void * {
             return &static_cast<T *>(value)->emplace();
         };
-        type.each = [](const void *value, const auto &use) {
+        type.each = [](const void *value, Type::Use use, void *with) {
             if (const T &held = *static_cast<const T *>(value))
-                use(nullptr, &*held);
+                use(with, nullptr, &*held);
         };
     } else if constexpr (IsVector<T>::value || IsArray<T>::value) {
         type.form = IsArray<T>::value ? Form::array : Form::list;
         type.element = type_of<typename T::value_type>;
-        type.each = [](const void *value, const auto &use) {
+        type.each = [](const void *value, Type::Use use, void *with) {
             for (const auto &element : *static_cast<const T *>(value))
-                use(nullptr, &element);
+                use(with, nullptr, &element);
         };
         if constexpr (IsVector<T>::value) {
-            type.size = most_elements<typename T::value_type>();
+            type.size = most_elements<typename T::value_type>;
             type.add = [](void *value, std::string_view, std::size_t) -> void * {
                 return &static_cast<T *>(value)->emplace_back();
             };
@@ -177,24 +163,25 @@ template <class T> Type make_type() {
     } else if constexpr (IsMap<T>::value) {
         type.form = Form::map;
         type.element = type_of<typename T::mapped_type>;
-        type.size = most_elements<std::pair<std::string, typename T::mapped_type>>();
+        type.size = most_elements<typename T::value_type>;
         type.add = [](void *value, std::string_view key, std::size_t) -> void * {
             return &(*static_cast<T *>(value))[std::string(key)];
         };
-        type.each = [](const void *value, const auto &use) {
+        type.each = [](const void *value, Type::Use use, void *with) {
             for (const auto &[key, element] : *static_cast<const T *>(value))
-                use(&key, &element);
+                use(with, &key, &element);
         };
-    } else if constexpr (IsParam<T>::value) {
-        type.form = Form::param;
-        type.unit = UnitOf<decltype(T::value)>::text;
-        type.range = plausible<decltype(T::value)>();
-        type.fields = param_fields<T>();
     } else {
-        boost::mp11::mp_for_each<Members<T>>(
-            [&](auto member) { type.fields.push_back(field_of<T>(member)); });
+        if constexpr (IsParam<T>::value) {
+            type.form = Form::param;
+            type.fields = ParamFields<decltype(T::value)>::all;
+            type.unit = UnitOf<decltype(T::value)>::text;
+            type.range = plausible<decltype(T::value)>();
+        } else {
+            type.fields = Fields<T>::all;
+        }
         if constexpr (requires { T::former_members; })
-            type.former.assign(T::former_members.begin(), T::former_members.end());
+            type.former = T::former_members;
         if constexpr (requires(const T &object, const FieldProblem &say) { object.check(say); })
             type.check = [](const void *object, const FieldProblem &say) {
                 static_cast<const T *>(object)->check(say);
@@ -204,7 +191,7 @@ template <class T> Type make_type() {
 }
 
 template <class T> const Type &type_of() {
-    static const Type type = make_type<T>();
+    static constexpr Type type = make_type<T>();
     return type;
 }
 

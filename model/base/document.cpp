@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,9 +31,19 @@ void tell_number(double value, const JsonEvents &events) {
         events({.kind = Kind::number, .number = value});
 }
 
+/// Calls `use(key, element)` for each element of an object.
+template <class Use> void for_each(const Type &type, const void *object, Use use) {
+    type.each(
+        object,
+        [](void *with, const std::string *key, const void *element) {
+            (*static_cast<Use *>(with))(key, element);
+        },
+        &use);
+}
+
 bool is_empty(const Type &type, const void *object) {
     bool empty = true;
-    type.each(object, [&](const std::string *, const void *) { empty = false; });
+    for_each(type, object, [&](const std::string *, const void *) { empty = false; });
     return empty;
 }
 
@@ -53,25 +64,26 @@ void tell(const Type &type, const void *object, const JsonEvents &events) {
     case Form::unit:
         return events({.kind = Kind::string, .text = type.unit});
     case Form::choice: {
-        const auto is = [&](const auto &choice) { return choice.second == type.integer(object); };
+        const auto is = [&](const auto &choice) { return choice.value == type.integer(object); };
         const auto found = std::find_if(type.choices.begin(), type.choices.end(), is);
-        return events({.kind = Kind::string, .text = found == type.choices.end() ? "?" : found->first});
+        return events({.kind = Kind::string, .text = found == type.choices.end() ? "?" : found->name});
     }
     case Form::integer:
         return events({.kind = Kind::integer, .integer = type.integer(object)});
     case Form::number:
         return tell_number(type.number(object), events);
     case Form::optional:
-        return type.each(object,
-                         [&](const std::string *, const void *held) { tell(type.element(), held, events); });
+        return for_each(type, object,
+                        [&](const std::string *, const void *held) { tell(type.element(), held, events); });
     case Form::list:
     case Form::array:
         events({Kind::array});
-        type.each(object, [&](const std::string *, const void *held) { tell(type.element(), held, events); });
+        for_each(type, object,
+                 [&](const std::string *, const void *held) { tell(type.element(), held, events); });
         return events({Kind::array_end});
     case Form::map:
         events({Kind::object});
-        type.each(object, [&](const std::string *key, const void *held) {
+        for_each(type, object, [&](const std::string *key, const void *held) {
             events({.kind = Kind::key, .text = *key});
             tell(type.element(), held, events);
         });
@@ -134,8 +146,8 @@ std::string expected(const Type &type) {
                "\", \"source\": \"measured\", \"by\": \"probe\"}";
     case Form::choice: {
         std::vector<std::string> names;
-        for (const auto &[name, value] : type.choices)
-            names.emplace_back(name);
+        for (const Choice &choice : type.choices)
+            names.emplace_back(choice.name);
         return "one of " + join(names);
     }
     default:
@@ -162,7 +174,8 @@ void check_param(const Type &type, void *param, const Range &allowed, const Fiel
     };
     const double value = *static_cast<const double *>(part("value"));
     if (!(value > 0.0))
-        problem("value", "expected a number above zero; a value that is not known is left out and named in "
+        problem("value", "expected a number above zero; a value that is not known "
+                         "is left out and named in "
                          "\"missing\"");
     else if (!is_within(value, allowed))
         problem("value", fmt::format("expected a number from {:g} to {:g}, got {:g} {}", allowed.low,
@@ -229,7 +242,7 @@ void Reader::take_key(const JsonEvent &event) {
         frame.key = event.text;
     if (frame.type == nullptr || frame.type->form == Form::map || full())
         return;
-    const std::vector<Field> &fields = frame.type->fields;
+    const std::span<const Field> fields = frame.type->fields;
     // Documents mostly have their members in the order of the fields.
     const std::size_t after =
         frame.field == nullptr ? 0 : static_cast<std::size_t>(frame.field - fields.data()) + 1;
@@ -242,7 +255,7 @@ void Reader::take_key(const JsonEvent &event) {
         return;
     }
     frame.key = shortened(event.text);
-    const auto &former = frame.type->former;
+    const std::span<const char *const> former = frame.type->former;
     if (event.text.starts_with("x_") || std::find(former.begin(), former.end(), event.text) != former.end())
         return;
     constexpr std::size_t longest_name = 100;
@@ -354,8 +367,9 @@ void Reader::end_object(const Frame &frame) {
     for (std::size_t i = 0; i < type.fields.size(); ++i)
         if (!frame.seen[i] && !type.fields[i].may_lack)
             say(frame.line, its_path, "missing required field \"" + std::string(type.fields[i].name) + "\"");
-    // Not of a field that is missing or was not read, which has been said. Its line is that of the deepest
-    // part of the field that is there: of a list or map that is absent, which is an empty one, the object's.
+    // Not of a field that is missing or was not read, which has been said. Its
+    // line is that of the deepest part of the field that is there: of a list or
+    // map that is absent, which is an empty one, the object's.
     const FieldProblem more = [&](const std::string &field, const std::string &message) {
         if (field.empty())
             return say(frame.line, its_path, message);
@@ -442,8 +456,8 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
 
 namespace {
 
-/// What to do with a document whose schema is not the one expected: of another version of convcast, or of
-/// another kind.
+/// What to do with a document whose schema is not the one expected: of another
+/// version of convcast, or of another kind.
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
     const auto kind = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
     if (kind(got) != kind(expected))

@@ -128,4 +128,6 @@ std::string write_calibration(const Calibration &calibration) {
     return to_text(described::write(calibration));
 }
 
+template const described::Type &described::type_of<Calibration>();
+
 } // namespace convcast

@@ -296,4 +296,6 @@ ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const
     return comparison;
 }
 
+template const described::Type &described::type_of<ProfileComparison>();
+
 } // namespace convcast

@@ -185,4 +185,7 @@ std::string write_run(const Run &run);
 std::variant<Case, UnreadCase> read_case(std::string_view text, const std::string &file, int line,
                                          std::size_t index, const BaselineCheck &check_baseline);
 
+extern template const described::Type &described::type_of<Run>();
+extern template const described::Type &described::type_of<Case>();
+
 } // namespace convcast

@@ -156,4 +156,6 @@ Study find_study(const std::string &name_or_file) {
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
 
+template const described::Type &described::type_of<Study>();
+
 } // namespace convcast

@@ -138,7 +138,7 @@ class SchemaWriter {
         case Form::choice: {
             JsonArray names;
             for (const auto &choice : type.choices)
-                names.push_back(text_value(choice.first));
+                names.push_back(text_value(choice.name));
             return object_of({{"enum", JsonValue(std::move(names))}});
         }
         case Form::list:
