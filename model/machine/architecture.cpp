@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -221,7 +222,7 @@ std::string odd_limits(const GpuProfile &profile) {
     if (of.capability != capability)
         return {};
     std::vector<std::string> odd;
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         const auto its = static_cast<double>(profile.limits.*member.pointer);
         for_each_number<ArchitectureLimits>(
             of.numbers.limits, [&](const std::string &name, const auto &field) {

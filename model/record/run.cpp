@@ -82,11 +82,11 @@ void put_aside(Run &run, const std::string &text, std::vector<InputProblem> prob
     std::vector<std::string> paths;
     for (const auto &[index, its] : by_case)
         paths.push_back("/cases/" + std::to_string(index));
-    auto its_text = parts_of_json(text, file, {}, paths).texts.begin();
+    const std::vector<std::string> texts = parts_of_json(text, file, {}, paths).texts;
     std::vector<Case> readable;
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         if (const auto found = by_case.find(i); found != by_case.end())
-            run.unread.push_back({readable.size(), std::move(*its_text++), std::move(found->second)});
+            run.unread.push_back({readable.size(), texts[run.unread.size()], std::move(found->second)});
         else
             readable.push_back(std::move(run.cases[i]));
     run.cases = std::move(readable);
