@@ -6,12 +6,14 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/record/run_lines.hpp"
 
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
