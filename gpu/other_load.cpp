@@ -1,5 +1,6 @@
 #include "gpu/other_load.hpp"
 
+#include "gpu/check.hpp"
 #include "gpu/device.hpp"
 #include "gpu/library.hpp"
 

@@ -4,7 +4,6 @@
 #include "reports/html.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/partition_diagram.hpp"
-#include "reports/partition_regions.hpp"
 
 #include <fmt/format.h>
 
@@ -51,10 +50,9 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
             throw InputError(place_of(item, context.paper()) + "/drawn",
                              "expected a strategy that has a plan, found " + strategy + ": " +
                                  made.reason.value_or("it has no plan"));
-        const Plan &plan = *made.prediction->plan;
-        if (const std::string problem = cannot_draw(plan); !problem.empty())
+        if (const std::string problem = cannot_draw(strategy); !problem.empty())
             throw InputError(place_of(item, context.paper()) + "/drawn", problem);
-        const ConvShape shape = ConvShape::parse(made.shape);
+        const Partition &launch = main_launch(*made.prediction->plan);
         const GpuProfile &gpu = context.papers().profile;
         const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
         drawings.push_back(
@@ -63,10 +61,9 @@ std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext 
              fmt::format(
                  "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
                  "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
-                 shape_text(made.shape), short_name(gpu), count(cta_count(main_launch(plan)), "CTA", "CTAs"),
-                 main_launch(plan).threads, main_launch(plan).ctas_per_sm, gpu.id, made.shape, strategy,
-                 file),
-             partition_diagram(shape, plan, PaperWidth::column(), bank_bytes_of(gpu))});
+                 shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"), launch.threads,
+                 launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
+             partition_diagram(made, gpu, PaperWidth::column())});
     }
     return drawings;
 }
