@@ -361,26 +361,21 @@ class ProfilePageWriter : HtmlWriter {
         if (figures_.empty())
             return;
         out_ += "<section id=\"curves\"><h2>Curves</h2>\n";
-        std::set<std::string> drawn;
-        const auto draw = [&](const char *title, auto wanted) {
+        std::vector<std::string> groups = figure_groups();
+        groups.emplace_back(); // those of no group
+        for (const std::string &group : groups) {
             bool any = false;
             for (const Figure &f : figures_) {
-                if (!wanted(f.id))
+                if (figure_group(f.id) != group)
                     continue;
                 if (!any)
-                    add("<h3 class=\"group\">{}</h3>\n<div class=\"maps\">", title);
+                    add("<h3 class=\"group\">{}</h3>\n<div class=\"maps\">", group.empty() ? "More" : group);
                 any = true;
                 figure(f, SvgUse::in_column);
-                drawn.insert(f.id);
             }
             if (any)
                 out_ += "</div>\n";
-        };
-        for (const FigureGroup &group : figure_groups())
-            draw(group.title, [&](const std::string &id) {
-                return std::find(group.names.begin(), group.names.end(), id) != group.names.end();
-            });
-        draw("More", [&](const std::string &id) { return !drawn.contains(id); });
+        }
         out_ += "</section>\n";
     }
 
