@@ -101,57 +101,15 @@ std::vector<int> gpus(const ProbeContext &context) {
     if (count < 2)
         throw ProbeSkipped("needs two GPUs; this machine has one");
     std::vector<int> alike;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        int major = 0, minor = 0;
-        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal),
-              "cudaDeviceGetAttribute");
-        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal),
-              "cudaDeviceGetAttribute");
-        if (10 * major + minor == context.device.compute_capability())
+    for (int ordinal = 0; ordinal < count; ++ordinal)
+        if (query_device(ordinal).compute_capability() == context.device.compute_capability())
             alike.push_back(ordinal);
-    }
     if (alike.size() < 2)
         throw ProbeSkipped("needs two GPUs of one compute capability; of the " + std::to_string(count) +
                            " here none other is of " + std::to_string(context.device.compute_major) + "." +
                            std::to_string(context.device.compute_minor));
     return alike;
 }
-
-/// Lets `from` reach the memory of `to` while it lives, where it can.
-class PeerAccess {
-  public:
-    PeerAccess(int from, int to) : from_(from), to_(to) {
-        int possible = 0;
-        check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
-        if (!possible)
-            return;
-        const OnDevice here(from);
-        const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
-        ours_ = error != cudaErrorPeerAccessAlreadyEnabled; // else it is not ours to end
-        if (ours_)
-            check(error, "cudaDeviceEnablePeerAccess");
-        else
-            (void)cudaGetLastError();
-        direct_ = true;
-    }
-    PeerAccess(const PeerAccess &) = delete;
-    PeerAccess &operator=(const PeerAccess &) = delete;
-    ~PeerAccess() {
-        if (!ours_)
-            return;
-        int before = 0;
-        (void)cudaGetDevice(&before);
-        (void)cudaSetDevice(from_);
-        (void)cudaDeviceDisablePeerAccess(to_);
-        (void)cudaSetDevice(before);
-    }
-
-    bool direct() const { return direct_; }
-
-  private:
-    int from_, to_;
-    bool direct_ = false, ours_ = false;
-};
 
 /// A GPU's side of the copies: it sends its own part and receives from each of `senders`.
 struct Endpoint {
@@ -315,8 +273,8 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
         for (Endpoint &to : ends) {
             if (&from == &to)
                 continue;
-            const PeerAccess there(from.ordinal, to.ordinal), back(to.ordinal, from.ordinal);
-            const bool direct = there.direct() && back.direct();
+            const bool reaches = enable_peer_access(from.ordinal, to.ordinal),
+                       direct = enable_peer_access(to.ordinal, from.ordinal) && reaches;
             const int times = direct ? 2 : 1; // a copy through the host is slow, and longer than any start
             const OnDevice here(from.ordinal);
             Event begin, end;
@@ -346,7 +304,7 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
                 expect_received(context, from, to, 0);
                 expect_received(context, to, from, 0);
             }
-            if (there.direct())
+            if (reaches)
                 all.push_back(peer_latency(context, module, from.ordinal, to.ordinal));
         }
     return all;
@@ -416,10 +374,9 @@ Samples peer_meets(ProbeContext &context, const Module &module) {
     constexpr int least = 2, most = 10;
     const std::vector<int> ordinals = gpus(context);
     const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
-    std::deque<PeerAccess> access;
     for (const int from : ordinals)
         for (const int to : ordinals)
-            if (from != to && !access.emplace_back(from, to).direct())
+            if (from != to && !enable_peer_access(from, to))
                 throw ProbeSkipped("GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                                    std::to_string(to) + ", and copies through the host are not in graphs");
     Samples all;
@@ -456,12 +413,11 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
     std::deque<Endpoint> ends;
     for (const int ordinal : ordinals)
         ends.push_back(endpoint(context, ordinal, bytes, count - 1));
-    std::deque<PeerAccess> access;
     bool direct = true;
     for (const int from : ordinals)
         for (const int to : ordinals)
             if (from != to)
-                direct &= access.emplace_back(from, to).direct();
+                direct &= enable_peer_access(from, to);
     constexpr int times = 2;
     std::deque<Lane> lanes;
     const auto target = [](std::size_t from, std::size_t to) { return from < to ? from : from - 1; };
