@@ -909,11 +909,11 @@ TEST(Samples, CoresBySpecification) {
 }
 
 /// Some probes of a planted GPU: small, so that many files can be tried.
-RawSamples some_probes(const RawSamples &whole, Random &random) {
+RawSamples some_probes(const RawSamples &whole, SplitMix64 &random) {
     RawSamples raw = whole;
     std::set<std::string> kept;
     for (int i = 0; i < 3; ++i)
-        kept.emplace(probes()[static_cast<std::size_t>(random.next() % probes().size())].name);
+        kept.emplace(probes()[static_cast<std::size_t>(random() % probes().size())].name);
     std::erase_if(raw.samples, [&](const ProbeSamples &one) { return !kept.contains(one.probe); });
     for (ProbeSamples &one : raw.samples) {
         one.values.resize(std::min<std::size_t>(one.values.size(), 6));
@@ -923,7 +923,7 @@ RawSamples some_probes(const RawSamples &whole, Random &random) {
 }
 
 /// A number, a character or a stretch of the text becomes another one.
-std::string mutated(std::string text, Random &random) {
+std::string mutated(std::string text, SplitMix64 &random) {
     const std::vector<std::string> words = {"null",
                                             "-1",
                                             "0",
@@ -938,8 +938,8 @@ std::string mutated(std::string text, Random &random) {
                                             "4294967296",
                                             "9223372036854775807",
                                             "128"};
-    const auto place = [&](std::size_t size) { return static_cast<std::size_t>(random.next() % size); };
-    const std::uint64_t kind = random.next() % 16;
+    const auto place = [&](std::size_t size) { return static_cast<std::size_t>(random() % size); };
+    const std::uint64_t kind = random() % 16;
     if (kind < 13) { // most of a file is numbers
         const std::size_t from = text.find_first_of("-0123456789", place(text.size()));
         if (from == std::string::npos)
@@ -954,12 +954,12 @@ std::string mutated(std::string text, Random &random) {
     else if (kind == 14)
         text.insert(from, text.substr(place(text.size()), length));
     else
-        text[from] = static_cast<char>(random.next() % 256);
+        text[from] = static_cast<char>(random() % 256);
     return text;
 }
 
 TEST(Samples, MutatedFilesNeverBreakTheAnalysis) {
-    Random random(7);
+    SplitMix64 random(7);
     const RawSamples whole = whole_gpu();
     int refused = 0, analyzed = 0;
     std::string text;
@@ -967,7 +967,7 @@ TEST(Samples, MutatedFilesNeverBreakTheAnalysis) {
         if (i % 8 == 0)
             text = write_samples(some_probes(whole, random));
         std::string changed = mutated(text, random);
-        if (random.next() % 2 == 0)
+        if (random() % 2 == 0)
             changed = mutated(std::move(changed), random);
         try {
             const GpuProfile profile = analyze(read_samples(changed, "mutated.json"), "mutated");
