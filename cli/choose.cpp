@@ -396,7 +396,7 @@ std::string compact(const std::vector<Answer> &answers, bool total) {
     const bool one_gpu = std::all_of(answers.begin(), answers.end(), [&](const Answer &answer) {
         return answer.question == answers.front().question;
     });
-    return (total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total)) +
+    return cases_text(rows, total) +
            what_is_left_out(answers, total && one_gpu) + refused;
 }
 
@@ -895,9 +895,9 @@ std::string sheet_text(const std::vector<Answer> &answers, Format format, bool t
             firsts.push_back({&item, question, known});
         }
     if (format == Format::csv)
-        return as_csv(case_sheet(rows));
+        return to_csv(case_sheet(rows));
     const std::string total = total_asked ? total_text(firsts) : "";
-    return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
+    return to_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
 }
 
 /// The answer as a document: a Run of one profile, or rows of many.
