@@ -6,12 +6,14 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/record/run_lines.hpp"
 
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -299,20 +301,7 @@ void refuse_run_options(const Arguments &arguments) {
 
 } // namespace
 
-int compare(const Words &words) {
-    const Arguments arguments("compare", words,
-                              {{"tolerance", Option::text},
-                               {"only", Option::texts},
-                               {"fail-over", Option::text},
-                               {"by", Option::text},
-                               {"l2", Option::text},
-                               {"all", Option::flag},
-                               format_option(),
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              most_files);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("compare")), 0;
+int compare(const Arguments &arguments) {
     refuse_overwriting("compare", arguments);
     const std::vector<std::string> &names = arguments.positional();
     if (names.size() < 2)

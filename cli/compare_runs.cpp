@@ -5,7 +5,7 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/compare_runs.hpp"

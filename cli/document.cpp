@@ -49,7 +49,7 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         if (written || (option == "resume" && documents == Documents::filled))
             continue;
         const auto kind = kinds.find(option);
-        for (const std::string &file : arguments.values(option))
+        for (const std::string &file : arguments.texts(option))
             inputs.push_back({file, "--" + option, kind == kinds.end() ? "document" : kind->second});
     }
     // Files that a file or a folder stands for.
@@ -170,9 +170,7 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
 
 std::string schema_of(const std::string &text, const std::string &shown) {
     refuse_onnx(text, shown);
-    const JsonValue document = parse_json(text, shown);
-    const JsonValue *schema = document.find("schema");
-    return std::string(schema != nullptr ? schema->text().value_or("") : "");
+    return schema_of_json(text, shown);
 }
 
 Run read_document(const std::string &file) {

@@ -143,9 +143,7 @@ std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string 
         return std::nullopt;
     TorchTimes times;
     try {
-        described::Reader reader(file);
-        reader.read(parse_json(read_file(file), file), "", times);
-        reader.finish();
+        times = described::read_document<TorchTimes>(read_file(file), file);
     } catch (const InputError &error) {
         note("PyTorch's time is left out: " + std::string(error.what()));
         return std::nullopt;

@@ -101,10 +101,6 @@ std::string said_of(const std::string &variant, const std::string &said) {
 
 } // namespace
 
-Option recorded_option() {
-    return {"recorded", Option::texts};
-}
-
 KnownTimes known_times(const Arguments &arguments, const Question &question) {
     KnownTimes known(question.profile);
     if (is_supposed(question.profile))

@@ -1,6 +1,5 @@
 #include "reports/page.hpp"
 
-#include "model/base/described.hpp"
 #include "model/machine/profile.hpp"
 #include "reports/page_writer.hpp"
 #include "reports/report_figures.hpp"
