@@ -85,10 +85,6 @@ std::string interval_words(const Prediction &p) {
 
 } // namespace
 
-Option recorded_option() {
-    return {"recorded", Option::texts};
-}
-
 KnownTimes known_times(const Arguments &arguments, const Question &question) {
     KnownTimes known(question.profile);
     if (is_supposed(question.profile))

@@ -13,9 +13,6 @@
 
 namespace convcast::cli {
 
-/// --recorded: of verbs that set measured times beside forecasts.
-Option recorded_option();
-
 /// What ships of the GPU model, and the documents of --recorded. Throws UsageError for one of another GPU.
 KnownTimes known_times(const Arguments &arguments, const Question &question);
 

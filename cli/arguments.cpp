@@ -1,47 +1,51 @@
 #include "cli/arguments.hpp"
 
+#include "cli/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 namespace convcast::cli {
-
-namespace po = boost::program_options;
-
 namespace {
 
-constexpr const char *no_number = "(no number)"; ///< of an option that may go without
-
-std::string long_name(const Option &option) {
-    const std::string name = option.name;
-    return name.substr(0, name.find(','));
+const Option *find_option(const std::vector<const Option *> &known, const std::string &name) {
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const Option *option) { return option->name == name; });
+    return found == known.end() ? nullptr : *found;
 }
 
-/// With a number behind an option that may go without made part of it: "--explain 3" is "--explain=3".
-std::vector<std::string> joined(const std::vector<std::string> &words, const std::vector<Option> &options) {
-    std::vector<std::string> out;
-    for (const std::string &word : words) {
-        const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-        const bool open = !out.empty() && std::any_of(options.begin(), options.end(), [&](const Option &o) {
-            return o.kind == Option::number && out.back() == "--" + long_name(o);
-        });
-        if (digits && open)
-            out.back() += "=" + word;
-        else
-            out.push_back(word);
-    }
-    return out;
+/// The option that a word names, "--gpu", "--gpu=h200", "-o" or "-oFILE"; nullptr if none.
+const Option *named_by(const std::vector<const Option *> &known, const std::string &word) {
+    const std::string name = word.substr(0, word.find('='));
+    for (const Option *option : known)
+        if (option->takes != Takes::word &&
+            (name == option->dashed() ||
+             (!option->letter.empty() && !word.starts_with("--") && word.starts_with("-" + option->letter) &&
+              (word.size() == 2 || option->takes != Takes::flag))))
+            return option;
+    return nullptr;
 }
 
-/// Whether the word is a shape.
-bool is_shape(const std::string &word) {
+bool is_digits(const std::string &word) {
+    return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+void put(std::string &text, const std::string &name, const std::string &value) {
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size())
+        text.replace(at, name.size(), value);
+}
+
+} // namespace
+
+bool names_shape(const std::string &word) {
     try {
         return !ConvShape::parse(word).id().empty();
     } catch (const UsageError &) {
@@ -49,112 +53,173 @@ bool is_shape(const std::string &word) {
     }
 }
 
-} // namespace
+Arguments::Arguments(std::string verb, std::vector<std::string> words)
+    : verb_(std::move(verb)), words_(std::move(words)), known_(options_of(verb_)) {
+    read_words();
+    std::size_t most = 0;
+    for (const Option *option : known_)
+        most = std::max(most, option->takes == Takes::word ? static_cast<std::size_t>(option->most) : 0);
+    if (positional_.size() > most) {
+        const std::string &word = positional_[most];
+        if (find_option(known_, "shape") != nullptr && names_shape(word))
+            refuse("a shape stands behind --shape: " + verb_ + " --shape " + word);
+        refuse_with_help("unexpected word '" + word + "'");
+    }
+    if (has("help"))
+        return;
+    refuse_by_table();
+    for (const Option *option : known_)
+        if (option->takes == Takes::integer || option->takes == Takes::number_or_none)
+            (void)integer(option->name);
+}
 
-Arguments::Arguments(const std::string &verb, const std::vector<std::string> &words,
-                     const std::vector<Option> &options, std::size_t most_positional)
-    : verb_(verb) {
-    po::options_description known;
-    std::vector<std::string> dashed = {"--help"};
-    known.add_options()("help,h", "");
-    for (const Option &option : options) {
-        dashed.push_back("--" + long_name(option));
-        if (option.kind == Option::flag)
-            known.add_options()(option.name, "");
-        else if (option.kind == Option::text)
-            known.add_options()(option.name, po::value<std::string>());
-        else if (option.kind == Option::number)
-            known.add_options()(option.name, po::value<std::string>()->implicit_value(no_number));
-        else
-            known.add_options()(option.name, po::value<std::vector<std::string>>()->composing());
-    }
-    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    std::vector<std::string> rest;
-    try {
-        const po::parsed_options parsed = po::command_line_parser(joined(words, options))
-                                              .options(known)
-                                              .style(style)
-                                              .allow_unregistered()
-                                              .run();
-        for (const po::option &item : parsed.options) {
-            if (item.unregistered)
-                throw UsageError(verb + ": unknown option '" + item.original_tokens.front() + "'" +
-                                 did_you_mean(item.original_tokens.front(), dashed) +
-                                 " Options: " + join(dashed));
-            if (item.position_key >= 0)
-                rest.insert(rest.end(), item.value.begin(), item.value.end());
+void Arguments::refuse(const std::string &why) const {
+    throw UsageError(verb_ + ": " + why);
+}
+
+void Arguments::refuse_with_help(const std::string &why) const {
+    refuse(why + "; see convcast " + verb_ + " --help");
+}
+
+void Arguments::read_words() {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+        const std::string &word = words_[i];
+        if (word == "--") {
+            positional_.insert(positional_.end(), words_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                               words_.end());
+            return;
         }
-        po::parsed_options options_only(parsed.description);
-        for (const po::option &item : parsed.options)
-            if (item.position_key < 0)
-                options_only.options.push_back(item);
-        po::store(options_only, map_);
-    } catch (const po::error &error) {
-        throw UsageError(verb + ": " + error.what() + "; see convcast " + verb + " --help");
+        if (word.size() < 2 || word.front() != '-') {
+            positional_.push_back(word);
+            continue;
+        }
+        const Option *option = named_by(known_, word);
+        if (option == nullptr) {
+            std::vector<std::string> dashed;
+            for (const Option *other : known_)
+                if (other->takes != Takes::word)
+                    dashed.push_back(other->dashed());
+            refuse("unknown option '" + word + "'" + did_you_mean(word, dashed) +
+                   " Options: " + join(dashed));
+        }
+        const bool has_next = i + 1 < words_.size();
+        const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+        if (equals != std::string::npos && option->takes == Takes::flag)
+            refuse_with_help("option '" + option->dashed() + "' does not take any arguments");
+        if (equals != std::string::npos && equals + 1 == word.size())
+            refuse_with_help("the argument for option '" + option->dashed() +
+                             "' should follow immediately after the equal sign");
+        if (equals != std::string::npos)
+            keep(*option, word.substr(equals + 1));
+        else if (!word.starts_with("--") && word.size() > 2)
+            keep(*option, word.substr(2));
+        else if (option->takes == Takes::flag ||
+                 (option->takes == Takes::number_or_none && !(has_next && is_digits(words_[i + 1]))))
+            keep(*option, std::nullopt);
+        else if (!has_next || named_by(known_, words_[i + 1]) != nullptr)
+            refuse_with_help("the required argument for option '" + option->dashed() + "' is missing");
+        else
+            keep(*option, words_[++i]);
     }
-    const bool takes_shapes = std::any_of(options.begin(), options.end(),
-                                          [](const Option &option) { return long_name(option) == "shape"; });
-    if (rest.size() > most_positional && takes_shapes && is_shape(rest[most_positional]))
-        throw UsageError(verb + ": a shape stands behind --shape: " + verb + " --shape " +
-                         rest[most_positional]);
-    if (rest.size() > most_positional)
-        throw UsageError(verb + ": unexpected word '" + rest[most_positional] + "'; see convcast " + verb +
-                         " --help");
-    positional_ = std::move(rest);
+}
+
+void Arguments::keep(const Option &option, const std::optional<std::string> &value) {
+    if (has(option.name) && option.takes != Takes::texts)
+        refuse_with_help("option '" + option.name + "' cannot be specified more than once");
+    std::vector<std::string> &values = given_[option.name];
+    if (value)
+        values.push_back(*value);
+}
+
+bool Arguments::is_there(const std::string &what) const {
+    const std::size_t equals = what.find('=');
+    const std::vector<std::string> values = values_of(what.substr(0, equals));
+    if (equals != std::string::npos)
+        return std::find(values.begin(), values.end(), what.substr(equals + 1)) != values.end();
+    return has(what) || !values.empty();
+}
+
+std::vector<std::string> Arguments::values_of(const std::string &name) const {
+    const Option *option = find_option(known_, name);
+    return option != nullptr && option->takes == Takes::word ? positional_ : texts(name);
+}
+
+void Arguments::refuse_by_table() const {
+    for (const Refusal &refusal : option_table().refusals) {
+        const auto there = [&](const std::string &what) { return is_there(what); };
+        if (std::find(refusal.verbs.begin(), refusal.verbs.end(), verb_) == refusal.verbs.end() ||
+            !std::all_of(refusal.given.begin(), refusal.given.end(), there) ||
+            std::any_of(refusal.without.begin(), refusal.without.end(), there))
+            continue;
+        const auto other = std::find_if(refusal.with.begin(), refusal.with.end(), there);
+        if (!refusal.with.empty() && other == refusal.with.end())
+            continue;
+        std::string says = refusal.says;
+        put(says, "{verb}", verb_);
+        put(says, "{other}", refusal.with.empty() ? "" : *other);
+        if (!refusal.given.empty()) {
+            const std::vector<std::string> values = values_of(refusal.given.front());
+            put(says, "{given}", refusal.given.front());
+            put(says, "{value}", values.empty() ? "" : values.front());
+        }
+        refuse(says);
+    }
 }
 
 std::vector<std::string> Arguments::given() const {
     std::vector<std::string> names;
-    for (const auto &[name, value] : map_)
+    for (const auto &[name, values] : given_)
         names.push_back(name);
     return names;
 }
 
-std::vector<std::string> Arguments::values(const std::string &name) const {
-    if (!has(name))
-        return {};
-    const boost::any &value = map_[name].value();
-    if (const auto *all = boost::any_cast<std::vector<std::string>>(&value))
-        return *all;
-    const auto *one = boost::any_cast<std::string>(&value);
-    return one != nullptr ? std::vector<std::string>{*one} : std::vector<std::string>();
+std::vector<std::string> Arguments::texts(const std::string &name) const {
+    const auto found = given_.find(name);
+    return found == given_.end() ? std::vector<std::string>() : found->second;
 }
 
 void Arguments::refuse_all_but(const std::vector<std::string> &names, const std::string &what,
                                const std::string &instead) const {
     for (const std::string &name : given())
         if (std::find(names.begin(), names.end(), name) == names.end())
-            throw UsageError(verb_ + ": --" + name + " does not go with " + what + "; " + instead);
+            refuse("--" + name + " does not go with " + what + "; " + instead);
 }
 
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
-    if (!has(name))
+    const std::vector<std::string> values = texts(name);
+    if (values.empty())
         return otherwise;
-    const auto *all = boost::any_cast<std::vector<std::string>>(&map_[name].value());
-    if (all && all->size() > 1)
-        throw UsageError(verb_ + ": --" + name + " stands more than once, and this takes one");
-    const std::string value = all ? all->front() : map_[name].as<std::string>();
-    if (value.empty())
-        throw UsageError(verb_ + ": --" + name + " has an empty value; see convcast " + verb_ + " --help");
-    return value;
+    if (values.size() > 1)
+        refuse("--" + name + " stands more than once, and this takes one");
+    if (values.front().empty())
+        refuse_with_help("--" + name + " has an empty value");
+    return values.front();
 }
 
-std::vector<std::string> Arguments::texts(const std::string &name) const {
-    return has(name) ? map_[name].as<std::vector<std::string>>() : std::vector<std::string>{};
+std::string Arguments::text(const std::string &name) const {
+    const Option *option = find_option(known_, name);
+    return text(name, option == nullptr ? "" : option->otherwise.value_or(""));
 }
 
 int Arguments::integer(const std::string &name, int otherwise, int low, int high) const {
-    if (!has(name))
+    const std::vector<std::string> values = texts(name);
+    if (values.empty())
         return otherwise;
-    const std::string value = map_[name].as<std::string>();
-    if (value == no_number)
-        return otherwise;
+    const std::string &value = values.front();
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)
-        throw UsageError(verb_ + ": --" + name + " must be an integer from " + std::to_string(low) + " to " +
-                         std::to_string(high) + ", got '" + value + "'");
+        refuse("--" + name + " must be an integer from " + std::to_string(low) + " to " +
+               std::to_string(high) + ", got '" + value + "'");
     return number;
+}
+
+int Arguments::integer(const std::string &name) const {
+    const Option *option = find_option(known_, name);
+    const std::string otherwise = option == nullptr ? "" : option->otherwise.value_or("");
+    return option == nullptr ? 0
+                             : integer(name, otherwise.empty() ? option->most : std::stoi(otherwise),
+                                       option->least, option->most);
 }
 
 } // namespace convcast::cli

@@ -1,43 +1,59 @@
-// The command line of one verb, parsed and checked.
+// The command line of one verb, parsed and checked by the table of options.
 #pragma once
 
-#include <boost/program_options.hpp>
-
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
 
-struct Option {
-    const char *name;                             ///< "gpu"; with a short form "output,o"
-    enum Kind { flag, text, texts, number } kind; ///< number: with or without one, "--explain 3"
-};
+struct Option;
 
-/// Parses `words` against `options`; --help is always among them. No prefix guessing; stray words beyond
-/// `most_positional` are refused. Throws UsageError with the closest known option.
+/// Whether a word of the command line is a shape.
+bool names_shape(const std::string &word);
+
+/// No prefix guessing; an unknown option, a value that is missing or of the wrong kind, a word too many and
+/// what the table refuses throw UsageError.
 class Arguments {
   public:
-    Arguments(const std::string &verb, const std::vector<std::string> &words,
-              const std::vector<Option> &options, std::size_t most_positional);
+    Arguments(std::string verb, std::vector<std::string> words);
 
-    bool has(const std::string &name) const { return map_.count(name) != 0; }
+    const std::string &verb() const { return verb_; }
+    /// As they were given.
+    const std::vector<std::string> &words() const { return words_; }
+    bool has(const std::string &name) const { return given_.contains(name); }
     /// The options that were given, without dashes.
     std::vector<std::string> given() const;
-    /// All values of an option, however often it may stand; none of a flag.
-    std::vector<std::string> values(const std::string &name) const;
+    /// All values of an option, however often it may stand; none of a flag, and none where it was not given.
+    std::vector<std::string> texts(const std::string &name) const;
     /// Throws UsageError if an option was given that `what`, for example "--network", does not go with.
     /// `instead` says what does.
     void refuse_all_but(const std::vector<std::string> &names, const std::string &what,
                         const std::string &instead) const;
+    /// The value; where it was not given that of the table, or what the caller says. Throws UsageError where
+    /// it is empty or stands more than once.
+    std::string text(const std::string &name) const;
     std::string text(const std::string &name, const std::string &otherwise) const;
-    std::vector<std::string> texts(const std::string &name) const;
     /// Throws UsageError unless the option's text is an integer in [low, high].
     int integer(const std::string &name, int otherwise, int low, int high) const;
+    /// The same with the bounds and the default of the table.
+    int integer(const std::string &name) const;
     const std::vector<std::string> &positional() const { return positional_; }
 
   private:
+    [[noreturn]] void refuse(const std::string &why) const;
+    [[noreturn]] void refuse_with_help(const std::string &why) const;
+    void read_words();
+    void keep(const Option &option, const std::optional<std::string> &value);
+    void refuse_by_table() const;
+    bool is_there(const std::string &what) const;
+    std::vector<std::string> values_of(const std::string &name) const;
+
     std::string verb_;
-    boost::program_options::variables_map map_;
+    std::vector<std::string> words_;
+    std::vector<const Option *> known_;
+    std::map<std::string, std::vector<std::string>> given_;
     std::vector<std::string> positional_;
 };
 

@@ -10,39 +10,15 @@
 #include <vector>
 
 namespace convcast::cli {
-namespace {
-
-const char *const figure_example =
-    ", for example: convcast choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 "
-    "--figure who_wins.svg";
-
-} // namespace
-
-void check_choice_figure_options(const Arguments &arguments) {
-    if (!arguments.has("figure")) {
-        if (arguments.has("width"))
-            throw UsageError(std::string("choose: --width is that of --figure") + figure_example);
-        return;
-    }
-    if (arguments.has("measure"))
-        throw UsageError(
-            "choose: --figure draws forecasts, and --measure times one answer; leave out one of them");
-    if (arguments.has("network"))
-        throw UsageError(std::string(
-            "choose: --figure draws shapes, and --network is a network; name the study of its "
-            "convolutions, for example: convcast choose --study resnet50_b1 --figure who_wins.svg"));
-    PaperWidth::parse(arguments.text("width", "column"));
-}
-
 void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments) {
     if (answers.size() < 2)
         throw UsageError(
             "choose: --figure draws how the choice changes and needs two answers at least: run a size "
-            "through values with --sweep, or name several --shape, --gpu or --sms" +
-            std::string(figure_example));
+            "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
+            "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
     const ChoiceFigure drawn = who_wins(answers);
     const PaperFiles written =
-        write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width", "column")),
+        write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
                            arguments.text("figure", ""), "Forecast by convcast " + producer().version);
     for (const std::filesystem::path &file : written.files)
         say("wrote " + file.string());

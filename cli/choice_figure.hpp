@@ -8,9 +8,6 @@
 
 namespace convcast::cli {
 
-/// --figure and --width belong together and exclude --measure. Throws UsageError.
-void check_choice_figure_options(const Arguments &arguments);
-
 /// Writes what --figure names and says on standard error which files these are. Throws UsageError where there
 /// is only one answer.
 void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments);

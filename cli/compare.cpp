@@ -318,20 +318,7 @@ void refuse_run_options(const Arguments &arguments) {
 
 } // namespace
 
-int compare(const Words &words) {
-    const Arguments arguments("compare", words,
-                              {{"tolerance", Option::text},
-                               {"only", Option::texts},
-                               {"fail-over", Option::text},
-                               {"by", Option::text},
-                               {"l2", Option::text},
-                               {"all", Option::flag},
-                               format_option(),
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              most_files);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("compare")), 0;
+int compare(const Arguments &arguments) {
     refuse_overwriting("compare", arguments);
     const std::vector<std::string> &names = arguments.positional();
     if (names.size() < 2)

@@ -1,5 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/forecasts.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
@@ -51,9 +52,8 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
             question.strategies.emplace_back(own_word);
         question.own_kernels.clear();
         return new_run(profile, question.knowledge, question.sms,
-                       predict_all(question, false, arguments.integer("choose", 0, 0, 1000)));
+                       predict_all(question, {false, arguments.integer("choose"), 0}));
     }
-    refuse_question_beside_document("compile", arguments);
     const std::string &file = arguments.positional().front();
     Run document = read_document(file);
     own = document.own_kernels;
@@ -103,16 +103,7 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
 
 } // namespace
 
-int compile(const Words &words) {
-    std::vector<Option> options = question_options();
-    options.push_back({"choose", Option::text});
-    options.push_back({"batch", Option::text});
-    options.push_back({"arch", Option::text});
-    for (const Option &option : own_options())
-        options.push_back(option);
-    const Arguments arguments("compile", words, options, 1);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("compile")), 0;
+int compile(const Arguments &arguments) {
     refuse_overwriting("compile", arguments);
     GpuProfile profile;
     std::vector<OwnKernel> own;

@@ -2,6 +2,7 @@
 
 #include "cli/explanations.hpp"
 #include "cli/help_page.hpp"
+#include "cli/options.hpp"
 #include "cli/schemas.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
@@ -14,6 +15,7 @@
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,12 +36,6 @@ std::vector<std::string> verb_names() {
     std::vector<std::string> names;
     for (const VerbLine &verb : verb_lines())
         names.push_back(verb.name);
-    return names;
-}
-
-std::vector<std::string> with_baselines(std::vector<std::string> names) {
-    for (const std::string &name : baselines())
-        names.push_back(name);
     return names;
 }
 
@@ -74,57 +70,46 @@ std::vector<std::string> figure_words() {
     return words;
 }
 
+std::vector<std::string> manual_names() {
+    std::vector<std::string> names = verb_names();
+    names.emplace_back("convcast");
+    return names;
+}
+
+std::vector<std::string> strategies_and_baselines() {
+    std::vector<std::string> names = strategy_names();
+    for (const std::string &name : baselines())
+        names.push_back(name);
+    return names;
+}
+
+/// By the name that the table gives a list.
+const std::map<std::string, std::vector<std::string> (*)()> lists = {{"gpus", shipped_profiles},
+                                                                     {"studies", shipped_studies},
+                                                                     {"networks", shipped_networks},
+                                                                     {"numbers", words_of_set},
+                                                                     {"figures", figure_words},
+                                                                     {"schemas", schema_names},
+                                                                     {"strategies", strategies_and_baselines},
+                                                                     {"names", words_to_explain},
+                                                                     {"kinds", kinds_to_list},
+                                                                     {"manuals", manual_names}};
+
 /// Of an option's value, or of a word such as RUN. A shape or a number has no candidates.
-Candidates candidates_of(const HelpOption &option) {
-    const std::string name = long_option(option), &value = option.value;
-    Candidates found;
-    found.folders = contains(value, "FOLDER");
-    found.files =
-        !found.folders && (contains(value, "FILE") || contains(value, "RUN") || contains(value, "PROFILE"));
-    if (name == "--gpu" || contains(value, "PROFILE"))
-        found.words = shipped_profiles();
-    else if (name == "--study")
-        found.words = shipped_studies();
-    else if (name == "--network")
-        found.words = shipped_networks();
-    else if (name == "--set")
-        found.words = words_of_set();
-    else if (name == "--figure" && !contains(value, "FILE"))
-        found.words = figure_words();
-    else if (name == "--strategy" || name == "--place")
-        found.words = with_baselines(strategy_names());
-    else if (name == "--facts" || name == "--calibration")
-        found.words = {"none"};
-    else if (name == "--completion")
-        found.words = {"bash", "zsh", "fish"};
-    else if (name == "--format")
-        found.words = contains(option.text, "schedule")
-                          ? std::vector<std::string>{"text", "json", "csv", "markdown", "schedule"}
-                          : std::vector<std::string>{"text", "json", "csv", "markdown"};
-    else if (name == "--l2")
-        found.words = {"cold", "warm"};
-    else if (name == "--by")
-        found.words = {"setting", "strategy", "shape"};
-    else if (name == "--schema")
-        found.words = schema_names();
-    else if (name == "--man") {
-        found.words = verb_names();
-        found.words.emplace_back("convcast");
-    } else if (value == "PAPER")
-        found.words = {"chang", "chen", "vadlamudi", "cibil", "all"};
-    else if (value == "FIELD...")
-        found.words = words_to_explain();
-    else if (value == "KIND")
-        found.words = kinds_to_list();
+Candidates candidates_of(const Option &option) {
+    Candidates found{option.list.empty() ? option.words : lists.at(option.list)()};
+    found.folders = contains(option.value, "FOLDER");
+    found.files = !found.folders && (contains(option.value, "FILE") || contains(option.value, "RUN") ||
+                                     contains(option.value, "PROFILE"));
     return found;
 }
 
 /// Of every word that is no option, together.
-Candidates words_of(const HelpPage &page) {
+Candidates words_of(const std::string &verb) {
     Candidates all;
-    for (const HelpOption &option : page.options)
-        if (option.names.empty()) {
-            const Candidates one = candidates_of(option);
+    for (const Option *option : options_of(verb))
+        if (option->takes == Takes::word) {
+            const Candidates one = candidates_of(*option);
             all.words.insert(all.words.end(), one.words.begin(), one.words.end());
             all.files = all.files || one.files;
         }
@@ -154,19 +139,19 @@ std::string bash_answer(const Candidates &found) {
     return line;
 }
 
-std::string bash_verb(const HelpPage &page) {
+std::string bash_verb(const std::string &verb) {
     std::string values, names;
-    for (const HelpOption &option : page.options) {
-        for (const std::string &name : option.names)
+    for (const Option *option : options_of(verb)) {
+        for (const std::string &name : names_of(*option))
             names += (names.empty() ? "" : " ") + name;
-        if (option.names.empty() || option.value.empty())
+        if (option->takes == Takes::word || option->value.empty())
             continue;
-        values += "        " + join(option.names, "|") + ") " + bash_answer(candidates_of(option)) +
+        values += "        " + join(names_of(*option), "|") + ") " + bash_answer(candidates_of(*option)) +
                   "; return ;;\n";
     }
-    return "    " + page.verb + ")\n        case $option in\n" + values + "        esac\n" +
+    return "    " + verb + ")\n        case $option in\n" + values + "        esac\n" +
            "        if [[ $word == -* ]]; then _convcast_answer " + shell_quoted(names) + "; else " +
-           bash_answer(words_of(page)) + "; fi ;;\n";
+           bash_answer(words_of(verb)) + "; fi ;;\n";
 }
 
 std::string bash() {
@@ -193,7 +178,7 @@ _convcast() {
             "    case ${COMP_WORDS[1]} in\n    help) _convcast_answer " + shell_quoted(joined(verb_names())) +
             " ;;\n";
     for (const std::string &verb : verb_names())
-        text += bash_verb(help_page(verb));
+        text += bash_verb(verb);
     return text + "    esac\n}\ncomplete -F _convcast convcast\n";
 }
 
@@ -221,16 +206,16 @@ std::string zsh_action(const Candidates &found) {
     return found.words.empty() ? " " : words;
 }
 
-std::string zsh_verb(const HelpPage &page) {
-    std::string text = "    " + page.verb + ")\n        _arguments";
-    for (const HelpOption &option : page.options)
-        for (const std::string &name : option.names) {
-            std::string spec = "*" + name + "[" + zsh_text(option.text) + "]";
-            if (!option.value.empty())
-                spec += ":" + zsh_text(option.value) + ":" + zsh_action(candidates_of(option));
+std::string zsh_verb(const std::string &verb) {
+    std::string text = "    " + verb + ")\n        _arguments";
+    for (const Option *option : options_of(verb))
+        for (const std::string &name : names_of(*option)) {
+            std::string spec = "*" + name + "[" + zsh_text(option->help) + "]";
+            if (!option->value.empty())
+                spec += ":" + zsh_text(option->value) + ":" + zsh_action(candidates_of(*option));
             text += " \\\n            " + shell_quoted(spec);
         }
-    const Candidates words = words_of(page);
+    const Candidates words = words_of(verb);
     if (words.files || !words.words.empty())
         text += " \\\n            " + shell_quoted("*:word:" + zsh_action(words));
     return text + " ;;\n";
@@ -245,7 +230,7 @@ std::string zsh() {
     text += "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
             "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n";
     for (const std::string &verb : verb_names())
-        text += zsh_verb(help_page(verb));
+        text += zsh_verb(verb);
     // Sourced, the function is bound here; as a file of $fpath, it is called by what loaded it.
     return text + "    esac\n}\nif [[ $funcstack[1] == _convcast ]]; then _convcast \"$@\"; else compdef "
                   "_convcast convcast; fi\n";
@@ -253,9 +238,9 @@ std::string zsh() {
 
 // ---- fish ----
 
-std::string fish_option(const std::string &when, const HelpOption &option) {
+std::string fish_option(const std::string &when, const Option &option) {
     std::string line = "complete -c convcast -n " + shell_quoted(when);
-    for (const std::string &name : option.names)
+    for (const std::string &name : names_of(option))
         line += name.compare(0, 2, "--") == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
     if (!option.value.empty()) {
         const Candidates found = candidates_of(option);
@@ -265,7 +250,7 @@ std::string fish_option(const std::string &when, const HelpOption &option) {
         else if (!found.words.empty())
             line += " -a " + shell_quoted(joined(found.words));
     }
-    return line + " -d " + shell_quoted(option.text) + "\n";
+    return line + " -d " + shell_quoted(option.help) + "\n";
 }
 
 std::string fish() {
@@ -275,12 +260,11 @@ std::string fish() {
         text += "complete -c convcast -n __fish_use_subcommand -a " + verb.name + " -d " +
                 shell_quoted(verb.summary) + "\n";
     for (const std::string &verb : verb_names()) {
-        const HelpPage page = help_page(verb);
         const std::string when = "__fish_seen_subcommand_from " + verb;
-        for (const HelpOption &option : page.options)
-            if (!option.names.empty())
-                text += fish_option(when, option);
-        const Candidates words = words_of(page);
+        for (const Option *option : options_of(verb))
+            if (option->takes != Takes::word)
+                text += fish_option(when, *option);
+        const Candidates words = words_of(verb);
         if (words.files)
             text += "complete -c convcast -n " + shell_quoted(when) + " -F\n";
         if (!words.words.empty())

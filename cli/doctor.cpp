@@ -30,10 +30,7 @@ bool can_start(const std::string &program) {
 
 } // namespace
 
-int doctor(const Words &words) {
-    const Arguments arguments("doctor", words, {{"json", Option::flag}}, 0);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("doctor")), 0;
+int doctor(const Arguments &arguments) {
     std::vector<Finding> findings = {
         {"predict, choose, report", Health::works, "need no GPU; GPUs shipped: " + join(shipped_profiles())}};
     findings.push_back(reads_onnx()

@@ -49,7 +49,7 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         if (written || (option == "resume" && documents == Documents::filled))
             continue;
         const auto kind = kinds.find(option);
-        for (const std::string &file : arguments.values(option))
+        for (const std::string &file : arguments.texts(option))
             inputs.push_back({file, "--" + option, kind == kinds.end() ? "document" : kind->second});
     }
     // Files that a file or a folder stands for.

@@ -26,7 +26,6 @@
 namespace convcast::cli {
 namespace {
 
-constexpr std::size_t most_words = 100;
 constexpr std::size_t most_suggestions = 12;
 
 /// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
@@ -279,12 +278,9 @@ std::string all_names(const std::vector<Explanation> &all) {
 
 } // namespace
 
-int explain(const Words &words) {
-    const Arguments arguments("explain", words, {{"gpu", Option::text}, {"json", Option::flag}}, most_words);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("explain")), 0;
+int explain(const Arguments &arguments) {
     const std::vector<Explanation> all = explanations();
-    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
     std::vector<Explanation> found;
     bool has_value = false;
     std::string text;

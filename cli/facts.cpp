@@ -19,17 +19,8 @@
 
 namespace convcast::cli {
 
-int facts(const Words &words) {
-    constexpr std::size_t any_number = 1000000;
-    const Arguments arguments("facts", words,
-                              {{"gpu", Option::text}, {"all", Option::flag}, {"output,o", Option::text}},
-                              any_number);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("facts")), 0;
+int facts(const Arguments &arguments) {
     refuse_overwriting("facts", arguments);
-    if (arguments.positional().empty())
-        throw UsageError(
-            "facts: no Run document given, for example `convcast facts run.json.gz -o facts.json`");
 
     std::vector<CountedCall> calls;
     Facts facts;

@@ -45,24 +45,9 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
 
 } // namespace
 
-int fit(const Words &words) {
-    constexpr std::size_t any_number = 1000000;
-    const Arguments arguments("fit", words,
-                              {{"gpu", Option::text},
-                               {"facts", Option::text},
-                               {"leave-one-out", Option::flag},
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              any_number);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("fit")), 0;
+int fit(const Arguments &arguments) {
     refuse_overwriting("fit", arguments);
-    if (arguments.positional().empty())
-        throw UsageError(
-            "fit: no Run document given, for example `convcast fit run.json.gz -o calibration.json`");
     const bool all = arguments.has("leave-one-out");
-    if (!all && arguments.has("json"))
-        throw UsageError("fit: --json is for the table of --leave-one-out; a calibration is JSON anyway");
     int code = 0;
     std::vector<MeasuredCall> calls;
     std::vector<MeasuredCall> test; // outside the training part

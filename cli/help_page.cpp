@@ -1,8 +1,11 @@
 #include "cli/help_page.hpp"
 
-#include "cli/verbs.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -17,86 +20,73 @@ namespace {
 
 constexpr std::size_t page_indent = 4; // of commands and options
 
-bool is_indented(const std::string &line) {
-    return line.compare(0, page_indent, std::string(page_indent, ' ')) == 0;
-}
-
-/// The page in pieces between blank lines.
-std::vector<std::vector<std::string>> pieces_of(const std::string &text) {
-    std::vector<std::vector<std::string>> pieces(1);
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.empty())
-            pieces.back().push_back(line);
-        else if (!pieces.back().empty())
-            pieces.emplace_back();
-    }
-    if (pieces.back().empty())
-        pieces.pop_back();
-    return pieces;
+/// The page without its options.
+std::string prose_of(const std::string &verb) {
+    const std::string &page = find_embedded(help_files, verb + ".md")->text;
+    return page.substr(0, page.find("Options:\n"));
 }
 
 HelpBlock block_of(const std::vector<std::string> &lines) {
-    HelpBlock block{is_indented(lines.front()), ""};
+    HelpBlock block{lines.front().starts_with(std::string(page_indent, ' ')), ""};
     for (const std::string &line : lines)
         block.text += (block.verbatim ? line.substr(page_indent) : line) + "\n";
     return block;
 }
 
-/// "-o, --output FILE": names begin with a dash, the value is the word that does not.
-void read_head(const std::string &head, HelpOption &option) {
-    std::istringstream words(head);
-    for (std::string word; words >> word;) {
-        if (word.back() == ',')
-            word.pop_back();
-        if (word.front() == '-')
-            option.names.push_back(word);
-        else
-            option.value = word;
-    }
-}
-
-std::vector<HelpOption> options_of(const std::vector<std::string> &lines) {
-    std::vector<HelpOption> options;
-    for (const std::string &line : lines) {
-        const std::size_t start = line.find_first_not_of(' ');
-        if (start > page_indent && !options.empty()) { // the text above goes on
-            options.back().text += " " + line.substr(start);
-            continue;
-        }
-        const std::size_t gap = line.find("  ", start);
-        HelpOption option;
-        read_head(line.substr(start, gap - start), option);
-        if (gap != std::string::npos)
-            option.text = line.substr(line.find_first_not_of(' ', gap));
-        options.push_back(option);
-    }
-    return options;
+/// "-o, --output FILE"; of a word what it stands for.
+std::string head_of(const Option &option) {
+    const std::string names = join(names_of(option));
+    return names + (names.empty() || option.value.empty() ? "" : " ") + option.value;
 }
 
 } // namespace
 
 HelpPage help_page(const std::string &verb) {
     HelpPage page;
-    page.verb = verb;
-    bool options_follow = false;
-    for (const std::vector<std::string> &lines : pieces_of(find_embedded(help_files, verb + ".md")->text)) {
-        if (lines.front().compare(0, 2, "# ") == 0)
-            page.title = lines.front().substr(lines.front().find(": ") + 2);
-        else if (lines.front() == "Options:")
-            options_follow = true;
-        else if (options_follow)
-            page.options = options_of(lines);
+    std::istringstream lines(prose_of(verb) + "\n");
+    std::vector<std::string> piece; // lines between two blank ones
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.empty()) {
+            piece.push_back(line);
+            continue;
+        }
+        if (piece.empty())
+            continue;
+        if (piece.front().starts_with("# "))
+            page.title = piece.front().substr(piece.front().find(": ") + 2);
         else if (page.commands.empty())
-            page.commands = block_of(lines).text;
+            page.commands = block_of(piece).text;
         else
-            page.blocks.push_back(block_of(lines));
+            page.blocks.push_back(block_of(piece));
+        piece.clear();
     }
     return page;
 }
 
-std::string long_option(const HelpOption &option) {
-    return option.names.empty() ? std::string() : option.names.back();
+bool has_help(const std::string &verb) {
+    return find_embedded(help_files, verb + ".md") != nullptr;
+}
+
+std::string help_text(const std::string &verb) {
+    constexpr std::size_t page_width = 130, gap = 2;
+    const std::vector<const Option *> options = options_of(verb);
+    std::size_t widest = 0;
+    for (const Option *option : options)
+        widest = std::max(widest, head_of(*option).size());
+    std::string text = prose_of(verb) + "Options:\n\n";
+    for (const Option *option : options)
+        text += headed(std::string(page_indent, ' ') + head_of(*option), option->help,
+                       page_indent + widest + gap, page_width);
+    return text;
+}
+
+std::vector<std::string> names_of(const Option &option) {
+    std::vector<std::string> names;
+    if (!option.letter.empty())
+        names.push_back("-" + option.letter);
+    if (option.takes != Takes::word)
+        names.push_back(option.dashed());
+    return names;
 }
 
 } // namespace cli

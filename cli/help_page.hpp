@@ -1,5 +1,4 @@
-// A page of docs/cli, read: what --help prints is also what the manual pages and the completion are made
-// from.
+// What --help prints of a verb: its page of docs/cli up to the options, then those of the table.
 #pragma once
 
 #include <string>
@@ -7,28 +6,30 @@
 
 namespace convcast::cli {
 
-struct HelpOption {
-    std::vector<std::string> names; ///< {"-o", "--output"}; empty for a word such as RUN
-    std::string value;              ///< "NAME|FILE", or the word itself; "" for a flag
-    std::string text;
-};
+struct Option;
 
 struct HelpBlock {
     bool verbatim = false; ///< commands or a table, to be kept line by line
     std::string text;
 };
 
+/// A page as the manual has it.
 struct HelpPage {
-    std::string verb, title;       ///< "predict", "what a convolution will do on a GPU, and why"
+    std::string title;             ///< "what a convolution will do on a GPU, and why"
     std::string commands;          ///< the examples at the head of the page
     std::vector<HelpBlock> blocks; ///< what follows them, up to the options
-    std::vector<HelpOption> options;
 };
 
 /// Requires a verb that main's table has.
 HelpPage help_page(const std::string &verb);
 
-/// "--output"; "" for a word such as RUN.
-std::string long_option(const HelpOption &option);
+/// Whether there is such a verb.
+bool has_help(const std::string &verb);
+
+/// docs/cli/<verb>.md.
+std::string help_text(const std::string &verb);
+
+/// As typed: {"-o", "--output"}; of a word none.
+std::vector<std::string> names_of(const Option &option);
 
 } // namespace convcast::cli

@@ -11,10 +11,6 @@
 
 namespace convcast::cli {
 
-std::vector<Option> knowledge_options() {
-    return {{"facts", Option::text}, {"calibration", Option::text}, {"assume", Option::texts}};
-}
-
 Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile) {
     Knowledge knowledge =
         knowledge_for(profile, arguments.text("facts", ""), arguments.text("calibration", ""));

@@ -10,9 +10,6 @@
 
 namespace convcast::cli {
 
-/// --facts, --calibration, --assume: of the verbs that forecast.
-std::vector<Option> knowledge_options();
-
 /// By --facts and --calibration; by default what ships and matches the GPU. Throws InputError for a file that
 /// cannot be read.
 Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile);

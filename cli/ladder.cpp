@@ -176,11 +176,6 @@ std::string training_text(const LadderRun &run, const Ladder &ladder, const std:
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule) {
     const bool training = arguments.has("training");
     const std::string asked = training ? "training" : "ladder";
-    for (const char *other : {"shape", "study", "strategy", "timeline", "diagram", "explain", "rules",
-                              "sweep", "facts", "calibration"})
-        if (arguments.has(other))
-            throw UsageError("predict: --" + asked + " and --" + std::string(other) +
-                             " were both given; a ladder's implementations have kernels of their own");
     arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
                               "assume", "format", "json", "output"},
                              "--" + asked, "a ladder's implementations have kernels of their own");

@@ -131,16 +131,7 @@ std::vector<std::string> kinds_to_list() {
     return names;
 }
 
-int list(const Words &words) {
-    const Arguments arguments("list", words,
-                              {{"json", Option::flag},
-                               {"schema", Option::text},
-                               {"schemas", Option::text},
-                               {"completion", Option::text},
-                               {"man", Option::text}},
-                              1);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("list")), 0;
+int list(const Arguments &arguments) {
     if (arguments.has("schema"))
         return write_file_atomically("-", json_schema(arguments.text("schema", ""))), 0;
     if (arguments.has("schemas")) {
@@ -153,8 +144,6 @@ int list(const Words &words) {
     if (arguments.has("man"))
         return write_file_atomically("-", manual_page(arguments.text("man", ""))), 0;
     const bool asked = !arguments.positional().empty();
-    if (asked && arguments.has("json"))
-        throw UsageError("list: --json has everything; leave out '" + arguments.positional().front() + "'");
     const std::size_t width = std::max<std::size_t>(40, terminal_width());
     write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{}))
                                : asked               ? as_text(arguments.positional().front(), width)

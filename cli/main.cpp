@@ -1,11 +1,12 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
+#include "cli/arguments.hpp"
+#include "cli/help_page.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 
@@ -17,12 +18,10 @@
 #include <string>
 #include <vector>
 
-namespace convcast {
-
-extern const std::vector<EmbeddedFile> help_files;
-
-namespace cli {
+namespace convcast::cli {
 namespace {
+
+using Words = std::vector<std::string>;
 
 /// Of the two that no exception leads to, a verb returns 6 (not trustworthy), and cli/interrupt.cpp ends with
 /// 130.
@@ -38,7 +37,7 @@ enum ExitCode {
 
 struct Verb {
     const char *name, *summary;
-    int (*run)(const Words &);
+    int (*run)(const Arguments &);
 };
 
 constexpr Verb verbs[] = {
@@ -94,8 +93,8 @@ int dispatch(const Words &words) {
         throw UsageError("no verb given\n\n" + overview());
     const std::string &name = words.front();
     const bool help = name == "--help" || name == "-h" || name == "help";
-    if (help && words.size() == 2 && find_embedded(help_files, words[1] + ".md") != nullptr)
-        return write_file_atomically("-", help_text(words[1])), ok;
+    if (help && words.size() == 2 && has_help(words[1]))
+        return write_file_atomically("-", for_reading(help_text(words[1]))), ok;
     if ((help || name == "--version") && words.size() > 1)
         throw UsageError("unexpected word '" + words[1] + "' after " + name);
     if (help)
@@ -108,8 +107,12 @@ int dispatch(const Words &words) {
     }
     std::vector<std::string> names;
     for (const Verb &verb : verbs) {
-        if (name == verb.name)
-            return verb.run(with_shipped_files(Words(words.begin() + 1, words.end())));
+        if (name == verb.name) {
+            const Arguments arguments(name, with_shipped_files(Words(words.begin() + 1, words.end())));
+            if (arguments.has("help"))
+                return write_file_atomically("-", for_reading(help_text(name))), ok;
+            return verb.run(arguments);
+        }
         names.emplace_back(verb.name);
     }
     throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));
@@ -146,12 +149,7 @@ std::string exit_codes() {
            "130 interrupted, 141 nobody reads standard output any more (as after | head)";
 }
 
-std::string help_text(const std::string &verb) {
-    return for_reading(find_embedded(help_files, verb + ".md")->text);
-}
-
-} // namespace cli
-} // namespace convcast
+} // namespace convcast::cli
 
 int main(int argc, char **argv) {
     using namespace convcast::cli;

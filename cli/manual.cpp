@@ -1,6 +1,7 @@
 #include "cli/manual.hpp"
 
 #include "cli/help_page.hpp"
+#include "cli/options.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/base/errors.hpp"
@@ -50,33 +51,33 @@ std::string head(const std::string &name, const std::string &title) {
            escaped(name + " - " + title) + "\n";
 }
 
-std::string synopsis(const HelpPage &page) {
-    std::string line = "\\fBconvcast " + page.verb + "\\fR";
-    for (const HelpOption &option : page.options)
-        if (option.names.empty())
-            line += " [" + escaped(option.value) + "]";
+std::string synopsis(const std::string &verb) {
+    std::string line = "\\fBconvcast " + verb + "\\fR";
+    for (const Option *option : options_of(verb))
+        if (option->takes == Takes::word)
+            line += " [" + escaped(option->value) + "]";
     return ".SH SYNOPSIS\n" + line + " [\\fIoptions\\fR]\n";
 }
 
-std::string option_entry(const HelpOption &option) {
+std::string option_entry(const Option &option) {
     std::string names;
-    for (const std::string &name : option.names)
+    for (const std::string &name : names_of(option))
         names += (names.empty() ? "\\fB" : ", \\fB") + escaped(name) + "\\fR";
     if (!option.value.empty())
         names += (names.empty() ? "\\fI" : " \\fI") + escaped(option.value) + "\\fR";
-    return ".TP\n" + names + "\n" + with_newline(escaped(option.text));
+    return ".TP\n" + names + "\n" + with_newline(escaped(option.help));
 }
 
 std::string page_of_verb(const std::string &verb) {
     const HelpPage page = help_page(verb);
-    std::string text = head("convcast-" + verb, page.title) + synopsis(page);
+    std::string text = head("convcast-" + verb, page.title) + synopsis(verb);
     if (!page.blocks.empty())
         text += ".SH DESCRIPTION\n";
     for (const HelpBlock &block : page.blocks)
         text += block.verbatim ? verbatim(block.text) : ".PP\n" + escaped(block.text);
     text += ".SH OPTIONS\n";
-    for (const HelpOption &option : page.options)
-        text += option_entry(option);
+    for (const Option *option : options_of(verb))
+        text += option_entry(*option);
     return text + ".SH EXAMPLES\n" + verbatim(page.commands) + ".SH SEE ALSO\n\\fBconvcast\\fR(1)\n";
 }
 

@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "microbench/analysis.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -38,15 +39,14 @@ std::string id_of(std::string name) {
 
 std::string probe_list() {
     std::size_t longest = 0;
-    for (const ProbeInfo &probe : probes)
+    for (const Probe &probe : probes())
         longest = std::max(longest, probe.name.size());
     const std::size_t indent = longest + 2, width = terminal_width();
     std::string text;
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         text += headed(std::string(probe.name) + std::string(indent - probe.name.size(), ' '),
                        std::string(probe.question), indent, width);
-        text +=
-            wrapped("-> " + (probe.fields.empty() ? "a curve" : std::string(probe.fields)), indent, width);
+        text += wrapped("-> " + (probe.use.fields.empty() ? "a curve" : fields_text(probe)), indent, width);
     }
     return text;
 }
@@ -141,7 +141,7 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
             failed.push_back("check " + check.name);
     for (const auto &[probe, why] : raw.failed)
         failed.push_back("probe " + probe);
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         const std::string name(probe.name);
         const bool asked = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
         const bool useful =
@@ -158,39 +158,16 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
 
 } // namespace
 
-int measure(const Words &words) {
-    const Arguments arguments("measure", words,
-                              {{"id", Option::text},
-                               {"only", Option::texts},
-                               {"list", Option::flag},
-                               {"raw", Option::text},
-                               {"from-raw", Option::texts},
-                               {"resume", Option::flag},
-                               {"strict", Option::flag},
-                               {"device", Option::text},
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              0);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("measure")), 0;
+int measure(const Arguments &arguments) {
     if (arguments.has("list"))
         return write_file_atomically("-", probe_list()), 0;
     const std::vector<std::string> only = arguments.texts("only");
-    std::vector<std::string> known;
-    for (const ProbeInfo &probe : probes)
-        known.emplace_back(probe.name);
+    const std::vector<std::string> known = probe_names();
     for (const std::string &name : only)
         if (std::find(known.begin(), known.end(), name) == known.end())
             throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 
-    if (arguments.has("resume") && !arguments.has("raw"))
-        throw UsageError("measure: --resume goes on with the samples of --raw FILE; give it too");
-    if (arguments.has("from-raw"))
-        for (const char *other : {"raw", "resume", "only", "device"})
-            if (arguments.has(other))
-                throw UsageError(std::string("measure: --from-raw measures nothing, so --") + other +
-                                 " has no meaning beside it");
     std::vector<std::string> inputs = arguments.texts("from-raw");
     if (arguments.has("raw"))
         inputs.push_back(arguments.text("raw", ""));
@@ -212,7 +189,7 @@ int measure(const Words &words) {
     } else {
         const std::string keep_file = arguments.text("raw", "");
         SamplesRequest request;
-        request.device = arguments.integer("device", 0, 0, 1023);
+        request.device = arguments.integer("device");
         request.only = only;
         if (arguments.has("resume"))
             request.resume = samples_of_file(keep_file);

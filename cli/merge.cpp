@@ -49,16 +49,7 @@ std::string missing_shards(const std::vector<NamedRun> &documents) {
 
 } // namespace
 
-int merge(const Words &words) {
-    constexpr std::size_t any_number = 1000000;
-    const Arguments arguments("merge", words,
-                              {{"newest", Option::flag},
-                               {"bare", Option::flag},
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              any_number);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("merge")), 0;
+int merge(const Arguments &arguments) {
     refuse_overwriting("merge", arguments);
     const std::vector<std::string> &files = arguments.positional();
     const bool bare = arguments.has("bare");

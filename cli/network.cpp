@@ -59,12 +59,7 @@ std::string given_schedule(const ScheduleReading &reading) {
 }
 
 /// Nothing that was asked is passed over in silence.
-void refuse_questions(const std::string &verb, const Arguments &arguments,
-                      const std::vector<std::string> &more = {}) {
-    for (const char *other : {"shape", "study", "shapes"})
-        if (arguments.has(other))
-            throw UsageError(verb + ": --network and --" + other +
-                             " were both given; a network already says which shapes");
+void refuse_questions(const Arguments &arguments, const std::vector<std::string> &more = {}) {
     std::vector<std::string> taken = {"network", "batch",  "schedule", "strategy", "tensor-cores",
                                       "gpu",     "sms",    "set",      "facts",    "calibration",
                                       "assume",  "format", "json",     "output"};
@@ -327,44 +322,9 @@ Network asked_network(const Arguments &arguments) {
     return read.emplace(name, read_network(text, shown)).first->second;
 }
 
-std::vector<Option> network_options() {
-    return {{"network", Option::text},
-            {"batch", Option::text},
-            {"schedule", Option::text},
-            {"tensor-cores", Option::flag}};
-}
-
-bool asks_network(const std::string &verb, const Arguments &arguments) {
-    if (arguments.has("network"))
-        return true;
-    if (arguments.has("batch") && !arguments.has("shapes"))
-        throw UsageError(verb + ": --batch is of a network or a list of shapes, for example --network "
-                                "resnet50 --batch 32; a shape has "
-                                "its own, for example n32c64h56w56k64r3s3");
-    if (arguments.has("tensor-cores") && verb != "choose")
-        throw UsageError(verb +
-                         ": --tensor-cores is of a network, for example --network resnet50 "
-                         "--tensor-cores; of shapes `convcast choose --tensor-cores` ranks them, and " +
-                         "--strategy names them");
-    if (arguments.has("schedule"))
-        throw UsageError(verb + ": --schedule is of a network, for example --network resnet50 --schedule "
-                                "resnet50.schedule");
-    if (verb != "choose")
-        (void)asks_scaling(verb, arguments);
-    for (const char *other : training_options)
-        if (arguments.has(other))
-            throw UsageError(verb + ": --" + other +
-                             " is of training a network, for example --network mnist --data FOLDER");
-    return false;
-}
-
 std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {
     if (!arguments.has("schedule"))
         return std::nullopt;
-    for (const char *other : {"strategy", "tensor-cores"})
-        if (arguments.has(other))
-            throw UsageError(verb + ": --schedule and --" + other +
-                             " were both given; the schedule names strategies");
     const std::string file = arguments.text("schedule", "");
     ScheduleReading reading = parse_schedule(read_file(file), file == "-" ? "standard input" : file);
     const int batch = arguments.integer(
@@ -445,9 +405,9 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 } // namespace
 
 int predict_network(const Arguments &arguments) {
-    if (asks_scaling("predict", arguments))
+    if (arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions("predict", arguments);
+    refuse_questions(arguments);
     auto schedule = asked_schedule("predict", arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
@@ -465,10 +425,7 @@ int predict_network(const Arguments &arguments) {
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions("choose", arguments, {"top"});
-    if (arguments.has("schedule"))
-        throw UsageError("choose: a schedule has chosen already; predict --network NAME --schedule FILE "
-                         "forecasts it as it stands");
+    refuse_questions(arguments, {"top"});
     std::vector<ProfileVariant> variants = asked_profiles("choose", arguments, false);
     if (variants.size() > 1)
         throw UsageError("choose: --network takes one GPU, one number of SMs and one value of each --set; "

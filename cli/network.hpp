@@ -18,15 +18,8 @@ namespace convcast::cli {
 inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
                                                 "decay", "hold-out", "weights", "from"};
 
-/// --network, --batch, --schedule, --tensor-cores
-std::vector<Option> network_options();
-
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);
-
-/// Throws UsageError if --batch or an option of training stands without --network, which alone gives it a
-/// meaning.
-bool asks_network(const std::string &verb, const Arguments &arguments);
 
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
 int predict_network(const Arguments &arguments);

@@ -161,10 +161,6 @@ std::string training_text(const TrainingRun &run) {
 /// and CPU classify an image differently.
 int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder,
                   const std::vector<int> &devices = {}, DeviceSplit split = DeviceSplit::one) {
-    for (const char *other : {"momentum", "decay"})
-        if (!devices.empty() && arguments.has(other))
-            throw UsageError("run: --devices and --" + std::string(other) +
-                             " were both given; a step on several GPUs is plain gradient descent");
     TrainingOptions options;
     options.descent = asked_descent(arguments, ladder);
     options.epochs = options.descent.epochs;
@@ -177,9 +173,9 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
             check_writable(file);
     const DataSets sets = asked_data(arguments, network);
     TrainingRun run =
-        devices.empty() ? train_on_device(ladder, network, sets.images, sets.tests, options,
-                                          arguments.integer("device", 0, 0, 1023))
-                        : train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
+        devices.empty()
+            ? train_on_device(ladder, network, sets.images, sets.tests, options, arguments.integer("device"))
+            : train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
     run.data = arguments.text("data", "") == "generated"
                    ? "generated images, no data set"
                    : "the IDX files of " + last_folder(arguments.text("data", ""));
@@ -199,19 +195,9 @@ int train_network_on(const Arguments &arguments, const Network &network, const s
 }
 
 int run_network(const Arguments &arguments) {
-    if (asks_scaling("run", arguments))
+    if (arguments.has("devices"))
         return run_scaling_network(arguments);
-    for (const char *other : {"shape", "study", "sms", "timeline", "exact-work", "shard", "resume", "choose",
-                              "draw", "require-counters"})
-        if (arguments.has(other))
-            throw UsageError("run: --network and --" + std::string(other) +
-                             " were both given; a network's ladder already says what to run");
-    if (!arguments.positional().empty())
-        throw UsageError(
-            "run: a Run document and --network were both given; the document already says what to run");
     const Network network = asked_network(arguments);
-    if (arguments.has("data") && arguments.has("schedule"))
-        throw UsageError("run: --data and --schedule were both given; training has a schedule of its own");
     auto schedule = asked_schedule("run", arguments);
     std::vector<std::string> taken = {"network", "batch",  "schedule",    "strategy",    "gpu",
                                       "device",  "facts",  "assume",      "calibration", "format",
@@ -235,7 +221,7 @@ int run_network(const Arguments &arguments) {
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);
-    LadderRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device", 0, 0, 1023));
+    LadderRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
     run.conditions["version"] = producer().version;
     // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
     const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));

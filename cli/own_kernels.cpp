@@ -25,10 +25,6 @@ constexpr std::size_t most_compiled_for_forecasts = 50;
 
 } // namespace
 
-std::vector<Option> own_options() {
-    return {{"kernel", Option::texts}, {"launch", Option::texts}};
-}
-
 std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::vector<AskedShape> &shapes,
                                         const GpuProfile &profile) {
     std::vector<OwnKernel> kernels;
@@ -115,10 +111,6 @@ void join_own_kernels(Run &run, const Run &earlier, const std::string &file) {
         else
             there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
     }
-}
-
-std::vector<Option> elsewhere_options() {
-    return {{"time", Option::texts}, {"times", Option::texts}};
 }
 
 namespace {

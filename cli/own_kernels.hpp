@@ -11,12 +11,6 @@
 
 namespace convcast::cli {
 
-/// The word that stands for the kernels of --kernel, and nothing else, in --strategy.
-inline constexpr const char *own_word = "own";
-
-/// --kernel, --launch
-std::vector<Option> own_options();
-
 /// The kernels of --kernel. Throws UsageError, also where an expression of a launch is none for `shapes`.
 std::vector<OwnKernel> read_own_kernels(const Arguments &arguments, const std::vector<AskedShape> &shapes,
                                         const GpuProfile &profile);
@@ -37,9 +31,6 @@ void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge
 /// The kernels of a resumed document join those that are asked. Throws InputError where one of the same name
 /// is another one.
 void join_own_kernels(Run &run, const Run &earlier, const std::string &file);
-
-/// --time, --times
-std::vector<Option> elsewhere_options();
 
 /// Adds the cases of --time and --times, with the speed of light where there is a profile. `asked`: each
 /// stands behind the others of its shape, with the layer's name and count; a shape that is not asked is left

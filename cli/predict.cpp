@@ -3,9 +3,11 @@
 #include "cli/diagram.hpp"
 #include "cli/document.hpp"
 #include "cli/forecast_text.hpp"
+#include "cli/forecasts.hpp"
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
+#include "cli/predict_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
@@ -115,68 +117,6 @@ void check_held(const std::vector<Question> &questions) {
                         cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
 }
 
-/// The cases of an answer that is held, without their terms where there are too many.
-std::vector<Case> held_cases(const Question &question, bool with_terms) {
-    std::vector<Case> all;
-    predict_in_pieces(question, [&](std::vector<Case> piece) {
-        for (Case &item : piece) {
-            if (!with_terms && item.prediction)
-                item.prediction->term.reset();
-            all.push_back(std::move(item));
-        }
-    });
-    return all;
-}
-
-/// What of the answer is asked for besides the verdict or the table.
-struct Behind {
-    bool terms = false, rules = false;
-    int depth = 0;
-
-    explicit Behind(const Arguments &arguments)
-        : terms(arguments.has("explain")), rules(arguments.has("rules")),
-          depth(arguments.integer("explain", 100, 1, 100)) {}
-};
-
-/// Without the assumptions that all cases have in common, which stand once below them.
-std::string behind(const Case &item, const Question &question, const Behind &asked) {
-    std::string out;
-    const bool timed = item.prediction && item.prediction->time_s;
-    const std::optional<Rules> &rules = item.prediction ? item.prediction->rules : item.rules;
-    if (asked.terms)
-        out += explained(item, asked.depth);
-    if (rules && (asked.rules || (!timed && !item.baseline && item.status == Status::ok)))
-        out += rules_text(*rules, question.profile);
-    out += timeline_text(item);
-    if (!item.prediction)
-        return out;
-    const std::vector<std::string> &common = question.knowledge.assumptions;
-    for (const std::string &assumption : item.prediction->assumptions)
-        if (std::find(common.begin(), common.end(), assumption) == common.end())
-            out += headed("  assumed: ", assumption, 11, terminal_width());
-    return out;
-}
-
-/// The first of the ranking, where its forecast is shorter by more than a little; else an empty case. Absent
-/// where there is no time to compare.
-std::optional<Case> faster_than(const Case &item, const Question &question) {
-    constexpr double little = 1.02;
-    if (!item.prediction || !item.prediction->time_s || !item.strategy)
-        return std::nullopt;
-    std::vector<Case> first =
-        choose(ConvShape::parse(item.shape), question.profile, question.knowledge, {}, 1);
-    if (!first.empty() && first.front().status == Status::ok && first.front().prediction->time_s &&
-        *item.prediction->time_s / *first.front().prediction->time_s > little)
-        return std::move(first.front());
-    return Case{};
-}
-
-/// The cases of one of the questions.
-struct Answered {
-    const Question *question = nullptr;
-    std::vector<Case> cases;
-};
-
 /// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
 /// else in the order of the question.
 void sort_by_time(std::vector<Case> &cases) {
@@ -193,163 +133,16 @@ void sort_by_time(std::vector<Case> &cases) {
                          [&](const Case &a, const Case &b) { return time(a) < time(b); });
 }
 
-std::string blocks(const std::vector<Answered> &answers, const Behind &asked) {
-    std::string out;
-    for (const Answered &answer : answers)
-        for (const Case &item : answer.cases) {
-            const Question &question = *answer.question;
-            std::string block = behind(item, question, asked);
-            if (item.status != Status::ok)
-                block = headed("  ",
-                               std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                   item.reason.value_or(""),
-                               2, terminal_width()) +
-                        block;
-            if ((asked.terms || asked.rules) && !block.empty())
-                out += "\n" +
-                       bold(headed("",
-                                   item.shape + " on " +
-                                       (question.variant.empty() ? question.profile.id : question.variant) +
-                                       ", " + item.strategy.value_or(item.baseline.value_or("")),
-                                   0, terminal_width())) +
-                       block;
-        }
-    return out;
-}
-
-std::string many(const std::vector<Answered> &answers, const Arguments &arguments, const Behind &asked) {
-    std::vector<Row> rows;
-    std::vector<KnownTimes> known;
-    for (const Answered &answer : answers)
-        known.push_back(known_times(arguments, *answer.question));
-    for (std::size_t i = 0; i < answers.size(); ++i)
-        for (const Case &item : answers[i].cases)
-            rows.push_back({&item, answers[i].question, &known[i]});
-    const Question &first = *answers.front().question;
-    const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
-        return row.item->shape == rows.front().item->shape;
-    });
-    std::string out =
-        rows.empty()
-            ? ""
-            : bold((one_shape
-                        ? rows.front().item->shape + " (" + output_words(rows.front().item->shape) + ") on "
-                        : std::string("on ")) +
-                   (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
-                                       : first.gpu) +
-                   first.images + "\n");
-    const bool total = !arguments.has("sweep");
-    out += total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total);
-    out += blocks(answers, asked);
-    const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
-        return row.item->prediction && row.item->prediction->time_s;
-    });
-    if (timed && one_shape && answers.size() == 1 && !asked.terms)
-        out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
-    if (timed && !one_shape && total)
-        out += hanging("knobs are those that each strategy takes of itself; `convcast choose` searches them");
-    return out;
-}
-
-std::string one(const Case &item, const Question &question, const Arguments &arguments, const Behind &asked) {
-    std::string out = verdict(item, question, known_times(arguments, question),
-                              item.status == Status::ok ? faster_than(item, question) : std::nullopt);
-    out += behind(item, question, asked);
-    if (const std::string calls = calls_words(item); !calls.empty())
-        out += verdict_line("total", calls);
-    if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
-        out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
-    return out;
-}
-
-std::string text_of(const std::vector<Answered> &answers, const Arguments &arguments) {
-    const Behind asked(arguments);
-    std::string out;
-    if (answers.size() == 1 && answers.front().cases.size() == 1)
-        out = one(answers.front().cases.front(), *answers.front().question, arguments, asked);
-    else
-        out = many(answers, arguments, asked);
-    std::vector<const Question *> timed;
-    for (const Answered &answer : answers)
-        if (std::any_of(answer.cases.begin(), answer.cases.end(),
-                        [](const Case &item) { return item.prediction && item.prediction->time_s; }))
-            timed.push_back(answer.question);
-    return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
-}
-
-/// As a table for other programs or for texts.
-std::string sheet_text(const std::vector<Answered> &answers, const Arguments &arguments, Format format) {
-    std::vector<SheetRow> rows;
-    std::vector<Row> totals;
-    std::vector<KnownTimes> known;
-    known.reserve(answers.size());
-    for (const Answered &answer : answers) {
-        known.push_back(known_times(arguments, *answer.question));
-        for (const Case &item : answer.cases) {
-            rows.push_back(sheet_row(item, *answer.question, known.back()));
-            totals.push_back({&item, answer.question, &known.back()});
-        }
-    }
-    if (format == Format::csv)
-        return as_csv(case_sheet(rows));
-    const std::string total = arguments.has("sweep") ? "" : total_text(totals);
-    return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
-}
-
-/// The forecasts of a document's cases beside their measurements.
-std::string sheet_text(const Run &document, Format format) {
-    std::vector<SheetRow> rows;
-    for (const Case &item : document.cases)
-        rows.push_back({&item, document.profile_id, "", std::nullopt, std::nullopt, std::nullopt});
-    return format == Format::csv ? as_csv(case_sheet(rows)) : as_markdown(case_sheet(rows));
-}
-
-/// Whether the word is a shape and no file.
-bool names_shape(const std::string &word) {
-    try {
-        return !ConvShape::parse(word).id().empty();
-    } catch (const UsageError &) {
-        return false;
-    }
-}
-
 } // namespace
 
-int predict(const Words &words) {
-    std::vector<Option> options = what_if_options();
-    options.push_back({"given", Option::text});
-    options.push_back({"timeline", Option::flag});
-    options.push_back({"explain", Option::number});
-    options.push_back({"rules", Option::flag});
-    options.push_back(recorded_option());
-    options.push_back(format_option());
-    options.push_back({"diagram", Option::text});
-    options.push_back({"width", Option::text});
-    options.push_back({"ladder", Option::flag});
-    options.push_back({"training", Option::flag});
-    for (const std::vector<Option> &more :
-         {own_options(), elsewhere_options(), network_options(), scaling_options()})
-        options.insert(options.end(), more.begin(), more.end());
-    const Arguments arguments("predict", words, options, 1);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("predict")), 0;
+int predict(const Arguments &arguments) {
     refuse_overwriting("predict", arguments);
     const Format format = format_of("predict", arguments, true);
-    for (const char *rungs : {"ladder", "training"})
-        if (arguments.has(rungs) && !(arguments.has("network") && arguments.positional().empty()))
-            throw UsageError(fmt::format(
-                "predict: --{0} is of a network, for example --network fashion_mnist --{0}", rungs));
-    if (arguments.has("ladder") && arguments.has("training"))
-        throw UsageError(
-            "predict: --ladder and --training were both given; a step of training is a part of the ladder");
-    if (asks_network("predict", arguments) && (arguments.positional().empty() || arguments.has("devices")))
+    if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
                    ? predict_ladder(arguments, asked_schedule("predict", arguments))
                    : predict_network(arguments);
     if (!arguments.positional().empty()) {
-        refuse_question_beside_document("predict", arguments);
-        if (format == Format::text && arguments.has("format"))
-            throw UsageError("predict: --format text is of shapes; a Run document has json, csv or markdown");
         const bool as_sheet = format == Format::csv || format == Format::markdown;
         const std::string file = arguments.positional().front(), output = arguments.text("output", "-");
         if (!file_exists(file) && names_shape(file))
@@ -360,14 +153,11 @@ int predict(const Words &words) {
         Run document = read_document(file);
         forecast_document(document, file, arguments);
         if (as_sheet)
-            write_file_atomically(output, sheet_text(document, format));
+            write_file_atomically(output, forecasts_sheet(document, format));
         else
             write_run_file(output, document);
         return code_of(document);
     }
-    if (arguments.has("given"))
-        throw UsageError("predict: --given needs a Run document with counters, for example "
-                         "`convcast predict run.json --given work`");
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
     std::vector<Question> questions = read_questions("predict", arguments, !document);
     const std::string output = arguments.text("output", "-");
@@ -385,12 +175,13 @@ int predict(const Words &words) {
     const bool with_terms = asked <= most_with_terms;
     if (!with_terms && (document || arguments.has("explain")))
         note("terms are left out of answers of more than " + std::to_string(most_with_terms) + " cases");
-    std::vector<Answered> answers;
+    std::vector<ForecastCases> answers;
     Refusals refusals;
     bool compiled = true;
     for (Question &question : questions) {
         compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile) && compiled;
-        Answered &answer = answers.emplace_back(Answered{&question, held_cases(question, with_terms)});
+        ForecastCases &answer =
+            answers.emplace_back(ForecastCases{&question, held_cases(question, {}, with_terms)});
         add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
             add_timelines(answer.cases, question.profile, question.knowledge);
@@ -404,9 +195,9 @@ int predict(const Words &words) {
     const int code = refusals.any() || !compiled ? 1 : 0;
     std::string text;
     if (sheet) {
-        text = sheet_text(answers, arguments, format);
+        text = forecasts_sheet(answers, arguments, format);
     } else if (!document) {
-        text = text_of(answers, arguments);
+        text = forecasts_text(answers, arguments);
     } else if (answers.size() == 1) {
         const Question &question = questions.front();
         Run run =
@@ -415,7 +206,7 @@ int predict(const Words &words) {
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
         WhatIf rows;
-        for (const Answered &answer : answers)
+        for (const ForecastCases &answer : answers)
             for (const Case &item : answer.cases)
                 rows.rows.push_back(what_if_row(item, *answer.question));
         text = write_what_if(rows);

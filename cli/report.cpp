@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 #include "cli/bundle.hpp"
 #include "cli/document.hpp"
+#include "cli/forecasts.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
@@ -335,32 +336,6 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
     return out;
 }
 
-/// --figure and --width belong together.
-void check_figure_options(const Arguments &arguments) {
-    if (!arguments.has("figure")) {
-        if (arguments.has("width"))
-            throw UsageError("report: --width is for one figure; name it, for example: --figure error_cdf "
-                             "--width column -o error_cdf.pdf");
-        return;
-    }
-    if (arguments.has("json"))
-        throw UsageError("report: --figure writes files; leave out --json");
-    PaperWidth::parse(arguments.text("width", "column"));
-}
-
-/// What --bundle and --format exclude, so that one command has one answer.
-void check_answer_options(const Arguments &arguments, Format format) {
-    const bool sheet = format == Format::csv || format == Format::markdown;
-    if (arguments.has("bundle"))
-        check_bundle_name(arguments.text("bundle", ""));
-    if (arguments.has("bundle") &&
-        (arguments.has("output") || arguments.has("figure") || format != Format::text))
-        throw UsageError("report: --bundle writes one archive with the page, the figures and the data in it; "
-                         "leave out -o, --figure, --format and --json");
-    if (sheet && arguments.has("figure"))
-        throw UsageError("report: --figure writes files; leave out --format");
-}
-
 /// The archive of --bundle: `files` and a page with its figures, which `write` writes into a folder.
 void write_bundle_of(const Arguments &arguments, BundleFiles files, const TemporaryFolder &folder,
                      const std::function<ReportFiles(const std::string &folder)> &write) {
@@ -443,22 +418,12 @@ int report_of_steps(const std::string &document, const std::string &shown, const
 
 } // namespace
 
-int report(const Words &words) {
-    std::vector<Option> options = knowledge_options();
-    for (const Option &option :
-         {Option{"gpu", Option::text}, Option{"study", Option::texts}, Option{"json", Option::flag},
-          Option{"output,o", Option::text}, Option{"figure", Option::text}, Option{"width", Option::text},
-          Option{"bundle", Option::text}, format_option()})
-        options.push_back(option);
-    for (const Option &option : elsewhere_options())
-        options.push_back(option);
-    const Arguments arguments("report", words, options, 1);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("report")), 0;
-    check_figure_options(arguments);
+int report(const Arguments &arguments) {
+    (void)PaperWidth::parse(arguments.text("width"));
     const Format format = format_of("report", arguments, false);
     const bool sheet = format == Format::csv || format == Format::markdown;
-    check_answer_options(arguments, format);
+    if (arguments.has("bundle"))
+        check_bundle_name(arguments.text("bundle"));
     if (arguments.has("figure") && arguments.has("output"))
         refuse_overwriting_by_figure(arguments.text("figure", ""), "report", arguments);
     else if (sheet || arguments.has("bundle"))
@@ -469,9 +434,6 @@ int report(const Words &words) {
         refuse_file_name("report", "-o", arguments.text("output", "page"), "a page and its figures",
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
-    if (arguments.positional().empty())
-        throw UsageError("report: no Run document or profile given, for example: convcast report "
-                         "data/recorded/h200/chang.json.gz -o page; - reads standard input");
     const std::string file = arguments.positional().front();
     const std::string shown = file == "-" ? "standard input" : file;
     const std::vector<std::string> profiles = shipped_profiles();
@@ -573,8 +535,8 @@ int report(const Words &words) {
             lines = std::filesystem::path(of_lines.path()) / "run.jsonl";
             forecast_lines_here(file, lines->string(), run, profile, knowledge, anew);
         }
-        write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, words), of_page,
-                        [&](const std::string &folder) {
+        write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, arguments.words()),
+                        of_page, [&](const std::string &folder) {
                             return write_report(run, studies, statistics, folder, producer(), show);
                         });
         return code_of(run);

@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/forecasts.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/terminal.hpp"
@@ -30,12 +31,14 @@
 namespace convcast::cli {
 namespace {
 
-/// What the answer to a paper threw, with the file that has the paper.
+/// What the answer to a paper threw, with the file that has the paper, and the lines where it is a file.
 [[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
     std::vector<InputProblem> problems = error.problems;
     for (InputProblem &problem : problems)
-        if (problem.place.starts_with("item "))
+        if (problem.place.starts_with("/"))
             problem.place = file + ": " + problem.place;
+    if (file_exists(file))
+        problems = described::with_lines(std::move(problems), read_file(file), file);
     throw InputError(std::move(problems));
 }
 
@@ -105,14 +108,14 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
 /// All that `convcast run --study NAME --choose 3` asks, and the settings; or the strategies alone.
 Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments &arguments) {
     const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu", "h200")};
-    Question question = read_question("reproduce", Arguments("reproduce", words, question_options(), 0));
+    Question question = read_question("reproduce", Arguments("run", words));
     constexpr int best = 3;
     std::vector<Case> cases;
     if (asked.all)
-        cases = predict_all(question, true, best);
+        cases = predict_all(question, {true, best, 0});
     question.strategies.assign(asked.settings.begin(), asked.settings.end());
     if (!asked.settings.empty())
-        for (Case &item : predict_all(question, false)) {
+        for (Case &item : predict_all(question, {})) {
             const bool there = std::any_of(cases.begin(), cases.end(), [&](const Case &other) {
                 return other.shape == item.shape && other.strategy == item.strategy;
             });
@@ -132,11 +135,10 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
         write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
     };
     const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
-    constexpr int most_devices = 1023;
     for (const auto &[study, asked] : studies_of(papers)) {
         Run run = asked_run(study, asked, arguments);
         RunRequest request;
-        request.device = arguments.integer("device", 0, 0, most_devices);
+        request.device = arguments.integer("device");
         request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };
         request.last_words = [&, name = study](const Run &so_far) { save(name, so_far); };
         try {
@@ -194,27 +196,11 @@ PaperAnswers answers_of(const Reproduction &r) {
 
 } // namespace
 
-int reproduce(const Words &words) {
-    constexpr std::size_t most_papers = 16;
-    const Arguments arguments("reproduce", words,
-                              {{"gpu", Option::text},
-                               {"only", Option::texts},
-                               {"measure", Option::flag},
-                               {"device", Option::text},
-                               {"docs", Option::text},
-                               {"json", Option::flag},
-                               {"output,o", Option::text}},
-                              most_papers);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("reproduce")), 0;
+int reproduce(const Arguments &arguments) {
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
+    const std::vector<Paper> whole = papers;
     keep_only(papers, arguments.texts("only"));
-    if (arguments.has("device") && !arguments.has("measure"))
-        throw UsageError("reproduce: --device is for --measure");
-    if (arguments.has("docs") && (arguments.has("only") || arguments.has("measure") || arguments.has("gpu")))
-        throw UsageError(
-            "reproduce: --docs writes what ships of whole papers; leave out --only, --measure, --gpu");
     const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
     const std::filesystem::path folder = arguments.text("output", "papers");
     // A folder that has the name of the only paper is that paper's own.
@@ -244,7 +230,9 @@ int reproduce(const Words &words) {
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
-        const PaperContext context(paper, ours, recordings, settings);
+        const PaperContext context(
+            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
+            recordings, settings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

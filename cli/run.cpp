@@ -1,6 +1,7 @@
 #include "cli/answers.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/forecasts.hpp"
 #include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
@@ -31,8 +32,6 @@
 
 namespace convcast::cli {
 namespace {
-
-constexpr int most_devices = 1023;
 
 bool measured(const Run &run) {
     return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
@@ -101,17 +100,11 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
         throw UsageError(
             "run: --shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
-    if (!arguments.positional().empty()) {
-        refuse_question_beside_document("run", arguments);
+    if (!arguments.positional().empty())
         return document_run(arguments.positional().front(), arguments, profile, knowledge);
-    }
-    if (arguments.has("resume") && !asks && arguments.has("sms"))
-        throw UsageError(
-            "run: a Run document and --sms were both given; the document already says on how many "
-            "SMs to run");
     if (arguments.has("resume") && !asks)
         return document_run(arguments.text("resume", ""), arguments, profile, knowledge);
-    const int device = arguments.integer("device", 0, 0, most_devices);
+    const int device = arguments.integer("device");
     Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
@@ -127,10 +120,9 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
         sharded = std::ssize(order) >= shard.count;
     }
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
-    Run run =
-        new_run(profile, knowledge, question.sms,
-                predict_all(question, !arguments.has("no-baselines"), arguments.integer("choose", 0, 0, 1000),
-                            arguments.integer("draw", 0, 0, 1000)));
+    Run run = new_run(profile, knowledge, question.sms,
+                      predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
+                                             arguments.integer("draw")}));
     run.own_kernels = std::move(question.own_kernels);
     return run;
 }
@@ -211,38 +203,16 @@ std::string timelines(const Run &run) {
 
 } // namespace
 
-int run(const Words &words) {
-    std::vector<Option> options = question_options();
-    options.push_back({"choose", Option::text});
-    options.push_back({"draw", Option::text});
-    options.push_back({"no-baselines", Option::flag});
-    options.push_back({"shard", Option::text});
-    options.push_back({"resume", Option::text});
-    options.push_back({"device", Option::text});
-    options.push_back({"require-counters", Option::flag});
-    options.push_back({"no-counters", Option::flag});
-    options.push_back({"no-exact-fmas", Option::flag});
-    options.push_back({"timeline", Option::flag});
-    options.push_back({"exact-work", Option::flag});
-    options.push_back({"try", Option::flag});
-    options.push_back({"counted", Option::flag});
-    for (const std::vector<Option> &more :
-         {own_options(), elsewhere_options(), network_options(), scaling_options()})
-        options.insert(options.end(), more.begin(), more.end());
-    for (const char *option : training_options)
-        options.push_back({option, Option::text});
-    const Arguments arguments("run", words, options, 1);
-    if (arguments.has("help"))
-        return write_file_atomically("-", help_text("run")), 0;
+int run(const Arguments &arguments) {
     refuse_overwriting("run", arguments, Documents::filled);
-    if (asks_network("run", arguments))
+    if (arguments.has("network"))
         return run_network(arguments);
     GpuProfile profile;
     Knowledge knowledge;
     bool sharded = false;
     Run document = asked_run(arguments, profile, knowledge, sharded);
     if (arguments.has("try"))
-        return try_own_on_device(document, profile, arguments.integer("device", 0, 0, most_devices)), 0;
+        return try_own_on_device(document, profile, arguments.integer("device")), 0;
     add_elsewhere(document.cases, arguments, &profile);
     if (arguments.has("shard")) {
         const Shard shard = parse_shard(arguments.text("shard", ""));
@@ -259,7 +229,7 @@ int run(const Words &words) {
 
     const std::string output = arguments.text("output", "");
     RunRequest request;
-    request.device = arguments.integer("device", 0, 0, most_devices);
+    request.device = arguments.integer("device");
     request.sms = sms_of(document, arguments.text("resume", "the document"));
     request.require_counters = arguments.has("require-counters");
     request.exact_fmas = !arguments.has("no-exact-fmas");
@@ -275,12 +245,8 @@ int run(const Words &words) {
     }
     request.exact_work = arguments.has("exact-work");
     request.measure = !request.exact_work || !settled(document);
-    if (request.exact_work && request.no_counters)
-        throw UsageError("run: --exact-work and --no-counters exclude each other");
     if (request.exact_work && request.sms)
         throw UsageError("run: --exact-work reads counters, which cannot be read on a part of the SMs");
-    if (request.require_counters && request.no_counters)
-        throw UsageError("run: --require-counters and --no-counters exclude each other");
     request.keep = [&](const Run &so_far) {
         if (!output.empty() && output != "-")
             write_run_file(output, so_far);

@@ -67,16 +67,6 @@ struct AskedScaling {
 };
 
 AskedScaling read_asked_scaling(const std::string &verb, const Arguments &arguments) {
-    for (const char *other :
-         {"shape",       "study",      "sweep",  "strategy", "sms",    "set",      "timeline",
-          "device",      "explain",    "rules",  "diagram",  "given",  "recorded", "facts",
-          "calibration", "exact-work", "resume", "shard",    "choose", "draw",     "schedule"})
-        if (arguments.has(other))
-            throw UsageError(verb + ": --devices and --" + std::string(other) +
-                             " were both given; several GPUs are asked of a network as a whole");
-    if (!arguments.positional().empty())
-        throw UsageError(
-            verb + ": a Run document and --devices were both given; several GPUs are asked of a network");
     AskedScaling asked;
     asked.network = asked_network(arguments);
     require_split_kernels(asked.network);
@@ -216,23 +206,6 @@ int train_on_several(const Arguments &arguments, const AskedScaling &asked) {
 
 } // namespace
 
-std::vector<Option> scaling_options() {
-    return {{"devices", Option::text}, {"split", Option::texts}};
-}
-
-bool asks_scaling(const std::string &verb, const Arguments &arguments) {
-    if (arguments.has("devices")) {
-        if (!arguments.has("network"))
-            throw UsageError(
-                verb + ": --devices is of training a network, for example --network mnist --devices 0,1");
-        return true;
-    }
-    if (arguments.has("split"))
-        throw UsageError(
-            verb + ": --split is of several GPUs, for example --network mnist --devices 0,1 --split rows");
-    return false;
-}
-
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling("predict", arguments);
     Scaling scaling = forecast_scaling(asked.network, asked.profile, asked.question);
@@ -245,10 +218,6 @@ int run_scaling_network(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling("run", arguments);
     if (arguments.has("data"))
         return train_on_several(arguments, asked);
-    for (const char *other : {"epochs", "rate", "weights", "from"})
-        if (arguments.has(other))
-            throw UsageError("run: --" + std::string(other) +
-                             " is of training, which needs images: --data FOLDER");
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);

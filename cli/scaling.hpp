@@ -3,16 +3,7 @@
 
 #include "cli/arguments.hpp"
 
-#include <string>
-#include <vector>
-
 namespace convcast::cli {
-
-/// --devices, --split
-std::vector<Option> scaling_options();
-
-/// Whether several GPUs are asked for. Throws UsageError if an option that only these have stands without.
-bool asks_scaling(const std::string &verb, const Arguments &arguments);
 
 /// Forward, backward and step of each split, from the profile's matrix of copies.
 int predict_scaling(const Arguments &arguments);

@@ -101,10 +101,6 @@ std::string markdown_cell(const SheetCell &held, const SheetColumn &column, cons
 
 } // namespace
 
-Option format_option() {
-    return {"format", Option::text};
-}
-
 Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document) {
     const std::string output = output_is_document ? arguments.text("output", "-") : "";
     if (!arguments.has("format") && !arguments.has("json") &&
@@ -121,10 +117,7 @@ Format format_of(const std::string &verb, const Arguments &arguments, bool outpu
     if (found == names.end())
         throw UsageError(verb + ": --format must be one of " + join(names) + ", got '" + shortened(text, 40) +
                          "'" + did_you_mean(text, names));
-    const auto format = static_cast<Format>(found - names.begin());
-    if (arguments.has("json") && format != Format::json)
-        throw UsageError(verb + ": --json and --format " + text + " were both given; take one of them");
-    return format;
+    return static_cast<Format>(found - names.begin());
 }
 
 SheetCell cell(const std::optional<Seconds> &time) {

@@ -16,12 +16,8 @@ namespace convcast::cli {
 
 enum class Format { text, json, csv, markdown, schedule };
 
-/// --format: text, json, csv, markdown, or of a network schedule. --json is short for one of them.
-Option format_option();
-
 /// What the command line asks for. Without --format and --json, -o asks for a document where
-/// `output_is_document`, but FILE.csv and FILE.md for these formats. Throws UsageError where --json and
-/// --format disagree.
+/// `output_is_document`, but FILE.csv and FILE.md for these formats.
 Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document);
 
 /// A column. In CSV the unit is part of the name, "time_s"; in Markdown a column of seconds gets a unit that

@@ -2,9 +2,9 @@
 
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "model/again.hpp"
 #include "model/base/errors.hpp"
-#include "model/shape/conv_shape.hpp"
-#include "model/time/simulation.hpp"
+#include "model/time/timeline.hpp"
 
 #include <fmt/format.h>
 
@@ -60,22 +60,16 @@ void check_timeline_count(const std::string &verb, const std::vector<Case> &case
 }
 
 bool can_have_timeline(const Case &item) {
-    if (!item.strategy || !item.prediction || !item.prediction->plan)
-        return false;
-    std::int64_t ctas = 0;
-    for (const CallLaunch &launch : launches_of(*item.prediction->plan))
-        ctas += launch.ctas;
+    const std::int64_t ctas = planned_ctas(item);
     if (ctas > most_timeline_ctas)
         note(fmt::format("{} {} has no timeline: {} CTAs, more than {}", item.shape, *item.strategy, ctas,
                          most_timeline_ctas));
-    return ctas <= most_timeline_ctas;
+    return ctas > 0 && ctas <= most_timeline_ctas;
 }
 
 void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge) {
-    if (!can_have_timeline(item))
-        return;
-    item.prediction->timeline = forecast_timeline(*item.prediction->plan, ConvShape::parse(item.shape),
-                                                  profile, knowledge.calibration.value_or(Calibration{}));
+    if (can_have_timeline(item))
+        add_timeline(item, profile, knowledge);
 }
 
 std::string timeline_text(const Case &item) {

@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace convcast {
-namespace {
 
 Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
                   Infeasible why) {
@@ -29,6 +28,21 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuPro
     else if (Rules rules = shape_rules(shape, profile); rules.n_fma)
         out.rules = std::move(rules);
     return out;
+}
+
+namespace {
+
+/// The times of a call, and what they say of the regime: `plan` is what was forecast, by the work in
+/// `prediction`.
+void set_times(Prediction &prediction, CallForecast call, const Plan &plan, const GpuProfile &profile) {
+    prediction.time_s = call.term.value_s;
+    prediction.times = {call.bound_s, call.unfitted_s, call.fitted_s, call.roofline_s, call.mwp_cwp_s};
+    prediction.time_low_s = call.low_s;
+    prediction.time_high_s = call.high_s;
+    const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);
+    prediction.regimes->tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
+    prediction.limiter = limiter(call.term);
+    prediction.term = std::move(call.term);
 }
 
 Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu, const Knowledge &knowledge,
@@ -48,8 +62,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
         prediction.assumptions.emplace_back(
             "halves are widened and multiplied as floats: no tensor core is used");
     prediction.work = total_work(feasible.plan);
-    Regimes regimes;
-    regimes.paper = paper_regime(feasible.rules);
+    prediction.regimes.emplace().paper = paper_regime(feasible.rules);
     const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
     if (std::optional<CallForecast> call = forecast_call(worked, shape, gpu, knowledge.calibration)) {
         const auto assume = [&](const std::vector<std::string> &sentences) {
@@ -61,24 +74,15 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
         if (given)
             assume({"time of the work that was counted"});
         assume(knowledge.assumptions);
-        prediction.time_s = call->term.value_s;
-        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
-                            call->mwp_cwp_s};
-        prediction.time_low_s = call->low_s;
-        prediction.time_high_s = call->high_s;
+        set_times(prediction, std::move(*call), worked, profile);
         if (const std::optional<TimeRange> range = assumed_range(worked, shape, gpu, knowledge.calibration)) {
             prediction.assumed_low_s = range->low;
             prediction.assumed_high_s = range->high;
         }
-        regimes.physical = physical_regime(feasible.plan, shape, gpu);
-        const Utilisation busy = utilisation_of(worked, *prediction.work, *prediction.time_s, profile);
-        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
-        prediction.limiter = limiter(call->term);
-        prediction.term = std::move(call->term);
+        prediction.regimes->physical = physical_regime(feasible.plan, shape, gpu);
     } else {
         prediction.reason = no_time(profile, missing_for_forecast(profile, feasible.plan));
     }
-    prediction.regimes = regimes;
     prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
     prediction.rules = std::move(feasible.rules);
     prediction.plan = std::move(feasible.plan);
@@ -87,6 +91,11 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
 }
 
 } // namespace
+
+Case forecast_planned(PlannedStrategy planned, const ConvShape &shape, const GpuProfile &profile,
+                      const Knowledge &knowledge) {
+    return forecast_case(std::move(planned), shape, Gpu(profile), knowledge, nullptr);
+}
 
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Knowledge &knowledge, const Work *given) {
@@ -145,17 +154,8 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
         prediction.assumptions.emplace_back(
             "a kernel that no counters were learnt from: its interval is that of our strategies");
         prediction.work = total_work(plan);
-        prediction.time_s = call->term.value_s;
-        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
-                            call->mwp_cwp_s};
-        prediction.time_low_s = call->low_s;
-        prediction.time_high_s = call->high_s;
-        Regimes regimes;
-        const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);
-        regimes.tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
-        prediction.regimes = regimes;
-        prediction.limiter = limiter(call->term);
-        prediction.term = std::move(call->term);
+        prediction.regimes.emplace();
+        set_times(prediction, std::move(*call), plan, profile);
         prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
     } catch (const UsageError &error) { // an expression of a document that is none
         out.status = Status::failed;

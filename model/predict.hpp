@@ -19,6 +19,14 @@ namespace convcast {
 Case predict(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
              const Knowledge &knowledge = {}, const Work *given = nullptr);
 
+/// The same of a plan that a ranking made (model/choose/ranking.hpp).
+Case forecast_planned(PlannedStrategy planned, const ConvShape &shape, const GpuProfile &profile,
+                      const Knowledge &knowledge);
+
+/// The same of a strategy that cannot do the shape.
+Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuProfile &profile,
+                  Infeasible why);
+
 /// The case of a baseline (others' code): only the speed-of-light bound, labelled so.
 Case predict_baseline(const std::string &baseline, const ConvShape &shape, const GpuProfile &profile);
 

@@ -10,68 +10,124 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace convcast {
+namespace {
+
+/// The knobs of a setting behind the index of its strategy: what tells it from others.
+std::u32string knobs_of(std::size_t of, const Strategy &setting) {
+    std::u32string knobs(1, static_cast<char32_t>(of));
+    std::visit(
+        [&](const auto &strategy) {
+            for (const auto &knob : strategy.knobs())
+                knobs += static_cast<char32_t>(strategy.*knob.member);
+        },
+        setting);
+    return knobs;
+}
+
+/// A setting that `choose` tries, and the settings that its open knobs come to.
+struct Candidate {
+    std::size_t of = 0; ///< index of its strategy
+    Strategy setting;
+    std::vector<std::size_t> settings; ///< indices; none where it cannot run
+    std::optional<Infeasible> why;
+    std::size_t chosen = 0; ///< index of the best of its settings
+};
+
+/// A setting as any candidate comes to it: planned, timed and printed once.
+struct TriedSetting {
+    Strategy setting;
+    bool compared = false; ///< with others of the same candidate
+    bool ranked = false;   ///< the best of a candidate
+    PlannedSetting plan;
+    std::optional<Seconds> time;
+    std::string text;
+};
+
+} // namespace
 
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
              const std::vector<std::string> &strategies, std::size_t top, TensorCores order) {
-    struct Candidate {
-        std::size_t of = 0; ///< index of its strategy
-        Strategy setting;
-        std::optional<PlannedStrategy> planned;
-        Infeasible why; ///< where nothing is planned
-        std::optional<Seconds> time;
-        std::string text;
-    };
     const Gpu gpu(profile);
     const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
     std::vector<Candidate> all;
+    std::vector<TriedSetting> settings;
+    std::unordered_map<std::u32string, std::size_t> places; // in settings, by their knobs
     for (std::size_t i = 0; i < names.size(); ++i)
         for (const Strategy &setting : candidates(names[i])) {
-            Candidate &item = all.emplace_back();
-            item.of = i;
-            item.setting = setting;
+            Candidate &item = all.emplace_back(Candidate{i, setting, {}, {}, 0});
+            auto found = settings_of(setting, shape, gpu);
+            if (auto *why = std::get_if<Infeasible>(&found)) {
+                item.why = std::move(*why);
+                continue;
+            }
+            for (const Strategy &one : std::get<0>(found)) {
+                const std::size_t place = places.try_emplace(knobs_of(i, one), settings.size()).first->second;
+                if (place == settings.size())
+                    settings.emplace_back().setting = one;
+                settings[place].compared = settings[place].compared || std::get<0>(found).size() > 1;
+                item.settings.push_back(place);
+            }
         }
-    in_parallel(all.size(), [&](std::size_t i) {
-        Candidate &item = all[i];
-        auto result = compiled_plan(item.setting, shape, gpu, knowledge.facts);
-        if (auto *why = std::get_if<Infeasible>(&result)) {
-            item.why = std::move(*why);
+    in_parallel(settings.size(), [&](std::size_t i) {
+        settings[i].plan =
+            planned_setting(settings[i].setting, shape, gpu, knowledge.facts, settings[i].compared);
+    });
+    for (Candidate &item : all) {
+        if (item.why)
+            continue;
+        const auto at = [&](std::size_t i) -> const PlannedSetting & {
+            return settings[item.settings[i]].plan;
+        };
+        item.chosen = item.settings[best_setting(item.settings.size(), at)];
+        settings[item.chosen].ranked = true;
+    }
+    in_parallel(settings.size(), [&](std::size_t i) {
+        TriedSetting &item = settings[i];
+        const auto *good = std::get_if<PlannedStrategy>(&item.plan.planned);
+        if (!item.ranked || good == nullptr)
             return;
-        }
-        item.planned = std::move(std::get<PlannedStrategy>(result));
-        item.time = forecast_call_time(item.planned->feasible.plan, shape, gpu, knowledge.calibration);
-        item.text = to_text(item.planned->strategy);
+        item.time = forecast_call_time(good->feasible.plan, shape, gpu, knowledge.calibration);
+        item.text = to_text(good->strategy);
     });
 
-    std::vector<Candidate *> ranked;
-    std::vector<Candidate *> refused(names.size()); // the first setting that was, where none was feasible
+    std::vector<std::pair<std::size_t, TriedSetting *>> ranked; // with the index of the strategy
+    std::vector<Candidate *> refused(names.size());             // the first that was, where none was feasible
     std::vector<std::set<std::string>> seen(names.size());
     for (Candidate &item : all) {
-        if (item.planned) {
-            if (seen[item.of].insert(item.text).second)
-                ranked.push_back(&item);
-        } else if (!refused[item.of]) {
+        TriedSetting *chosen = item.why ? nullptr : &settings[item.chosen];
+        if (chosen != nullptr && std::holds_alternative<PlannedStrategy>(chosen->plan.planned)) {
+            if (seen[item.of].insert(chosen->text).second)
+                ranked.emplace_back(item.of, chosen);
+        } else if (refused[item.of] == nullptr) {
             refused[item.of] = &item;
         }
     }
-    const auto place_of = [&](const Candidate *item) {
-        return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[item->of]),
-                          item->time ? item->time->value : 0.0, std::string_view(item->text));
+    const auto place_of = [&](const std::pair<std::size_t, TriedSetting *> &entry) {
+        const TriedSetting &item = *entry.second;
+        return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[entry.first]),
+                          item.time ? item.time->value : 0.0, std::string_view(item.text));
     };
     std::sort(ranked.begin(), ranked.end(),
-              [&](const Candidate *a, const Candidate *b) { return place_of(a) < place_of(b); });
+              [&](const auto &a, const auto &b) { return place_of(a) < place_of(b); });
     ranked.resize(std::min(ranked.size(), top));
 
     Ranking ranking;
-    for (Candidate *item : ranked)
-        ranking.settings.push_back({std::move(*item->planned), item->time});
+    for (const auto &[of, item] : ranked)
+        ranking.settings.push_back(
+            {std::move(std::get<PlannedStrategy>(item->plan.planned)), item->time, std::move(item->text)});
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (seen[i].empty() && refused[i])
-            ranking.refused.push_back({refused[i]->setting, std::move(refused[i]->why)});
+        if (seen[i].empty() && refused[i] != nullptr) {
+            Candidate &item = *refused[i];
+            ranking.refused.push_back({item.setting, item.why ? std::move(*item.why)
+                                                              : std::move(std::get<Infeasible>(
+                                                                    settings[item.chosen].plan.planned))});
+        }
     return ranking;
 }
 

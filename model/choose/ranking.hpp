@@ -16,6 +16,7 @@ namespace convcast {
 struct RankedSetting {
     PlannedStrategy planned;     ///< with the facts of its kernels
     std::optional<Seconds> time; ///< absent if the profile lacks a number for it
+    std::string text;            ///< with every knob
 };
 
 /// A strategy of which no setting is feasible.

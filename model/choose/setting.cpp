@@ -3,6 +3,8 @@
 #include "model/time/call.hpp"
 #include "model/work/compiled.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -18,15 +20,33 @@ GpuProfile with_tensor_rate(const Gpu &gpu) {
     return profile;
 }
 
-/// The time that a setting is compared by. Absent where the profile lacks a number for it.
-std::optional<Seconds> compared_by(const PlannedStrategy &setting, const ConvShape &shape, const Gpu &gpu,
-                                   const Facts &facts) {
-    const Plan plan = as_forecast(setting.feasible.plan, shape, gpu, facts);
+/// The time that a plan is compared by. Absent where the profile lacks a number for it.
+std::optional<Seconds> compared_by(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
     if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan)) {
         const GpuProfile profile = with_tensor_rate(gpu);
         return forecast_time(plan, shape, profile);
     }
     return forecast_time(plan, shape, gpu);
+}
+
+/// A strategy's settings, or why it has none, and the place of the best one.
+struct ComparedSettings {
+    Settings settings;
+    std::vector<PlannedSetting> planned;
+    std::size_t best = 0;
+};
+
+ComparedSettings compared_settings(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                                   const Facts &facts) {
+    ComparedSettings out{strategy.kind->settings(strategy, shape, gpu), {}, 0};
+    const auto *settings = std::get_if<0>(&out.settings);
+    if (settings == nullptr)
+        return out;
+    for (const Strategy &setting : *settings)
+        out.planned.push_back(planned_setting(setting, shape, gpu, facts, settings->size() > 1));
+    out.best = best_setting(settings->size(),
+                            [&](std::size_t i) -> const PlannedSetting & { return out.planned[i]; });
+    return out;
 }
 
 } // namespace
@@ -35,43 +55,40 @@ Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts 
     return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
 }
 
-std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const Gpu &gpu, const Facts &facts) {
-    auto found = settings_of(strategy, shape, gpu);
-    if (auto *why = std::get_if<Infeasible>(&found))
-        return std::move(*why);
-    const std::vector<Strategy> &settings = std::get<0>(found);
-    if (settings.size() == 1)
-        return plan_of_setting(settings.front(), shape, gpu);
-    std::optional<PlannedStrategy> best;
-    std::optional<Infeasible> refused; // the first one
-    double best_time = 0.0;
-    for (const Strategy &setting : settings) {
-        auto made = plan_of_setting(setting, shape, gpu);
-        if (auto *why = std::get_if<Infeasible>(&made)) {
-            if (!refused)
-                refused = std::move(*why);
-            continue;
-        }
-        auto &planned = std::get<PlannedStrategy>(made);
-        const std::optional<Seconds> forecast = compared_by(planned, shape, gpu, facts);
-        const double time = forecast ? forecast->value : 0.0;
-        if (!best || time < best_time) {
-            best = std::move(planned);
-            best_time = time;
-        }
+PlannedSetting planned_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                               const Facts &facts, bool compared) {
+    PlannedSetting out{setting.kind->plan(setting, shape, gpu)};
+    if (auto *good = std::get_if<PlannedStrategy>(&out.planned)) {
+        good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
+        if (compared)
+            out.time_s = compared_by(good->feasible.plan, shape, gpu).value_or(Seconds(0.0)).value;
     }
-    if (best)
-        return std::move(*best);
-    return std::move(*refused);
+    return out;
 }
 
-std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
-                                                        const Gpu &gpu, const Facts &facts) {
-    auto planned = plan(strategy, shape, gpu, facts);
-    if (auto *good = std::get_if<PlannedStrategy>(&planned))
-        good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
-    return planned;
+std::size_t best_setting(std::size_t count, const std::function<const PlannedSetting &(std::size_t)> &at) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < count; ++i)
+        if (std::holds_alternative<PlannedStrategy>(at(i).planned) &&
+            (!best || at(i).time_s < at(*best).time_s))
+            best = i;
+    return best.value_or(0);
+}
+
+PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
+    ComparedSettings found = compared_settings(strategy, shape, gpu, facts);
+    if (auto *why = std::get_if<Infeasible>(&found.settings))
+        return std::move(*why);
+    const Strategy &best = std::get<0>(found.settings)[found.best];
+    return best.kind->plan(best, shape, gpu);
+}
+
+PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                         const Facts &facts) {
+    ComparedSettings found = compared_settings(strategy, shape, gpu, facts);
+    if (auto *why = std::get_if<Infeasible>(&found.settings))
+        return std::move(*why);
+    return std::move(found.planned[found.best].planned);
 }
 
 } // namespace convcast

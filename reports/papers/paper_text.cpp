@@ -53,10 +53,11 @@ std::string where_text(const PaperItem &item) {
         text += (text.empty() ? "" : "; ") + std::string("study `") + *item.answer.study + "`";
     for (std::size_t i = 0; i < item.answer.paper_kernels.size(); ++i)
         text += (i == 0 ? "; the paper's kernel is " : " or ") + code(item.answer.paper_kernels[i]);
+    std::vector<std::string> methods = item.answer.also;
     if (item.answer.by)
-        text += (text.empty() ? "" : "; ") + std::string("computed by `") + *item.answer.by + "`";
-    for (const std::string &name : item.answer.also)
-        text += " and `" + name + "`";
+        methods.insert(methods.begin(), *item.answer.by);
+    for (std::size_t i = 0; i < methods.size(); ++i)
+        text += (i > 0 ? " and " : text.empty() ? "computed by " : "; computed by ") + code(methods[i]);
     return text.empty() ? "–" : text;
 }
 

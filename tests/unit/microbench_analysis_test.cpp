@@ -1,5 +1,6 @@
 // Samples with planted answers: the analysis is to find them, and to say why where it cannot.
 #include "microbench/analysis.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/described.hpp"
 #include "planted_gpu.hpp"
 
@@ -12,12 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -36,9 +35,11 @@ using testing::Not;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-std::vector<std::string> fields_of(const ProbeInfo &probe) {
-    std::istringstream words{std::string(probe.fields)};
-    return {std::istream_iterator<std::string>(words), {}};
+std::vector<std::string> fields_of(const Probe &probe) {
+    std::vector<std::string> names;
+    for (const ProbeField &field : probe.use.fields)
+        names.emplace_back(field.name);
+    return names;
 }
 
 /// Every field that a probe is to give: Params, flight curves, peers.
@@ -286,7 +287,7 @@ TEST(Analysis, EveryCheckPassesOnAGpuThatIsInOrder) {
 
 TEST(Analysis, EveryFieldOfTheListIsFilledOrMissing) {
     std::vector<std::string> named;
-    for (const ProbeInfo &probe : probes)
+    for (const Probe &probe : probes())
         for (const std::string &field : fields_of(probe))
             named.push_back(field);
     EXPECT_THAT(named, testing::UnorderedElementsAreArray(measured_fields())) << "each field has one probe";
@@ -691,8 +692,7 @@ TEST(Analysis, OlderSamplesWithFewerKnobs) {
 
 TEST(Analysis, EachProbeMayFailOrBeSkipped) {
     const RawSamples whole = whole_gpu();
-    const auto expect_reason = [](const GpuProfile &profile, const ProbeInfo &probe,
-                                  const std::string &reason) {
+    const auto expect_reason = [](const GpuProfile &profile, const Probe &probe, const std::string &reason) {
         expect_whole(profile);
         for (const std::string &field : fields_of(probe))
             if (field != "knee_exponent") {
@@ -703,7 +703,7 @@ TEST(Analysis, EachProbeMayFailOrBeSkipped) {
     };
     RawSamples skipped = whole;
     skipped.samples.clear();
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         RawSamples raw = whole;
         remove(raw, std::string(probe.name));
         raw.failed[std::string(probe.name)] = "cudaErrorPlanted";
@@ -715,7 +715,7 @@ TEST(Analysis, EachProbeMayFailOrBeSkipped) {
         skipped.skipped[std::string(probe.name)] = "cudaErrorPlanted";
     }
     const GpuProfile nothing = analyze(skipped, "planted");
-    for (const ProbeInfo &probe : probes)
+    for (const Probe &probe : probes())
         expect_reason(nothing, probe, "was skipped");
     EXPECT_EQ(nothing.missing.at("knee_exponent"),
               "needs dram_read_curve, dram_latency, dram_read_bandwidth");
@@ -726,7 +726,7 @@ TEST(Analysis, EachProbeMayGiveNonsense) {
     const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
     const std::vector<std::vector<double>> nonsense = {{},      {nan},    {infinity}, {-1.0, 2.0},    {0.0},
                                                        {1e300}, {1e-300}, {5e-324},   {1e308, 1e-308}};
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         for (const std::vector<double> &values : nonsense) {
             RawSamples raw = only(whole, std::string(probe.name));
             set_values(raw, std::string(probe.name), values);
@@ -948,7 +948,7 @@ RawSamples some_probes(const RawSamples &whole, Random &random) {
     RawSamples raw = whole;
     std::set<std::string> kept;
     for (int i = 0; i < 3; ++i)
-        kept.emplace(probes[static_cast<std::size_t>(random.next() % probes.size())].name);
+        kept.emplace(probes()[static_cast<std::size_t>(random.next() % probes().size())].name);
     std::erase_if(raw.samples, [&](const ProbeSamples &one) { return !kept.contains(one.probe); });
     for (ProbeSamples &one : raw.samples) {
         one.values.resize(std::min<std::size_t>(one.values.size(), 6));

@@ -1,0 +1,62 @@
+// The forecasts of a question or of a document, with progress shown, and what of them has no answer.
+#pragma once
+
+#include "model/again.hpp"
+#include "model/question.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast::cli {
+
+/// A document with more cases says no more where its times go: the terms would fill gigabytes.
+constexpr std::size_t most_with_terms = 20000;
+
+/// More cases are written as they come, into a document of lines, and not held in memory.
+constexpr std::size_t most_held = 200000;
+
+/// The cases of a question, and what is asked beside it (model/question.hpp). Throws UsageError where they
+/// may be more than `most_held`; more than `most_with_terms` come without their terms.
+std::vector<Case> predict_all(const Question &question, const Beside &beside);
+
+/// The same without limits and without what is beside, some shapes at a time.
+void predict_in_pieces(const Question &question, const std::function<void(std::vector<Case>)> &take);
+
+/// The cases of a question that some verb asks for without limits, `with_terms` or without their trees.
+std::vector<Case> held_cases(const Question &question, const Beside &beside, bool with_terms);
+
+/// Forecasts the cases of a document again (model/again.hpp). `progress` is told how many are done, by this
+/// thread; without it a progress line is shown.
+void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
+                    MeasuredCases measured, const std::function<void(std::size_t done)> &progress = {});
+
+/// What of a question has no answer: a strategy or a kernel that it names does not do a shape, or nothing
+/// does it. The exit code of the verb is 1 then.
+class Refusals {
+  public:
+    /// Cases of one question, all that there are of each of their shapes.
+    void add(const Question &question, const std::vector<Case> &cases);
+
+    bool any() const { return !named_.empty() || !nothing_.empty(); }
+
+    /// On standard error, what is common to many cases once. `named`: also what the question names, which
+    /// only answers that are documents do not show themselves.
+    void say(bool named) const;
+
+  private:
+    struct Named {
+        std::string text, why, first_shape; ///< "winograd", "unsupported: the stride is 2"
+        std::size_t cases = 0;
+    };
+    std::vector<Named> named_;
+    std::map<std::pair<std::string, std::string>, std::size_t> places_; ///< in named_, by text and why
+    std::vector<std::string> nothing_;                                  ///< shapes that nothing does
+    std::set<std::string> known_;                                       ///< of nothing_
+};
+
+} // namespace convcast::cli

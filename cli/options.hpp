@@ -1,0 +1,63 @@
+// The table of options, cli/options.json: what each verb takes and what its options exclude. The parsing of a
+// command line, its refusals, --help, the manual pages and the completion of shells are made from it.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast::cli {
+
+/// What stands behind an option: a number_or_none may be left out, as in "--explain" and "--explain 3".
+enum class Takes { word, flag, text, texts, integer, number_or_none };
+BOOST_DESCRIBE_ENUM(Takes, word, flag, text, texts, integer, number_or_none)
+
+struct Option {
+    std::string name;   ///< "gpu"; of a word what it stands for, "RUN"
+    std::string letter; ///< "o" of an option with a short form
+    std::string value;  ///< as help shows it, "NAME|FILE"; "" of a flag
+    Takes takes = Takes::flag;
+    std::optional<std::string> otherwise; ///< the value where it is not given, if that is always the same
+    int least = 0, most = 0;              ///< of integers; of words how many there may be
+    std::vector<std::string> words;       ///< values that a shell completes
+    std::string list;                     ///< likewise: those of a list of cli/completion.cpp
+    std::vector<std::string> verbs;       ///< that take it, with this text
+    std::string help;
+    BOOST_DESCRIBE_CLASS(Option, (),
+                         (name, letter, value, takes, otherwise, least, most, words, list, verbs, help), (),
+                         ())
+
+    static constexpr bool has_default(std::string_view field) {
+        return field == "letter" || field == "value" || field == "least" || field == "most" ||
+               field == "list";
+    }
+
+    /// "--gpu"; "" of a word.
+    std::string dashed() const { return takes == Takes::word ? "" : "--" + name; }
+};
+
+/// What a command line must not ask for: that every option of `given` is there, one of `with` if it names
+/// any, and none of `without`. "format=csv" is an option with that value, "RUN" a word.
+struct Refusal {
+    std::vector<std::string> verbs, given, with, without;
+    /// {verb}; {given}: the first of `given`, {value}: its value; {other}: the first of `with` that is there.
+    std::string says;
+    BOOST_DESCRIBE_CLASS(Refusal, (), (verbs, given, with, without, says), (), ())
+};
+
+struct OptionTable {
+    std::string schema;
+    std::vector<Option> options;   ///< in the order of the pages
+    std::vector<Refusal> refusals; ///< the first that fits is the one that is said
+    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, options, refusals), (), ())
+};
+
+const OptionTable &option_table();
+
+/// The options and words of a verb, in order.
+std::vector<const Option *> options_of(const std::string &verb);
+
+} // namespace convcast::cli
