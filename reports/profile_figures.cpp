@@ -108,13 +108,6 @@ std::string curve_id(const std::string &name) {
     return name.empty() ? "curve" : file_name(name);
 }
 
-/// "us" to "µs": these figures and pages are not bound to ASCII.
-std::string with_micro(std::string text) {
-    if (const std::size_t at = text.find("us"); at != std::string::npos && at + 2 == text.size())
-        text.replace(at, 1, "µ");
-    return text;
-}
-
 std::string labelled(const std::string &name, const std::string &unit) {
     return unit.empty() || unit == "1" ? name : name + ", " + unit;
 }
@@ -179,7 +172,7 @@ std::vector<std::string> figure_groups() {
 
 std::string figure_group(const std::string &id) {
     const CurveText *text = text_of(id);
-    return text == nullptr ? "" : text->group;
+    return text == nullptr ? "More" : text->group;
 }
 
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
@@ -208,14 +201,13 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     mark(figure, fit.paper_bytes, "V_s = L0 · BW");
     mark(figure, fit.bytes_for_90, "90 % of BW");
     mark(figure, fit.bytes_for_95, "95 % of BW");
-    figure.caption = fmt::format("Points are measured; the line is eq. M1 with L0 = {}, BW = {} and p = "
-                                 "{:.2f} fitted to them, off by {:.1f} % at "
-                                 "worst. By the paper's rule V_s = {} in flight hide the latency; by the fit "
-                                 "it takes {} for 90 % of BW and {} for "
-                                 "95 %.",
-                                 with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"),
-                                 fit.exponent, 100.0 * fit.worst_error, readable(fit.paper_bytes, "B"),
-                                 readable(fit.bytes_for_90, "B"), readable(fit.bytes_for_95, "B"));
+    figure.caption =
+        fmt::format("Points are measured; the line is eq. M1 with L0 = {}, BW = {} and p = {:.2f} fitted to "
+                    "them, off by {:.1f} % at worst. By the paper's rule V_s = {} in flight hide the "
+                    "latency; by the fit it takes {} for 90 % of BW and {} for 95 %.",
+                    with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"), fit.exponent,
+                    100.0 * fit.worst_error, readable(fit.paper_bytes, "B"), readable(fit.bytes_for_90, "B"),
+                    readable(fit.bytes_for_95, "B"));
     Series line{"fit of M1", 1, Drawn::curve};
     const auto [first, last] =
         std::minmax_element(curve.bytes_in_flight.begin(), curve.bytes_in_flight.end());
