@@ -1,11 +1,11 @@
 #include "model/network/forecast.hpp"
 
 #include "model/base/described.hpp"
-#include "model/network/rung_forecast.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
