@@ -61,7 +61,7 @@ std::string span_text(const char *what, IndexRange range) {
                                            grouped_digits(range.end - 1));
 }
 
-const char *colour_of(CopiedTensor tensor) {
+const char *tensor_colour(CopiedTensor tensor) {
     return tensor == CopiedTensor::map       ? map_colour
            : tensor == CopiedTensor::filters ? filter_colour
                                              : "#777777";
@@ -292,7 +292,7 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
 
 constexpr double gap = 3.0, line_height = 10.5;
 
-struct LegendEntry {
+struct DiagramKey {
     When when;
     std::string colour, words;
 };
@@ -350,9 +350,9 @@ class Canvas {
     }
 
     /// Entries side by side, each a patch and what it means.
-    double legend(double y, const std::vector<LegendEntry> &entries) {
+    double legend(double y, const std::vector<DiagramKey> &entries) {
         double x = gap;
-        for (const LegendEntry &entry : entries) {
+        for (const DiagramKey &entry : entries) {
             patch(x, y + 1.5, 9.0, 6.5, entry.colour, entry.when);
             text(x + 12.0, y, entry.words);
             x += 12.0 + text_width(entry.words, paper_text_bp) + 9.0;
@@ -431,7 +431,7 @@ bool has(const std::vector<const Thing *> &things, When when) {
 }
 
 double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
-    std::vector<LegendEntry> entries;
+    std::vector<DiagramKey> entries;
     for (const auto &[when, words] : {std::pair{When::now, "computed now"},
                                       {When::next, "copied meanwhile"},
                                       {When::later, "later"},
@@ -460,7 +460,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
                 const double wide = share(buffer.bytes, all) * width;
-                canvas.patch(x, y, wide, high, colour_of(buffer.of),
+                canvas.patch(x, y, wide, high, tensor_colour(buffer.of),
                              i == 0   ? When::now
                              : i == 1 ? When::next
                                       : When::later);
@@ -472,7 +472,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     canvas.rect(gap, y, width, high, frame);
     y += high + gap;
     for (const SharedBuffer &buffer : walk.buffers) {
-        canvas.rect(gap, y + 1.5, 9.0, 6.5, fmt::format("fill=\"{}\"", colour_of(buffer.of)));
+        canvas.rect(gap, y + 1.5, 9.0, 6.5, fmt::format("fill=\"{}\"", tensor_colour(buffer.of)));
         canvas.text(gap + 12.0, y,
                     buffer.buffers > 1
                         ? fmt::format("{}: {} buffers of {} bytes", buffer.name, buffer.buffers,
@@ -681,7 +681,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
         }
     canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
     y += double(rows.size()) * cell + gap;
-    std::vector<LegendEntry> entries = {
+    std::vector<DiagramKey> entries = {
         {When::now, map_colour, count_text(threads.rows * threads.columns, "output")},
         {When::next, map_colour, fmt::format("window of {} x {}", window_h, window_w)}};
     if (tile.rows > tile.own_rows || tile.columns > tile.own_columns)
