@@ -79,19 +79,12 @@ struct Row {
 };
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
-/// to the speed of light, and the measured time where a recording has it. Cases that are refused stand in one
-/// line below, with their reasons where no strategy does the shape. Long names of GPUs and what is supposed
-/// of them become letters with a legend. `total`: adds up the fastest of every shape, as often as a network
-/// has it.
-std::string case_table(const std::vector<Row> &rows, bool total);
-
-/// Whether the rows are a list of layers on a few GPUs or settings of one, which are told apart best beside
-/// each other.
-bool sets_side_by_side(const std::vector<Row> &rows);
-
-/// One row a layer and strategy, a column of times for each GPU or setting with its change against the first;
-/// the totals are the first line and the last row.
-std::string side_by_side(const std::vector<Row> &rows);
+/// to the speed of light, and the measured time where a recording has it. Of a list of layers on a few GPUs or
+/// settings of one, with `total`, a row a layer instead, and their times beside each other. Cases that are
+/// refused stand in one line below, with their reasons where no strategy does the shape. Long names of GPUs and
+/// what is supposed of them become letters with a legend. `total`: adds up the fastest of every shape, as often
+/// as a network has it.
+std::string cases_text(const std::vector<Row> &rows, bool total);
 
 /// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.
 std::string total_text(const std::vector<Row> &rows);

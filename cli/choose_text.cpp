@@ -205,8 +205,7 @@ std::string compact(const std::vector<RankedShape> &answers, bool total) {
     const bool one_gpu = std::all_of(answers.begin(), answers.end(), [&](const RankedShape &answer) {
         return answer.question == answers.front().question;
     });
-    return (total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total)) +
-           what_is_left_out(answers, total && one_gpu) + refused;
+    return cases_text(rows, total) + what_is_left_out(answers, total && one_gpu) + refused;
 }
 
 /// The GPUs, and where all are settings of one what these are: "NVIDIA H200 with 66 and 132 SMs".
@@ -453,9 +452,9 @@ std::string choice_sheet(const std::vector<RankedShape> &answers, Format format,
             firsts.push_back({&item, question, known});
         }
     if (format == Format::csv)
-        return as_csv(case_sheet(rows));
+        return to_csv(case_sheet(rows));
     const std::string sum = total ? total_text(firsts) : "";
-    return as_markdown(case_sheet(rows)) + (sum.empty() ? "" : "\n" + sum);
+    return to_markdown(case_sheet(rows)) + (sum.empty() ? "" : "\n" + sum);
 }
 
 } // namespace convcast::cli

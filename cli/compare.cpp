@@ -6,12 +6,14 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/record/run_lines.hpp"
 
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,14 +51,6 @@ std::string verdict_text(const ComparedParam &param) {
     return param.failed ? bold(name) : name;
 }
 
-/// The values in one unit, "-" for those that are absent.
-std::vector<std::string> value_cells(const ComparedParam &param, const ReadableUnit &unit) {
-    std::vector<std::string> cells;
-    for (const ComparedValue &value : param.values)
-        cells.push_back(value.value ? short_number(*value.value / unit.size) : "-");
-    return cells;
-}
-
 ReadableUnit unit_of(const ComparedParam &param) {
     for (const ComparedValue &value : param.values)
         if (value.value)
@@ -64,24 +58,23 @@ ReadableUnit unit_of(const ComparedParam &param) {
     return {1.0, param.unit};
 }
 
-std::string param_table(const ProfileComparison &comparison, std::size_t width) {
-    std::vector<Column> columns = {{"number"}};
+/// Each number with its values in one unit.
+Table param_table(const ProfileComparison &comparison) {
+    std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        columns.push_back({letter(file), Align::right});
-    for (const Column &column : {Column{"unit"}, Column{"off", Align::right}, Column{"verdict"}})
-        columns.push_back(column);
-    std::vector<std::vector<std::string>> rows;
-    for (const ComparedParam &param : comparison.params) {
-        const ReadableUnit unit = unit_of(param);
-        std::vector<std::string> &row = rows.emplace_back();
-        row.push_back(param.name);
-        for (std::string &cell : value_cells(param, unit))
-            row.push_back(std::move(cell));
-        row.push_back(unit.text);
-        row.push_back(off_text(param));
-        row.push_back(verdict_text(param));
-    }
-    std::string wide = table(columns, rows, std::string::npos);
+        fields.push_back({{letter(file), As::number}, [file](const ComparedParam &param) {
+                              const std::optional<double> &value = param.values[file].value;
+                              return value ? Cell(*value / unit_of(param).size) : Cell();
+                          }});
+    fields.push_back({{"unit"}, [](const ComparedParam &param) { return unit_of(param).text; }});
+    fields.push_back({{"off", As::number}, off_text});
+    fields.push_back({{"verdict"}, verdict_text});
+    return table_of<ComparedParam>(comparison.params, fields);
+}
+
+std::string param_text(const ProfileComparison &comparison, std::size_t width) {
+    const Table params = param_table(comparison);
+    std::string wide = table(params, std::string::npos);
     std::size_t longest = 0;
     for (std::size_t at = 0; at < wide.size();) {
         const std::size_t end = wide.find('\n', at);
@@ -92,8 +85,7 @@ std::string param_table(const ProfileComparison &comparison, std::size_t width) 
         return wide;
     // Too narrow for columns: the values of each number on a line of their own.
     std::string narrow;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::vector<std::string> &row = rows[i];
+    for (const std::vector<std::string> &row : cell_texts(params)) {
         const std::string right = fmt::format("{:>8}  ", row[row.size() - 2]) + row.back();
         const std::size_t room = width > 17 ? width - 17 : 0;
         narrow += row.front() + std::string(room > row.front().size() ? room - row.front().size() : 1, ' ') +
@@ -172,18 +164,17 @@ std::string surroundings_text(const ProfileComparison &comparison, std::size_t w
 std::string curves_text(const ProfileComparison &comparison, std::size_t width) {
     if (comparison.curves.empty())
         return "";
-    std::vector<std::vector<std::string>> rows;
-    for (const ComparedCurve &curve : comparison.curves)
-        rows.push_back({curve.name, curve.largest_ratio ? fmt::format("{:.2f}", *curve.largest_ratio) : "-",
-                        std::to_string(curve.common_points),
-                        curve.at_x ? readable(*curve.at_x, curve.x_unit) +
-                                         (curve.series.empty() ? "" : ", " + curve.series)
-                                   : "no common x"});
-    return "\n" + table({{"curve"},
-                         {"ratio", Align::right, Keep::must},
-                         {"points", Align::right, Keep::low},
-                         {"largest at", Align::left, Keep::normal, Fit::wrap}},
-                        rows, width);
+    using Curve = const ComparedCurve &;
+    const std::vector<Field<ComparedCurve>> fields = {
+        {{"curve"}, &ComparedCurve::name},
+        {{"ratio", As::number, Keep::must},
+         [](Curve c) { return c.largest_ratio ? Cell(fmt::format("{:.2f}", *c.largest_ratio)) : Cell(); }},
+        {{"points", As::number, Keep::low}, &ComparedCurve::common_points},
+        {{.title = "largest at", .fit = Fit::wrap}, [](Curve c) {
+             return c.at_x ? readable(*c.at_x, c.x_unit) + (c.series.empty() ? "" : ", " + c.series)
+                           : "no common x";
+         }}};
+    return "\n" + table(table_of<ComparedCurve>(comparison.curves, fields), width);
 }
 
 std::string outcome_text(const ProfileComparison &comparison, std::size_t width) {
@@ -207,11 +198,10 @@ std::string outcome_text(const ProfileComparison &comparison, std::size_t width)
                                                   comparison.params.size() == 1 ? "" : "s", counts),
                                       0, width);
     if (unjudged > 0)
-        text += wrapped(
-            fmt::format("{} of the unknown are off by more than the tolerance; without intervals that is "
-                        "not held against them",
-                        unjudged),
-            0, width);
+        text += wrapped(fmt::format("{} of the unknown are off by more than the tolerance; without intervals "
+                                    "that is not held against them",
+                                    unjudged),
+                        0, width);
     if (!differing.empty())
         text += wrapped(bold("differs") + ": " + join(differing), 0, width);
     if (!lacking.empty())
@@ -233,23 +223,18 @@ std::optional<double> tolerance_of(const Arguments &arguments) {
 }
 
 /// One row a number, the values in its bare unit.
-Sheet param_sheet(const ProfileComparison &comparison) {
-    Sheet sheet;
-    sheet.columns = {{"number", ""}, {"unit", ""}};
-    for (const ComparedFile &file : comparison.files)
-        sheet.columns.push_back({file.file, ""});
-    for (const char *name : {"ratio", "deviation", "verdict"})
-        sheet.columns.push_back({name, ""});
-    for (const ComparedParam &param : comparison.params) {
-        std::vector<SheetCell> &row = sheet.rows.emplace_back();
-        row = {param.name, std::string(param.unit)};
-        for (const ComparedValue &value : param.values)
-            row.push_back(cell(value.value));
-        row.push_back(cell(param.ratio));
-        row.push_back(cell(param.deviation));
-        row.emplace_back(std::string(boost::describe::enum_to_string(param.verdict, "?")));
-    }
-    return sheet;
+Table param_sheet(const ProfileComparison &comparison) {
+    std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name},
+                                                {{"unit"}, &ComparedParam::unit}};
+    for (std::size_t file = 0; file < comparison.files.size(); ++file)
+        fields.push_back({{comparison.files[file].file, As::number},
+                          [file](const ComparedParam &param) { return param.values[file].value; }});
+    fields.push_back({{"ratio", As::number}, &ComparedParam::ratio});
+    fields.push_back({{"deviation", As::number}, &ComparedParam::deviation});
+    fields.push_back({{"verdict"}, [](const ComparedParam &param) {
+                          return boost::describe::enum_to_string(param.verdict, "?");
+                      }});
+    return table_of<ComparedParam>(comparison.params, fields);
 }
 
 /// A word of the command line: the name of what ships, or a file with its text; of a file of lines, which may
@@ -356,12 +341,11 @@ int compare(const Arguments &arguments) {
         if (format == Format::json)
             text = json;
         else if (format == Format::csv)
-            text = as_csv(param_sheet(comparison));
+            text = to_csv(param_sheet(comparison));
         else if (format == Format::markdown)
-            text = as_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
+            text = to_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
         else
-            text = printable(files_text(comparison, width) +
-                             (comparison.params.empty() ? "" : param_table(comparison, width)) +
+            text = printable(files_text(comparison, width) + param_text(comparison, width) +
                              lacking_text(comparison, width) + surroundings_text(comparison, width) +
                              curves_text(comparison, width) + outcome_text(comparison, width));
         write_file_atomically("-", text);

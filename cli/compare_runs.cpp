@@ -5,7 +5,7 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/compare_runs.hpp"
@@ -42,10 +42,9 @@ double share_of(const Arguments &arguments, const std::string &option, const std
                          given + "'. Example: --" + option + " 5%");
     constexpr double least_percent = 0.5; // a bare number below it was meant as a share
     if (percent > 0.0 && percent < least_percent && given.find('%') == std::string::npos)
-        throw UsageError(
-            fmt::format("compare: --{0} {1} is {1} percent, or was {2:g}% meant? Say which: --{0} "
-                        "{1}% or --{0} {2:g}%",
-                        option, given, 100.0 * percent));
+        throw UsageError(fmt::format(
+            "compare: --{0} {1} is {1} percent, or was {2:g}% meant? Say which: --{0} {1}% or --{0} {2:g}%",
+            option, given, 100.0 * percent));
     return percent / 100.0;
 }
 
@@ -67,10 +66,6 @@ CompareRunsOptions options_of(const Arguments &arguments) {
 
 std::string name_of(CaseVerdict verdict) {
     return boost::describe::enum_to_string(verdict, "?");
-}
-
-std::string percent_text(double ratio) {
-    return fmt::format("{:+.1f} %", 100.0 * (ratio - 1.0));
 }
 
 std::string interval_text(const ComparedCase &item) {
@@ -154,8 +149,7 @@ std::string passed_text(const RunComparison &comparison) {
         return ": no case has a time in both\n";
     if (2 * comparison.timed < comparison.comparable && !broken)
         return fmt::format(
-            ": only {} of the {} timed cases of the smaller document found a partner, fewer than "
-            "half\n",
+            ": only {} of the {} timed cases of the smaller document found a partner, fewer than half\n",
             comparison.timed, comparison.comparable);
     return fmt::format(": there are kernels that are surely slower by more than {:.3g} %, or broken\n",
                        percent);
@@ -173,7 +167,7 @@ std::string outcome_text(const RunComparison &comparison, bool all, std::size_t 
                        comparison.cases.size() + comparison.only_before.size() + comparison.only_after.size(),
                        text.empty() ? "none in common" : text);
     if (comparison.mean_ratio)
-        text += fmt::format("; times {} in the geometric mean", percent_text(*comparison.mean_ratio));
+        text += fmt::format("; times {} in the geometric mean", change_text(*comparison.mean_ratio - 1.0, 1));
     text = wrapped(text, 0, width) + dropped_text(comparison, all, width);
     if (comparison.fail_over)
         text += bold(comparison.passed ? "passed" : "failed") + passed_text(comparison);
@@ -211,63 +205,64 @@ std::string reasons_text(const RunComparison &comparison, bool all, std::size_t 
 }
 
 /// Cases that changed, or all of them.
-std::string cases_table(const RunComparison &comparison, bool all, std::size_t width) {
-    std::vector<std::vector<std::string>> rows;
-    for (const ComparedCase &item : comparison.cases) {
-        if (!all && !is_notable(item, comparison.tolerance))
-            continue;
-        rows.push_back({item.verdict == CaseVerdict::slower || item.verdict == CaseVerdict::broken
-                            ? bold(name_of(item.verdict))
-                            : name_of(item.verdict),
-                        item.ratio ? percent_text(*item.ratio) : "-", item.name.value_or(item.shape),
-                        interval_text(item), item.before ? short_time(item.before->median_s) : "-",
-                        item.after ? short_time(item.after->median_s) : "-", strategy_text(item)});
-    }
-    if (rows.empty())
-        return "";
-    return "\n" +
-           table({{"verdict"},
-                  {"change", Align::right, Keep::must},
-                  {"shape", Align::left, Keep::must},
-                  {"95 %", Align::right, Keep::low},
-                  {"before", Align::right},
-                  {"after", Align::right},
-                  {"strategy", Align::left, Keep::must, Fit::knobs}},
-                 rows, width) +
-           reasons_text(comparison, all, width) + "\n";
+std::vector<ComparedCase> shown_cases(const RunComparison &comparison, bool all) {
+    std::vector<ComparedCase> cases = comparison.cases;
+    if (!all)
+        std::erase_if(cases,
+                      [&](const ComparedCase &item) { return !is_notable(item, comparison.tolerance); });
+    return cases;
 }
 
-Sheet sheet_of(const RunComparison &comparison, bool all) {
-    Sheet sheet;
-    sheet.columns = {{"verdict", ""},        {"study", ""},         {"name", ""},
-                     {"shape", ""},          {"strategy", ""},      {"strategy_before", ""},
-                     {"ratio", ""},          {"ratio_low", ""},     {"ratio_high", ""},
-                     {"before", "s"},        {"before_low", "s"},   {"before_high", "s"},
-                     {"before_samples", ""}, {"after", "s"},        {"after_low", "s"},
-                     {"after_high", "s"},    {"after_samples", ""}, {"reason", ""}};
-    for (const ComparedCase &item : comparison.cases) {
-        if (!all && !is_notable(item, comparison.tolerance))
-            continue;
-        std::vector<SheetCell> row = {name_of(item.verdict),
-                                      cell(item.study),
-                                      cell(item.name),
-                                      item.shape,
-                                      item.strategy.value_or(item.baseline.value_or("")),
-                                      cell(item.strategy_before),
-                                      cell(item.ratio),
-                                      cell(item.ratio_low),
-                                      cell(item.ratio_high)};
-        for (const std::optional<MedianTime> *time : {&item.before, &item.after})
-            if (*time) {
-                row.insert(row.end(), {(*time)->median_s.value, cell((*time)->low_s), cell((*time)->high_s),
-                                       (*time)->samples});
-            } else {
-                row.resize(row.size() + 4);
-            }
-        row.push_back(cell(item.reason));
-        sheet.rows.push_back(std::move(row));
+std::string cases_text(const RunComparison &comparison, bool all, std::size_t width) {
+    using Item = const ComparedCase &;
+    const auto median = [](std::optional<MedianTime> ComparedCase::*time) {
+        return [time](Item item) { return item.*time ? Cell(short_time((item.*time)->median_s)) : Cell(); };
+    };
+    const std::string text = table(
+        table_of<ComparedCase>(
+            shown_cases(comparison, all),
+            {{{"verdict"},
+              [](Item item) {
+                  const bool worse =
+                      item.verdict == CaseVerdict::slower || item.verdict == CaseVerdict::broken;
+                  return worse ? bold(name_of(item.verdict)) : name_of(item.verdict);
+              }},
+             {{"change", As::number, Keep::must},
+              [](Item item) { return item.ratio ? Cell(change_text(*item.ratio - 1.0, 1)) : Cell(); }},
+             {{"shape", As::text, Keep::must}, [](Item item) { return item.name.value_or(item.shape); }},
+             {{"95 %", As::number, Keep::low}, interval_text},
+             {{"before", As::number}, median(&ComparedCase::before)},
+             {{"after", As::number}, median(&ComparedCase::after)},
+             {{"strategy", As::text, Keep::must, Fit::knobs}, strategy_text}}),
+        width);
+    return text.empty() ? "" : "\n" + text + reasons_text(comparison, all, width) + "\n";
+}
+
+Table sheet_of(const RunComparison &comparison, bool all) {
+    using Item = const ComparedCase &;
+    const auto of = [](std::optional<MedianTime> ComparedCase::*time, auto member) {
+        return [time, member](Item item) { return item.*time ? Cell((*(item.*time)).*member) : Cell(); };
+    };
+    std::vector<Field<ComparedCase>> fields = {
+        {{"verdict"}, [](Item item) { return name_of(item.verdict); }},
+        {{"study"}, &ComparedCase::study},
+        {{"name"}, &ComparedCase::name},
+        {{"shape"}, &ComparedCase::shape},
+        {{"strategy"}, [](Item item) { return item.strategy.value_or(item.baseline.value_or("")); }},
+        {{"strategy_before"}, &ComparedCase::strategy_before},
+        {{"ratio", As::number}, &ComparedCase::ratio},
+        {{"ratio_low", As::number}, &ComparedCase::ratio_low},
+        {{"ratio_high", As::number}, &ComparedCase::ratio_high}};
+    for (const auto &[name, time] :
+         {std::pair{"before", &ComparedCase::before}, {"after", &ComparedCase::after}}) {
+        const std::string lead = name;
+        fields.push_back({{lead, As::time}, of(time, &MedianTime::median_s)});
+        fields.push_back({{lead + "_low", As::time}, of(time, &MedianTime::low_s)});
+        fields.push_back({{lead + "_high", As::time}, of(time, &MedianTime::high_s)});
+        fields.push_back({{lead + "_samples", As::number}, of(time, &MedianTime::samples)});
     }
-    return sheet;
+    fields.push_back({{"reason"}, &ComparedCase::reason});
+    return table_of<ComparedCase>(shown_cases(comparison, all), fields);
 }
 
 std::string as_text(const RunComparison &comparison, bool all) {
@@ -278,7 +273,7 @@ std::string as_text(const RunComparison &comparison, bool all) {
                        : comparison.by == CompareBy::strategy ? ", the fastest setting of each strategy"
                                                               : ", the fastest FP32 setting of each shape"),
                   2, width) +
-           differences_text(comparison, width) + cases_table(comparison, all, width) +
+           differences_text(comparison, width) + cases_text(comparison, all, width) +
            outcome_text(comparison, all, width);
 }
 
@@ -288,7 +283,7 @@ std::string markdown_of(const RunComparison &comparison, bool all) {
         "**" + comparison.before + " -> " + comparison.after + "**, times as " + comparison.times + "\n\n";
     for (const RunDifference &difference : comparison.differences)
         text += "- " + difference.what + ": `" + difference.before + "` -> `" + difference.after + "`\n";
-    text += (comparison.differences.empty() ? "" : "\n") + as_markdown(sheet_of(comparison, all)) + "\n";
+    text += (comparison.differences.empty() ? "" : "\n") + to_markdown(sheet_of(comparison, all)) + "\n";
     return printable(text + outcome_text(comparison, all, std::string::npos));
 }
 
@@ -307,7 +302,7 @@ int compare_run_documents(const Arguments &arguments, const Run &first, const Ru
     if (format == Format::json)
         text = to_text(described::write(comparison));
     else if (format == Format::csv)
-        text = as_csv(sheet_of(comparison, true));
+        text = to_csv(sheet_of(comparison, true));
     else if (format == Format::markdown)
         text = markdown_of(comparison, all);
     else

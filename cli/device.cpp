@@ -6,13 +6,9 @@
 #include "cli/version.hpp"
 #include "executor/baselines/cublas.hpp"
 #include "executor/baselines/cudnn.hpp"
-#include "executor/count/exact_counts.hpp"
 #include "executor/count/exact_work.hpp"
 #include "executor/kept_run.hpp"
-#include "executor/network/devices_run.hpp"
-#include "executor/network/run_ladder.hpp"
-#include "executor/network/run_whole.hpp"
-#include "executor/network/train.hpp"
+#include "executor/network/run_network.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
 #include "executor/try_own.hpp"
@@ -24,7 +20,6 @@
 #include "microbench/measure.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/predict.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/chrono.h>
@@ -43,11 +38,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast::cli {
@@ -140,100 +135,41 @@ class Keeper {
     OnInterrupt on_interrupt_; ///< last: it may call as soon as it is there
 };
 
-/// Of every case that was measured and has none yet. False if one is missing that should be there.
+/// Has the keeper see a case that was settled before, and says what it did not get.
+auto noting(const Run &run, Keeper &keep, const char *what) {
+    return [&run, &keep, what](const Case &item, const std::string *why_none) {
+        if (why_none != nullptr)
+            note(item.shape + " " + *item.strategy + " has no " + what + ": " + *why_none);
+        else
+            keep.changed(run, item);
+    };
+}
+
 bool add_measured_timelines(Run &run, Compiler &compiler, const Device &device, unsigned compile_threads,
                             Keeper &keep) {
-    std::vector<Measurement *> open;
-    std::vector<const Case *> cases;
-    std::vector<TimelineTask> tasks;
-    for (Case &item : run.cases) {
-        if (item.status != Status::ok || !can_have_timeline(item))
-            continue;
-        for (Measurement &m : item.measurements)
-            if (m.l2 == L2State::cold && !m.timeline) {
-                open.push_back(&m);
-                cases.push_back(&item);
-                tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
-            }
-    }
     Progress progress("timelines");
     TimelineOptions options;
     options.compile_threads = compile_threads;
     options.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); };
-    auto timelines = record_timelines(compiler, device, tasks, options);
-    bool all = true;
-    for (std::size_t i = 0; i < timelines.size(); ++i)
-        if (auto *timeline = std::get_if<Timeline>(&timelines[i])) {
-            open[i]->timeline = std::move(*timeline);
-            keep.changed(run, *cases[i]);
-        } else {
-            all = false;
-            note(cases[i]->shape + " " + *cases[i]->strategy +
-                 " has no measured timeline: " + std::get<std::string>(timelines[i]));
-        }
-    return all;
+    return add_timelines(run, compiler, device, options, can_have_timeline,
+                         noting(run, keep, "measured timeline"));
 }
 
-/// Of every case of a strategy that was measured and lacks them.
-DeviceRunEnd add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
-                            unsigned compile_threads, Keeper &keep) {
-    std::map<std::string, std::vector<Case *>> by_shape;
-    std::vector<std::string> shapes; // in order of appearance
-    for (Case &item : run.cases)
-        if (lacks_exact_counts(item)) {
-            std::vector<Case *> &its = by_shape[item.shape];
-            if (its.empty())
-                shapes.push_back(item.shape);
-            its.push_back(&item);
-        }
-    std::vector<Case *> open;
-    std::vector<Plan> plans;
-    bool all = true;
-    const auto none = [&](const Case &item, const std::string &why) {
-        all = false;
-        note(item.shape + " " + *item.strategy + " has no exact counts: " + why);
-    };
-    for (const std::string &shape : shapes)
-        for (Case *item : by_shape.at(shape)) {
-            std::optional<Prediction> prediction; // a plan of this code: the document's may hold anything
-            try {
-                Case now = predict(parse_strategy(*item->strategy), ConvShape::parse(shape), profile);
-                if (now.status != Status::ok)
-                    none(*item, now.reason.value_or("this version has no plan for it"));
-                prediction = std::move(now.prediction);
-            } catch (const UsageError &error) { // a strategy's text in the document
-                none(*item, error.what());
-            }
-            if (prediction && prediction->plan) {
-                open.push_back(item);
-                plans.push_back(std::move(*prediction->plan));
-            }
-        }
-    std::vector<ExactTask> tasks;
-    for (std::size_t i = 0; i < open.size(); ++i)
-        tasks.push_back({&plans[i], ConvShape::parse(open[i]->shape)});
+bool add_exact_counts(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
+                      unsigned compile_threads, Keeper &keep) {
     Progress progress("exact work");
     ExactOptions options;
     options.compile_threads = compile_threads;
     options.interrupt = &OnInterrupt::flag();
-    const bool finished = count_exactly(
-        compiler, device, tasks, options,
-        [&](std::size_t task, const ExactCounts &counts) {
-            if (const auto *why = std::get_if<std::string>(&counts))
-                none(*open[task], *why);
-            else
-                add_exact_counts(*open[task], std::get<CounterSession::Values>(counts));
-            keep.changed(run, *open[task]);
-        },
-        [&](std::size_t settled) {
-            const bool more = settled < tasks.size();
-            progress.show(settled, tasks.size(),
-                          more ? open[settled]->shape + " " + *open[settled]->strategy : "");
-            keep(run, !more);
-        });
-    if (!finished)
+    const ExactEnd end =
+        add_exact_work(run, profile, compiler, device, options, noting(run, keep, "exact counts"),
+                       [&](std::size_t done, std::size_t total, const Case *next) {
+                           progress.show(done, total, next ? next->shape + " " + *next->strategy : "");
+                           keep(run, next == nullptr);
+                       });
+    if (end == ExactEnd::interrupted)
         OnInterrupt::finish();
-    return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
+    return end == ExactEnd::all;
 }
 
 /// Measures the cases that are open.
@@ -269,7 +205,7 @@ RawSamples take_samples(const SamplesRequest &request) {
     MeasureOptions options;
     options.only = request.only;
     options.resume = request.resume;
-    options.progress = [&](const ProbeInfo &probe, std::size_t done, std::size_t total) {
+    options.progress = [&](const Probe &probe, std::size_t done, std::size_t total) {
         progress.show(done, total, std::string(probe.name) + ": " + std::string(probe.question));
     };
     options.keep = request.keep;
@@ -297,57 +233,64 @@ int sms_given(int device, int asked) {
 
 namespace {
 
-/// When and with which toolkit a network was run.
-void note_run(std::map<std::string, std::string> &conditions, const Device &device, Compiler &compiler) {
-    conditions["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    conditions["toolkit"] =
-        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
+/// When and with which toolkit something is run.
+std::map<std::string, std::string> toolkit_conditions(const Device &device, const Compiler &compiler) {
+    return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+            {"toolkit", "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " +
+                            compiler.nvrtc_version()}};
+}
+
+/// What a job of networks gives on a GPU, with the conditions that it ran in.
+template <class Job> auto on_one_gpu(int ordinal, const Job &job) {
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    auto answer = job(compiler, device);
+    for (const auto &[name, value] : toolkit_conditions(device, compiler))
+        answer.conditions[name] = value;
+    return answer;
 }
 
 } // namespace
 
 LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
                                int ordinal) {
-    const Device device = usable_device(ordinal, for_kernels);
-    Compiler compiler;
     LadderOptions options;
     options.batch = batch;
     options.done = [](const RungResult &rung) {
         note(rung.id + ": " + boost::describe::enum_to_string(rung.status, "?"));
     };
-    LadderRun run = run_ladder(compiler, device, ladder, network, options);
-    note_run(run.conditions, device, compiler);
-    return run;
+    return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
+        return run_ladder(compiler, device, ladder, network, options);
+    });
 }
 
 WholeRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
-    const Device device = usable_device(ordinal, for_kernels);
-    Compiler compiler;
     WholeOptions options;
     options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
-    options.say = [](const std::string &what) { note(what); };
-    WholeRun run = run_whole(compiler, device, plan, options);
-    note_run(run.conditions, device, compiler);
-    return run;
+    options.say = note;
+    return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
+        return run_whole(compiler, device, plan, options);
+    });
 }
 
-TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                            const LabelledImages &tests, const TrainingOptions &options, int ordinal) {
-    const Device device = usable_device(ordinal, for_kernels);
-    Compiler compiler;
-    TrainingRun run = train(compiler, device, ladder, network, images, tests, options);
-    note_run(run.conditions, device, compiler);
-    return run;
+namespace {
+
+DeviceGroup group_of(const std::vector<int> &devices) {
+    DeviceGroup group(devices);
+    for (const std::string &said : group.notes())
+        note(said);
+    return group;
 }
+
+} // namespace
 
 void run_scaling_on_devices(const Network &network, Scaling &scaling,
                             const std::function<void(const Scaling &)> &keep) {
-    const DeviceGroup group(scaling.devices);
+    const DeviceGroup group = group_of(scaling.devices);
     const Device first = usable_device(group.ordinal(0), for_kernels);
-    for (const std::string &said : group.notes())
-        note(said);
     Compiler compiler;
-    note_run(scaling.conditions, first, compiler);
+    for (const auto &[name, value] : toolkit_conditions(first, compiler))
+        scaling.conditions[name] = value;
     SplitRunOptions options;
     options.done = [&](const Scaling &so_far, const ScalingCase &item) {
         note(fmt::format("{} over {} GPUs, {} images: {}{}", to_text(item.split), item.devices, item.batch,
@@ -360,53 +303,16 @@ void run_scaling_on_devices(const Network &network, Scaling &scaling,
 
 TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
                              const LabelledImages &tests, const TrainingOptions &options,
-                             const std::vector<int> &devices, DeviceSplit split) {
-    const DeviceGroup group(devices);
-    const Device first = usable_device(group.ordinal(0), for_kernels);
-    for (const std::string &said : group.notes())
-        note(said);
-    Compiler compiler;
-    TrainingRun trained;
-    TrainingOptions classify = options;
-    classify.start = train_split(compiler, group, network, split, images, options, trained);
-    classify.epochs = 0;
-    TrainingRun run = train(compiler, first, ladder, network, images, tests, classify);
-    run.time_s = trained.time_s;
-    run.step_s = trained.step_s;
-    run.descent = trained.descent;
-    run.steps = trained.steps;
-    run.epochs = options.epochs;
-    run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
-    run.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
-                                      "seed {}, {}: {:.2f} % of {} test images",
-                                      run.descent.rate, run.descent.batch, run.epochs, options.seed,
-                                      run.conditions["split"], 100.0 * run.accuracy, run.test_images);
-    note_run(run.conditions, first, compiler);
-    return run;
+                             const std::vector<int> &devices, std::optional<DeviceSplit> split) {
+    if (!split)
+        return on_one_gpu(devices.front(), [&](Compiler &compiler, const Device &device) {
+            return train(compiler, device, ladder, network, images, tests, options);
+        });
+    const DeviceGroup group = group_of(devices);
+    return on_one_gpu(group.ordinal(0), [&](Compiler &compiler, const Device &first) {
+        return train_over(compiler, first, group, *split, ladder, network, images, tests, options);
+    });
 }
-
-namespace {
-
-/// Own kernels that failed their first call: they are not called again, and get their status at the end.
-std::vector<Case *> set_aside_failed(Run &run, const RunRequest &request) {
-    std::vector<Case *> failed;
-    const auto own = [](const Case &item) {
-        return item.baseline && is_own(*item.baseline) && is_open(item);
-    };
-    if (std::none_of(run.cases.begin(), run.cases.end(), own))
-        return failed;
-    std::vector<std::string> words = request.trial_words;
-    words.insert(words.end(), {"--device", std::to_string(request.device)});
-    try_own_kernels_apart(run, "/proc/self/exe", words);
-    for (Case &item : run.cases)
-        if (own(item) && item.status == Status::failed) {
-            item.status = Status::unsupported;
-            failed.push_back(&item);
-        }
-    return failed;
-}
-
-} // namespace
 
 void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
     const Device device = usable_device(ordinal, for_kernels);
@@ -419,7 +325,51 @@ void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
 
 namespace {
 
-DeviceRunEnd run_open(Run &run, const GpuProfile &profile, const RunRequest &request) {
+bool is_open_own(const Case &item) {
+    return item.baseline && is_own(*item.baseline) && is_open(item);
+}
+
+/// Own kernels that fail their first call, which a process of its own makes: they are settled then. Before,
+/// since this process has no work on the GPU yet.
+std::set<std::size_t> try_own_first(Run &run, const RunRequest &request) {
+    for (Case &item : run.cases) // an earlier run's word on an own kernel may be out of date
+        if (is_open_own(item) && item.status == Status::failed)
+            item.status = Status::not_run, item.reason = "not run yet";
+    if (std::none_of(run.cases.begin(), run.cases.end(), is_open_own))
+        return {};
+    std::vector<std::string> words = request.trial_words;
+    words.insert(words.end(), {"--device", std::to_string(request.device)});
+    return try_own_kernels_apart(run, "/proc/self/exe", words);
+}
+
+/// Throws UsageError if the document holds measurements of another GPU; says so if the forecast is for one.
+void check_gpu(const Run &run, bool measured, const GpuProfile &profile, const Device &device) {
+    const std::string &name = device.facts().name;
+    if (measured && run.conditions.contains("gpu") && run.conditions.at("gpu") != name)
+        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") +
+                         ", the GPU at hand is " + name + "; one document holds the numbers of one GPU");
+    if (!profile.name.empty() && profile.name != name)
+        note("the forecast is for " + profile.name + ", the GPU at hand is " + name +
+             "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
+}
+
+/// What the document holds of earlier stays true of it.
+void note_conditions(Run &run, bool measured, const Device &device, const Compiler &compiler) {
+    std::map<std::string, std::string> conditions = toolkit_conditions(device, compiler);
+    conditions["gpu_uuid"] = device.facts().uuid;
+    for (const auto &[name, now] : conditions)
+        run.conditions[name] = measured && run.conditions.contains(name)
+                                   ? joined_condition(name, {run.conditions[name], now})
+                                   : now;
+}
+
+} // namespace
+
+RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
+    if (const std::optional<std::string> why = why_no_device())
+        throw GpuError(*why);
+    RunOptions options;
+    options.settled = try_own_first(run, request);
     const Device device = usable_device(request.device, for_kernels);
     std::optional<GreenContext> some_sms;
     if (request.sms)
@@ -429,33 +379,16 @@ DeviceRunEnd run_open(Run &run, const GpuProfile &profile, const RunRequest &req
             throw CounterPermissionError(*why);
     const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
                                       [](const Case &item) { return !item.measurements.empty(); });
-    if (measured && run.conditions.contains("gpu") && run.conditions.at("gpu") != device.facts().name)
-        throw UsageError("run: the document holds measurements of " + run.conditions.at("gpu") +
-                         ", the GPU at hand is " + device.facts().name +
-                         "; one document holds the numbers of one GPU");
-    if (!profile.name.empty() && profile.name != device.facts().name)
-        note("the forecast is for " + profile.name + ", the GPU at hand is " + device.facts().name +
-             "; `convcast measure -o my_gpu.json` and --gpu my_gpu.json forecast for it");
+    check_gpu(run, measured, profile, device);
     Compiler compiler;
-    RunOptions options;
     options.count = !request.no_counters;
     options.count_exact_fmas = request.exact_fmas && !request.exact_work; // those count them too
     // One core stays with the thread that launches.
-    options.compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
+    const unsigned compile_threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
+    options.compile_threads = compile_threads;
     options.say = note;
     options.interrupt = &OnInterrupt::flag();
-    // What the document holds of earlier stays true of it.
-    const std::string toolkit =
-        "CUDA " + cuda_version_text(device.facts().runtime_version) + ", NVRTC " + compiler.nvrtc_version();
-    for (const auto &[name, now] :
-         {std::pair<std::string, std::string>{
-              "date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"gpu_uuid", device.facts().uuid},
-          {"toolkit", toolkit}})
-        run.conditions[name] = measured && run.conditions.contains(name)
-                                   ? joined_condition(name, {run.conditions[name], now})
-                                   : now;
-    const unsigned compile_threads = options.compile_threads;
+    note_conditions(run, measured, device, compiler);
     mark_not_run(run);
     Keeper keep(run, request);
     const RunEnd end = request.measure
@@ -463,43 +396,19 @@ DeviceRunEnd run_open(Run &run, const GpuProfile &profile, const RunRequest &req
                            : RunEnd::finished;
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);
-    switch (end) {
-    case RunEnd::finished:
-        try {
-            bool all = true;
-            if (request.timeline)
-                all = add_measured_timelines(run, compiler, device, compile_threads, keep);
-            if (!request.exact_work)
-                return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
-            const DeviceRunEnd exact = add_exact_work(run, profile, compiler, device, compile_threads, keep);
-            return exact == DeviceRunEnd::finished && !all ? DeviceRunEnd::incomplete : exact;
-        } catch (const DeviceLost &) {
-            return DeviceRunEnd::device_lost;
-        } catch (const GpuError &error) { // what was measured stays
-            note(error.what());
-            return DeviceRunEnd::incomplete;
-        }
-    case RunEnd::interrupted: // ended the program
-    case RunEnd::device_lost:
-        break;
+    if (end != RunEnd::finished) // an interrupt ended the program
+        return RunEnd::device_lost;
+    try {
+        bool all = !request.timeline || add_measured_timelines(run, compiler, device, compile_threads, keep);
+        if (request.exact_work)
+            all = add_exact_counts(run, profile, compiler, device, compile_threads, keep) && all;
+        return all ? RunEnd::finished : RunEnd::incomplete;
+    } catch (const DeviceLost &) {
+        return RunEnd::device_lost;
+    } catch (const GpuError &error) { // what was measured stays
+        note(error.what());
+        return RunEnd::incomplete;
     }
-    return DeviceRunEnd::device_lost;
-}
-
-} // namespace
-
-DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
-    if (const std::optional<std::string> why = why_no_device())
-        throw GpuError(*why);
-    for (Case &item : run.cases) // an earlier run's word on an own kernel may be out of date
-        if (item.baseline && is_own(*item.baseline) && item.measurements.empty() &&
-            item.status == Status::failed)
-            item.status = Status::not_run, item.reason = "not run yet";
-    const std::vector<Case *> failed = set_aside_failed(run, request);
-    const DeviceRunEnd end = run_open(run, profile, request);
-    for (Case *item : failed)
-        item->status = Status::failed;
-    return end;
 }
 
 std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks, const Gpu &gpu,

@@ -2,7 +2,6 @@
 
 #include "cli/progress.hpp"
 #include "model/base/errors.hpp"
-#include "model/shape/conv_shape.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/partition_diagram.hpp"
 
@@ -20,14 +19,11 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
     if (!item.prediction || !item.prediction->plan)
         throw UsageError("predict: nothing to draw of " + item.shape + " by " + *item.strategy + ": " +
                          item.reason.value_or("it has no plan"));
-    const Plan &plan = *item.prediction->plan;
-    if (const std::string problem = cannot_draw(plan); !problem.empty())
+    if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
         throw UsageError("predict: --diagram: " + problem);
-    const ConvShape shape = ConvShape::parse(item.shape);
     const PaperWidth width = PaperWidth::parse(arguments.text("width"));
-    const PaperFiles written =
-        write_paper_drawing(partition_diagram(shape, plan, width, bank_bytes_of(profile)), "partition",
-                            partition_caption(shape, *item.strategy, plan), arguments.text("diagram", ""));
+    const PaperFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
+                                                   partition_caption(item), arguments.text("diagram", ""));
     for (const std::filesystem::path &file : written.files)
         say("wrote " + file.string());
 }

@@ -170,9 +170,7 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
 
 std::string schema_of(const std::string &text, const std::string &shown) {
     refuse_onnx(text, shown);
-    const JsonValue document = parse_json(text, shown);
-    const JsonValue *schema = document.find("schema");
-    return std::string(schema != nullptr ? schema->text().value_or("") : "");
+    return schema_of_json(text, shown);
 }
 
 Run read_document(const std::string &file) {

@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "microbench/analysis.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -38,15 +39,14 @@ std::string id_of(std::string name) {
 
 std::string probe_list() {
     std::size_t longest = 0;
-    for (const ProbeInfo &probe : probes)
+    for (const Probe &probe : probes())
         longest = std::max(longest, probe.name.size());
     const std::size_t indent = longest + 2, width = terminal_width();
     std::string text;
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         text += headed(std::string(probe.name) + std::string(indent - probe.name.size(), ' '),
                        std::string(probe.question), indent, width);
-        text +=
-            wrapped("-> " + (probe.fields.empty() ? "a curve" : std::string(probe.fields)), indent, width);
+        text += wrapped("-> " + (probe.use.fields.empty() ? "a curve" : fields_text(probe)), indent, width);
     }
     return text;
 }
@@ -141,7 +141,7 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
             failed.push_back("check " + check.name);
     for (const auto &[probe, why] : raw.failed)
         failed.push_back("probe " + probe);
-    for (const ProbeInfo &probe : probes) {
+    for (const Probe &probe : probes()) {
         const std::string name(probe.name);
         const bool asked = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
         const bool useful =
@@ -162,9 +162,7 @@ int measure(const Arguments &arguments) {
     if (arguments.has("list"))
         return write_file_atomically("-", probe_list()), 0;
     const std::vector<std::string> only = arguments.texts("only");
-    std::vector<std::string> known;
-    for (const ProbeInfo &probe : probes)
-        known.emplace_back(probe.name);
+    const std::vector<std::string> known = probe_names();
     for (const std::string &name : only)
         if (std::find(known.begin(), known.end(), name) == known.end())
             throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +

@@ -8,7 +8,7 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/hash.hpp"
@@ -261,27 +261,29 @@ std::string candidates_text(const NetworkForecast &forecast) {
 }
 
 /// A launch a row; `candidates`: the strategies of each convolution instead, fastest first.
-Sheet network_sheet(const NetworkForecast &forecast, bool candidates, bool percents) {
-    Sheet sheet;
-    sheet.columns = {
-        {"network", ""},        {"batch", ""},    {"operators", ""}, {"shape", ""},
-        {"rank", ""},           {"strategy", ""}, {"time", "s"},     {"share", percents ? "%" : ""},
-        {"speed_of_light", "s"}};
-    const auto add = [&](const NetworkLaunch &launch, const SheetCell &rank, const std::string &strategy,
+Table network_sheet(const NetworkForecast &forecast, bool candidates) {
+    Table sheet{{{"network"},
+                 {"batch", As::number},
+                 {"operators"},
+                 {"shape"},
+                 {"rank", As::number},
+                 {"strategy"},
+                 {"time", As::time},
+                 {"share", As::share},
+                 {"speed_of_light", As::time}},
+                {}};
+    const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, std::int64_t{forecast.batch},
-                              name_of(launch.kind, launch.operators), cell(launch.shape), rank,
-                              cell(std::optional(strategy)), time.value,
-                              candidates ? SheetCell() : SheetCell(launch.share * (percents ? 100.0 : 1.0)),
-                              cell(launch.light_s)});
+        sheet.rows.push_back({forecast.network, forecast.batch, name_of(launch.kind, launch.operators),
+                              launch.shape, rank, strategy, time, candidates ? Cell() : Cell(launch.share),
+                              launch.light_s});
     };
     for (const NetworkLaunch &launch : forecast.launches) {
         if (!candidates)
             add(launch, {}, launch.candidates.empty() ? "" : launch.candidates.front().strategy,
                 launch.time_s);
         for (std::size_t i = 0; candidates && i < launch.candidates.size(); ++i)
-            add(launch, static_cast<std::int64_t>(i) + 1, launch.candidates[i].strategy,
-                launch.candidates[i].time_s);
+            add(launch, i + 1, launch.candidates[i].strategy, launch.candidates[i].time_s);
     }
     return sheet;
 }
@@ -291,7 +293,7 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
                   const Arguments &arguments, const std::string &text) {
     const NetworkForecast &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
-    const Sheet sheet = network_sheet(forecast, verb == "choose", format == Format::markdown);
+    const Table sheet = network_sheet(forecast, verb == "choose");
     std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
                                     short_time(forecast.time_s), forecast.nodes, forecast.batch);
     if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
@@ -299,8 +301,8 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? document(forecast, asked)
                           : format == Format::schedule ? schedule_document(plan, asked)
-                          : format == Format::csv      ? as_csv(sheet)
-                          : format == Format::markdown ? as_markdown(sheet) + total
+                          : format == Format::csv      ? to_csv(sheet)
+                          : format == Format::markdown ? to_markdown(sheet) + total
                                                        : printable(text));
 }
 

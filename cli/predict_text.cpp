@@ -106,7 +106,7 @@ std::string many(const std::vector<ForecastCases> &answers, const Arguments &arg
                                        : first.gpu) +
                    first.images + "\n");
     const bool total = !arguments.has("sweep");
-    out += total && sets_side_by_side(rows) ? side_by_side(rows) : case_table(rows, total);
+    out += cases_text(rows, total);
     out += blocks(answers, asked);
     const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
         return row.item->prediction && row.item->prediction->time_s;
@@ -160,16 +160,16 @@ std::string forecasts_sheet(const std::vector<ForecastCases> &answers, const Arg
         }
     }
     if (format == Format::csv)
-        return as_csv(case_sheet(rows));
+        return to_csv(case_sheet(rows));
     const std::string total = arguments.has("sweep") ? "" : total_text(totals);
-    return as_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
+    return to_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
 }
 
 std::string forecasts_sheet(const Run &document, Format format) {
     std::vector<SheetRow> rows;
     for (const Case &item : document.cases)
         rows.push_back({&item, document.profile_id, "", std::nullopt, std::nullopt, std::nullopt});
-    return format == Format::csv ? as_csv(case_sheet(rows)) : as_markdown(case_sheet(rows));
+    return format == Format::csv ? to_csv(case_sheet(rows)) : to_markdown(case_sheet(rows));
 }
 
 } // namespace convcast::cli

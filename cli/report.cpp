@@ -6,12 +6,12 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/report_network.hpp"
-#include "cli/report_sheets.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
@@ -23,16 +23,15 @@
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
-#include "model/regime/words.hpp"
 #include "reports/html.hpp"
 #include "reports/network_page.hpp"
 #include "reports/page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
-#include "reports/profile_figures.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/regimes.hpp"
 #include "reports/report_figures.hpp"
+#include "reports/report_tables.hpp"
 #include "reports/timeline_figures.hpp"
 #include "reports/write_report.hpp"
 
@@ -56,12 +55,15 @@
 
 namespace convcast::cli {
 
+namespace {
+
 std::string files_text(const ReportFiles &files) {
     return "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() +
            (files.pdf_note.empty() ? "" : "\n" + files.pdf_note) + "\n";
 }
 
+/// Writes the figure that --figure names. Throws UsageError for one that there is not.
 void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
                   const std::string &gpu, const Arguments &arguments) {
     const std::string id = arguments.text("figure", "");
@@ -91,141 +93,56 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
     write_file_atomically("-", printable(text + (written.note.empty() ? "" : written.note + "\n")));
 }
 
-namespace {
-
-std::string share(double value) {
-    return fmt::format("{:.1f} %", 100.0 * value);
-}
-
 /// Whether the report makes the forecast of a case: a measured one that came without, and every measured one
 /// where facts, a calibration or a number were given to forecast with.
 bool is_forecast_here(const Case &item, bool anew) {
     return !item.measurements.empty() && (!item.prediction || (anew && item.strategy));
 }
 
-/// The tables on accuracy, for a terminal.
-std::string accuracy_text(const Accuracy &accuracy) {
-    std::string text;
-    std::vector<std::vector<std::string>> rows;
-    for (const TimeAccuracy &t : accuracy.times)
-        rows.push_back({t.part, t.model, std::to_string(t.n), share(t.mean), share(t.symmetric),
-                        share(t.median), share(t.p90), fmt::format("{:.3f}", t.bias),
-                        t.coverage ? share(*t.coverage) : "-"});
-    if (!rows.empty())
-        text += "\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
-                "forecast) - 1\n" +
-                table({{"part"},
-                       {"time by", Align::left, Keep::must},
-                       {"cases", Align::right},
-                       {"error", Align::right, Keep::must},
-                       {"symmetric", Align::right},
-                       {"median", Align::right},
-                       {"p90", Align::right},
-                       {"bias", Align::right},
-                       {"in interval", Align::right}},
-                      rows, terminal_width());
-    rows.clear();
-    for (const WorkAccuracy &w : accuracy.work)
-        rows.push_back({w.quantity, std::to_string(w.n), share(w.mean), share(w.median), share(w.p90),
-                        share(w.within_1_percent)});
-    if (!rows.empty())
-        text += "\n" + table({{"work, test part"},
-                              {"cases", Align::right},
-                              {"mean |error|", Align::right, Keep::must},
-                              {"median", Align::right},
-                              {"p90", Align::right},
-                              {"within 1 %", Align::right}},
-                             rows, terminal_width());
-    rows.clear();
-    for (const RankingAccuracy &r : accuracy.rankings)
-        rows.push_back({r.model, std::to_string(r.shapes), share(r.mean_regret), share(r.within_5_percent),
-                        fmt::format("{:.3f}", r.kendall_tau)});
-    if (!rows.empty())
-        text += "\n" + table({{"ranking by, test part"},
-                              {"shapes", Align::right},
-                              {"mean regret", Align::right, Keep::must},
-                              {"first within 5 %", Align::right},
-                              {"Kendall tau", Align::right}},
-                             rows, terminal_width());
-    return text;
+/// "", or a table for a terminal below what `above` says of it.
+std::string table_below(const std::string &above, const Table &shown) {
+    const std::string text = table(shown, terminal_width());
+    return text.empty() ? "" : above + text;
 }
 
-/// Against cuDNN, by study; "" where nothing was compared.
-std::string speedups_text(const std::vector<SpeedupStatistics> &speedups) {
-    const auto factor = [](double ratio) { return fmt::format("{:.2f}x", ratio); };
-    const std::string long_name = "cudnn without Winograd and FFT";
-    std::vector<std::vector<std::string>> rows;
-    for (const SpeedupStatistics &s : speedups)
-        if (s.n > 0)
-            rows.push_back({s.study, s.ours, s.against == long_name ? "cudnn, no Winograd, FFT" : s.against,
-                            fmt::format("{} of {}", s.wins, s.n), factor(*s.min), factor(*s.geomean)});
-    if (rows.empty())
-        return "";
-    const bool papers =
-        std::any_of(rows.begin(), rows.end(), [](const auto &row) { return row[1].ends_with(", as run"); });
-    return "\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors that lay in "
-           "NHWC\n" +
-           std::string(papers
-                           ? "\"as run\": the kernel of the study's paper in this run's settings, by default "
+/// The tables of the report, for a terminal.
+std::string tables_text(const ReportStatistics &statistics) {
+    Table speedups = speedups_table(statistics.speedups);
+    bool papers = false;
+    for (std::vector<Cell> &row : speedups.rows) {
+        papers = papers || std::get<std::string>(row[1].value).ends_with(", as run");
+        if (row[2].value == Cell("cudnn without Winograd and FFT").value)
+            row[2] = "cudnn, no Winograd, FFT";
+        row.pop_back();
+    }
+    speedups.columns.pop_back(); // the most
+    return table_below("\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
+                       "forecast) - 1\n",
+                       times_table(statistics.accuracy)) +
+           table_below("\n", work_table(statistics.accuracy)) +
+           table_below("\n", rankings_table(statistics.accuracy)) +
+           table_below(
+               std::string("\ncuDNN in true FP32, its tensors in NCHW; \"NHWC too\": also plans for tensors "
+                           "that lay in NHWC\n") +
+                   (papers ? "\"as run\": the kernel of the study's paper in this run's settings, by default "
                              "predict's; `convcast\nreproduce` has the paper's own settings beside them\n"
-                           : "") +
-           table({{"speed-up in"},
-                  {"of", Align::left, Keep::high},
-                  {"over", Align::left, Keep::must},
-                  {"faster", Align::right},
-                  {"least", Align::right},
-                  {"geomean", Align::right, Keep::must}},
-                 rows, terminal_width());
+                           : ""),
+               speedups) +
+           table_below("\n", said_regimes_table(statistics.regimes)) +
+           table_below("\n", regimes_table(statistics.regimes)) +
+           table_below("\n", stalls_table(statistics.regimes));
 }
 
-std::string name_of(Regime regime) {
-    return words_of(regime);
-}
-
-/// The opinions on regimes against the counters, and what warps waited for, for a terminal. "always one":
-/// what always saying the regime that was measured most often would agree with.
-std::string regimes_text(const RegimeTables &tables) {
-    std::vector<std::vector<std::string>> rows;
-    for (const RegimeStatistics &r : tables.opinions)
-        if (r.group == "all")
-            for (std::size_t i = 0; i + 2 < r.counts.size(); i += 3)
-                rows.push_back({words_of_opinion(r), name_of(r.counts[i].measured),
-                                std::to_string(r.counts[i].n), std::to_string(r.counts[i + 1].n),
-                                std::to_string(r.counts[i + 2].n)});
-    if (rows.empty())
-        return "";
-    std::string text = "\n" + table({{"regime by"},
-                                     {"measured", Align::left, Keep::must},
-                                     {"said compute", Align::right},
-                                     {"memory", Align::right},
-                                     {"exposed", Align::right}},
-                                    rows, terminal_width());
-    rows.clear();
-    for (const RegimeStatistics &r : tables.opinions)
-        rows.push_back({r.group, words_of_opinion(r), std::to_string(r.n),
-                        share(static_cast<double>(r.agree) / static_cast<double>(r.n)),
-                        share(static_cast<double>(r.commonest_n) / static_cast<double>(r.n)),
-                        r.kappa ? fmt::format("{:.3f}", *r.kappa) : "-", share(*r.balanced)});
-    text += "\n" + table({{"regimes of"},
-                          {"by", Align::left, Keep::must},
-                          {"cases", Align::right},
-                          {"agree", Align::right, Keep::must},
-                          {"always one", Align::right, Keep::must},
-                          {"kappa", Align::right, Keep::must},
-                          {"balanced", Align::right}},
-                         rows, terminal_width());
-    rows.clear();
-    constexpr double worth_a_line = 0.05;
-    for (const StallStatistics &s : tables.stalls)
-        if (s.share >= worth_a_line)
-            rows.push_back({name_of(s.measured), s.reason, std::to_string(s.n), share(s.share)});
-    if (!rows.empty())
-        text += "\n" + table({{"measured"},
-                              {"warps wait for", Align::left, Keep::must},
-                              {"cases", Align::right},
-                              {"share", Align::right, Keep::must}},
-                             rows, terminal_width());
-    return text;
+/// CSV: one row a case. Markdown: the tables.
+std::string sheet_text(const ReportStatistics &statistics, Format format) {
+    if (format == Format::csv)
+        return to_csv(cases_table(statistics));
+    std::string text;
+    for (const Table &table : {times_table(statistics.accuracy), work_table(statistics.accuracy),
+                               rankings_table(statistics.accuracy), speedups_table(statistics.speedups)})
+        if (const std::string lines = to_markdown(table); !lines.empty())
+            text += (text.empty() ? "" : "\n") + lines;
+    return text.empty() ? "No case has a forecast beside a measurement.\n" : text;
 }
 
 /// Of a case of a large run what a report says: not its plan, its terms and those counters that it does not
@@ -351,27 +268,16 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume", "time", "times"})
         if (arguments.has(other))
             throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
-    if (arguments.has("figure"))
-        return write_figure(profile_figures(profile), {}, profile.name.empty() ? profile.id : profile.name,
-                            arguments),
-               0;
-    if (arguments.has("format") && arguments.text("format", "") != "json")
+    if (!arguments.has("figure") && arguments.has("format") && arguments.text("format", "") != "json")
         throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
                          "`convcast compare` prints its numbers in any format");
-    if (arguments.has("bundle")) {
+    const PageReport report = report_on(profile);
+    if (arguments.has("bundle") && !arguments.has("figure")) {
         write_bundle_of(arguments, {{"profile.json", write_profile(profile)}}, TemporaryFolder(),
-                        [&](const std::string &folder) { return write_report(profile, folder); });
+                        [&](const std::string &folder) { return write_report(report, folder); });
         return 0;
     }
-    const bool json = format_of("report", arguments, false) == Format::json;
-    std::string text = write_profile(profile);
-    if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(profile, arguments.text("output", "page"));
-        if (!json)
-            text = printable(answer(profile) + "\n\n" + files_text(files));
-    }
-    write_file_atomically("-", text);
-    return 0;
+    return answer_with_page(report, answer(profile) + "\n\n", write_profile(profile), arguments);
 }
 
 /// Forecasts by the profile of --gpu, or by that of the document where it ships. Those of a profile that is
@@ -391,32 +297,33 @@ Scaling with_forecasts_of_this_version(Scaling scaling, const Arguments &argumen
 int report_of_steps(const std::string &document, const std::string &shown, const std::string &schema,
                     const Arguments &arguments) {
     refuse_options_of_runs(arguments);
-    const auto answer = [&](const auto &read, const std::vector<Figure> &figures, const std::string &name) {
-        if (arguments.has("figure"))
-            return write_figure(figures, {}, name, arguments), 0;
-        const bool json = format_of("report", arguments, false) == Format::json;
-        std::string text = json ? to_text(described::write(read)) : judgement_of(read) + "\n";
-        if (!json || arguments.has("output")) {
-            const ReportFiles files = write_report(read, arguments.text("output", "page"));
-            if (!json)
-                text += "\n" + files_text(files);
-        }
-        write_file_atomically("-", json ? text : printable(text));
-        return 0;
+    const auto answer = [&](const auto &read) {
+        return answer_with_page(report_on(read), judgement_of(read) + "\n\n", to_text(described::write(read)),
+                                arguments);
     };
-    if (schema.starts_with("convcast/training/")) {
-        if (arguments.has("figure"))
-            throw UsageError("report: a training has no figure; leave out --figure");
-        if (arguments.has("gpu"))
-            throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
-        return answer(described::read_document<TrainingRun>(document, shown, "convcast/training/1"), {}, "");
-    }
-    const Scaling scaling = with_forecasts_of_this_version(
-        described::read_document<Scaling>(document, shown, "convcast/scaling/1"), arguments);
-    return answer(scaling, figures_of(scaling), gpu_name(scaling.conditions, scaling.profile_id));
+    if (!schema.starts_with("convcast/training/"))
+        return answer(with_forecasts_of_this_version(
+            described::read_document<Scaling>(document, shown, "convcast/scaling/1"), arguments));
+    if (arguments.has("figure"))
+        throw UsageError("report: a training has no figure; leave out --figure");
+    if (arguments.has("gpu"))
+        throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
+    return answer(described::read_document<TrainingRun>(document, shown, "convcast/training/1"));
 }
 
 } // namespace
+
+int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,
+                     const Arguments &arguments) {
+    if (arguments.has("figure"))
+        return write_figure(report.figures, {}, report.gpu, arguments), 0;
+    const bool as_json = format_of("report", arguments, false) == Format::json;
+    std::string files;
+    if (!as_json || arguments.has("output"))
+        files = files_text(write_report(report, arguments.text("output", "page")));
+    write_file_atomically("-", as_json ? json : printable(text + files));
+    return 0;
+}
 
 int report(const Arguments &arguments) {
     (void)PaperWidth::parse(arguments.text("width"));
@@ -523,7 +430,7 @@ int report(const Arguments &arguments) {
         return code_of(run);
     }
     if (sheet) {
-        write_file_atomically(arguments.text("output", "-"), report_sheets(statistics, format));
+        write_file_atomically(arguments.text("output", "-"), sheet_text(statistics, format));
         return code_of(run);
     }
     if (arguments.has("bundle")) {
@@ -544,8 +451,7 @@ int report(const Arguments &arguments) {
     if (!json || arguments.has("output")) {
         const ReportFiles files =
             write_report(run, studies, statistics, arguments.text("output", "page"), producer(), show);
-        text = answer(statistics) + accuracy_text(statistics.accuracy) + speedups_text(statistics.speedups) +
-               regimes_text(statistics.regimes) + "\n" + files_text(files);
+        text = answer(statistics) + tables_text(statistics) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));
     return code_of(run);

@@ -2,7 +2,6 @@
 
 #include "cli/ladder.hpp"
 #include "cli/progress.hpp"
-#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
@@ -11,7 +10,6 @@
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "reports/html.hpp"
-#include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 
 #include <fmt/format.h>
@@ -94,40 +92,20 @@ LadderReport report_of(LadderRun run, const std::string &shown, const Arguments 
 int report_ladder(const std::string &document, const std::string &shown, const Arguments &arguments) {
     const LadderReport report = report_of(
         described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), shown, arguments);
-    if (arguments.has("figure"))
-        return write_figure(figures_of(report), {}, report.gpu, arguments), 0;
-    const bool json = format_of("report", arguments, false) == Format::json;
-    std::string text = json ? to_text(described::write(report.run)) : ladder_text(report.run, report.gpu);
-    if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(report, arguments.text("output", "page"));
-        if (!json) {
-            const std::string judged = judgement_of(report.run);
-            text += "\n" + (judged.empty() ? "" : judged + "\n") + files_text(files);
-        }
-    }
-    write_file_atomically("-", json ? text : printable(text));
-    return 0;
+    const std::string judged = judgement_of(report.run);
+    return answer_with_page(
+        report_on(report), ladder_text(report.run, report.gpu) + "\n" + (judged.empty() ? "" : judged + "\n"),
+        to_text(described::write(report.run)), arguments);
 }
 
 int report_forecast(const std::string &document, const std::string &shown, const Arguments &arguments) {
     const auto forecast =
         described::read_document<NetworkForecast>(document, shown, "convcast/network_forecast/1");
     note_foreign_network(forecast.network, shown);
-    if (arguments.has("figure"))
-        return write_figure({network_timeline_figure(forecast), network_layers_figure(forecast)}, {},
-                            gpu_name(forecast.conditions, forecast.profile_id), arguments),
-               0;
-    const bool json = format_of("report", arguments, false) == Format::json;
-    std::string text = json ? to_text(described::write(forecast))
-                            : bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
-                                  short_time(forecast.time_s) + "\n";
-    if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(forecast, arguments.text("output", "page"));
-        if (!json)
-            text += files_text(files);
-    }
-    write_file_atomically("-", json ? text : printable(text));
-    return 0;
+    return answer_with_page(report_on(forecast),
+                            bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
+                                short_time(forecast.time_s) + "\n",
+                            to_text(described::write(forecast)), arguments);
 }
 
 /// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
@@ -165,9 +143,7 @@ std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string 
         return std::nullopt;
     TorchTimes times;
     try {
-        described::Reader reader(file);
-        reader.read(parse_json(read_file(file), file), "", times);
-        reader.finish();
+        times = described::read_document<TorchTimes>(read_file(file), file);
     } catch (const InputError &error) {
         note("PyTorch's time is left out: " + std::string(error.what()));
         return std::nullopt;
@@ -188,19 +164,10 @@ int report_whole(const std::string &document, const std::string &shown, const Ar
     note_foreign_network(run.network, shown);
     const std::string name = gpu_name(run.conditions, run.profile_id);
     const std::optional<OtherTime> other = time_of_pytorch(run, shown, name);
-    if (arguments.has("figure"))
-        return write_figure({network_timeline_figure(run)}, {}, name, arguments), 0;
-    const bool json = format_of("report", arguments, false) == Format::json;
-    std::string text = json ? to_text(described::write(run))
-                            : bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
-                                  judgement_of(run, other) + "\n";
-    if (!json || arguments.has("output")) {
-        const ReportFiles files = write_report(run, arguments.text("output", "page"), other);
-        if (!json)
-            text += files_text(files);
-    }
-    write_file_atomically("-", json ? text : printable(text));
-    return 0;
+    return answer_with_page(report_on(run, other),
+                            bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
+                                judgement_of(run, other) + "\n",
+                            to_text(described::write(run)), arguments);
 }
 
 } // namespace

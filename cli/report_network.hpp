@@ -2,11 +2,9 @@
 #pragma once
 
 #include "cli/arguments.hpp"
-#include "reports/figure.hpp"
 #include "reports/write_report.hpp"
 
 #include <string>
-#include <vector>
 
 namespace convcast::cli {
 
@@ -18,9 +16,9 @@ int report_of_network(const std::string &document, const std::string &shown, con
 /// Throws UsageError for an option of `report` that only a run has an answer to.
 void refuse_options_of_runs(const Arguments &arguments);
 
-/// Writes the figure that --figure names. Throws UsageError for one that there is not. report.cpp.
-void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColumns> &cases,
-                  const std::string &gpu, const Arguments &arguments);
-std::string files_text(const ReportFiles &files);
+/// Writes what the options ask for: the figure of --figure, `json`, or `text` and the page. Returns the exit
+/// code. report.cpp.
+int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,
+                     const Arguments &arguments);
 
 } // namespace convcast::cli

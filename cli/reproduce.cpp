@@ -31,12 +31,14 @@
 namespace convcast::cli {
 namespace {
 
-/// What the answer to a paper threw, with the file that has the paper.
+/// What the answer to a paper threw, with the file that has the paper, and the lines where it is a file.
 [[noreturn]] void rethrow_with_file(const InputError &error, const std::string &file) {
     std::vector<InputProblem> problems = error.problems;
     for (InputProblem &problem : problems)
-        if (problem.place.starts_with("item "))
+        if (problem.place.starts_with("/"))
             problem.place = file + ": " + problem.place;
+    if (file_exists(file))
+        problems = described::with_lines(std::move(problems), read_file(file), file);
     throw InputError(std::move(problems));
 }
 
@@ -140,7 +142,7 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
         request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };
         request.last_words = [&, name = study](const Run &so_far) { save(name, so_far); };
         try {
-            if (run_on_device(run, profile, request) == DeviceRunEnd::device_lost)
+            if (run_on_device(run, profile, request) == RunEnd::device_lost)
                 throw GpuError("the GPU stopped answering; finished cases are in " + folder.string());
         } catch (const GpuError &e) {
             if (!runs.empty())
@@ -197,6 +199,7 @@ PaperAnswers answers_of(const Reproduction &r) {
 int reproduce(const Arguments &arguments) {
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
+    const std::vector<Paper> whole = papers;
     keep_only(papers, arguments.texts("only"));
     const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
     const std::filesystem::path folder = arguments.text("output", "papers");
@@ -227,7 +230,9 @@ int reproduce(const Arguments &arguments) {
     std::string text;
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
-        const PaperContext context(paper, ours, recordings, settings);
+        const PaperContext context(
+            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
+            recordings, settings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

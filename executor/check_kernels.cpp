@@ -5,7 +5,8 @@
 #include "executor/launch/kernel_source.hpp"
 #include "executor/launch/own_call.hpp"
 #include "executor/verify/reference_kernel.hpp"
-#include "model/strategies/strategy.hpp"
+#include "model/plan/occupancy.hpp"
+#include "model/strategies/list.hpp"
 
 #include <fmt/format.h>
 

@@ -2,19 +2,22 @@
 // profiler takes longer to be switched on than a case takes.
 #pragma once
 
-#include "executor/baselines/baseline_calls.hpp"
-#include "executor/launch/kernel_cache.hpp"
-#include "executor/verify/reference_kernel.hpp"
-#include "gpu/counters.hpp"
+#include "executor/case_call.hpp"
+#include "executor/count/collect.hpp"
+#include "executor/kept_run.hpp"
+#include "executor/verify/tensors.hpp"
 #include "gpu/device.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,9 +33,8 @@ struct RunOptions {
     unsigned compile_threads = 1; ///< that compile kernels while the GPU measures
     std::function<void(const std::string &)> say; ///< what a user should know, once each; may be empty
     const std::atomic<bool> *interrupt = nullptr; ///< run_all stops before the next case when it is set
+    std::set<std::size_t> settled; ///< cases of run_all that are not run, though nothing was measured of them
 };
-
-enum class RunEnd { finished, interrupted, device_lost };
 
 class Executor {
   public:
@@ -52,24 +54,20 @@ class Executor {
     RunEnd run_all(Run &run, const std::function<void(const Run &, std::size_t settled)> &keep);
 
   private:
-    struct ShapeData;
-    struct Subject;
     struct Timed;
 
     ShapeData &data_for(const ConvShape &shape);
-    std::variant<Subject, std::string> subject_of(Case &item, const ConvShape &shape);
-    std::variant<Subject, std::string> own_subject(Case &item, const ConvShape &shape);
-    std::variant<Subject, std::string> baseline_subject(Case &item, const ConvShape &shape);
-    Verdict verify(const Subject &subject, Gate gate, ShapeData &data);
-    Measurement time(const Subject &subject, L2State l2, ShapeData &data);
+    MadeCall call_of(Case &item, const ConvShape &shape);
+    Measurement time(const CaseCall &call, L2State l2, ShapeData &data);
     void start(Case &item);
-    std::optional<Subject> measure(Case &item);
+    std::optional<CaseCall> measure(Case &item);
     void count_timed();
-    bool must_count_before(const Case &next) const;
-    std::vector<std::optional<CounterSession::Values>> collect(CounterSession &session,
-                                                               const std::vector<const Timed *> &cases);
+    std::vector<std::optional<CounterSession::Values>> counts_of(CounterSession &session,
+                                                                 const std::vector<Timed> &cases,
+                                                                 const std::vector<std::size_t> &which);
     void note_counters(Timed &timed, const CounterSession::Values &counters) const;
-    Regime regime_of(const Measurement &measurement) const;
+    bool must_count_before(const Case &next) const;
+    void note_conditions(Run &run) const;
     void say_once(const std::string &what);
 
     DeviceFacts device_;
@@ -82,8 +80,8 @@ class Executor {
     StopWatch watch_;
     std::optional<CounterSession> counters_, instrumented_; ///< the second only with the first
     BaselineCalls baselines_;
-    std::map<std::string, Case>
-        picked_; ///< of the last shape, by plan: one plan may stand for several baselines
+    /// Of the last shape, by plan: one plan may stand for several baselines.
+    std::map<std::string, Case> picked_;
     std::vector<std::string> said_;
     std::unique_ptr<ShapeData> data_;
     std::vector<Timed> timed_; ///< of the last shape, not counted yet

@@ -177,13 +177,13 @@ void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, c
     }
 }
 
-std::size_t try_own_kernels_apart(Run &run, const std::string &program,
-                                  const std::vector<std::string> &words) {
+std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program,
+                                            const std::vector<std::string> &words) {
     std::vector<Case *> open;
     for (Case &item : run.cases)
         if (is_open_own(item))
             open.push_back(&item);
-    std::size_t failed = 0;
+    std::set<std::size_t> failed;
     for (std::size_t at = 0; at < open.size();) {
         Run rest = run;
         rest.cases.clear();
@@ -198,7 +198,7 @@ std::size_t try_own_kernels_apart(Run &run, const std::string &program,
             std::replace(why.begin(), why.end(), '\v', '\n');
             open[at]->status = Status::failed;
             open[at]->reason = std::move(why);
-            ++at, ++failed;
+            failed.insert(static_cast<std::size_t>(open[at++] - run.cases.data()));
         };
         const std::size_t began = at;
         bool called = false;

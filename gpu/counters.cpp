@@ -2,8 +2,8 @@
 
 #include "gpu/check.hpp"
 #include "gpu/cupti.hpp"
+#include "gpu/driver.hpp"
 
-#include <cuda.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,23 +29,17 @@ template <class Params> Params sized(std::size_t size) {
     return params;
 }
 
-/// The driver's functions without linking libcuda.
-template <class Function> Function *driver_function(const char *name) {
-    void *pointer = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    // 12.0: the signatures of the few functions asked for here have not changed since.
-    check(cudaGetDriverEntryPointByVersion(name, &pointer, 12000, cudaEnableDefault, &found),
-          "cudaGetDriverEntryPointByVersion");
-    if (found != cudaDriverEntryPointSuccess || !pointer)
-        throw GpuError(std::string("the driver has no ") + name);
-    return reinterpret_cast<Function *>(pointer);
+template <class Function, class Params>
+void call_checked(const Cupti &cupti, const char *name, Params &params,
+                  std::source_location where = std::source_location::current()) {
+    cupti.check(cupti.symbol<Function>(name)(&params), name, where);
 }
 
-void driver_check(CUresult result, const char *call) {
-    if (result != CUDA_SUCCESS)
-        throw GpuError(std::string(call) + " failed: driver error " +
-                       std::to_string(static_cast<int>(result)));
-}
+// Every call of these interfaces takes one block of parameters that begins with its size.
+#define CUPTI_PARAMS(type) sized<type>(type##_STRUCT_SIZE)
+#define CUPTI_CALL(cupti, function, params) call_checked<decltype(function)>(cupti, #function, params)
+
+constexpr unsigned driver_version = 12000; ///< the few functions asked for here have not changed since
 
 std::vector<const char *> pointers_to(const std::vector<std::string> &texts) {
     std::vector<const char *> pointers;
@@ -59,8 +54,7 @@ class ProfilerHost {
     /// `availability` may be empty: then all counters of the chip count as available.
     ProfilerHost(const Cupti &cupti, const std::string &chip, const std::vector<std::uint8_t> &availability)
         : cupti_(cupti) {
-        auto params =
-            sized<CUpti_Profiler_Host_Initialize_Params>(CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_Initialize_Params);
         params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
         params.pChipName = chip.c_str();
         params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
@@ -72,8 +66,7 @@ class ProfilerHost {
     ProfilerHost(const ProfilerHost &) = delete;
     ProfilerHost &operator=(const ProfilerHost &) = delete;
     ~ProfilerHost() {
-        auto params = sized<CUpti_Profiler_Host_Deinitialize_Params>(
-            CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
         params.pHostObject = object_;
         (void)cupti_.symbol<decltype(cuptiProfilerHostDeinitialize)>("cuptiProfilerHostDeinitialize")(
             &params);
@@ -81,8 +74,7 @@ class ProfilerHost {
 
     CUptiResult add(const std::vector<std::string> &metrics) const {
         std::vector<const char *> names = pointers_to(metrics);
-        auto params = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
-            CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
         params.pHostObject = object_;
         params.ppMetricNames = names.data();
         params.numMetrics = names.size();
@@ -91,32 +83,23 @@ class ProfilerHost {
     }
 
     std::vector<std::uint8_t> config_image() const {
-        auto size = sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(
-            CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+        auto size = CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
         size.pHostObject = object_;
-        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetConfigImageSize)>(
-                         "cuptiProfilerHostGetConfigImageSize")(&size),
-                     "cuptiProfilerHostGetConfigImageSize");
+        CUPTI_CALL(cupti_, cuptiProfilerHostGetConfigImageSize, size);
         std::vector<std::uint8_t> image(size.configImageSize);
-        auto params = sized<CUpti_Profiler_Host_GetConfigImage_Params>(
-            CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
         params.pHostObject = object_;
         params.configImageSize = image.size();
         params.pConfigImage = image.data();
-        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetConfigImage)>(
-                         "cuptiProfilerHostGetConfigImage")(&params),
-                     "cuptiProfilerHostGetConfigImage");
+        CUPTI_CALL(cupti_, cuptiProfilerHostGetConfigImage, params);
         return image;
     }
 
     int passes(std::vector<std::uint8_t> &config) const {
-        auto params = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(
-            CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params);
         params.configImageSize = config.size();
         params.pConfigImage = config.data();
-        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostGetNumOfPasses)>(
-                         "cuptiProfilerHostGetNumOfPasses")(&params),
-                     "cuptiProfilerHostGetNumOfPasses");
+        CUPTI_CALL(cupti_, cuptiProfilerHostGetNumOfPasses, params);
         return static_cast<int>(params.numOfPasses);
     }
 
@@ -125,8 +108,7 @@ class ProfilerHost {
                                            std::size_t range) const {
         std::vector<const char *> names = pointers_to(metrics);
         std::vector<double> values(metrics.size(), std::nan(""));
-        auto params = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
-            CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
         params.pHostObject = object_;
         params.pCounterDataImage = counter_data.data();
         params.counterDataImageSize = counter_data.size();
@@ -134,9 +116,7 @@ class ProfilerHost {
         params.ppMetricNames = names.data();
         params.numMetrics = names.size();
         params.pMetricValues = values.data();
-        cupti_.check(cupti_.symbol<decltype(cuptiProfilerHostEvaluateToGpuValues)>(
-                         "cuptiProfilerHostEvaluateToGpuValues")(&params),
-                     "cuptiProfilerHostEvaluateToGpuValues");
+        CUPTI_CALL(cupti_, cuptiProfilerHostEvaluateToGpuValues, params);
         std::map<std::string, double> result;
         for (std::size_t i = 0; i < metrics.size(); ++i)
             result[metrics[i]] = values[i];
@@ -165,17 +145,15 @@ void check_metrics(const Cupti &cupti, const std::string &chip, const std::vecto
 class RangeProfiler {
   public:
     RangeProfiler(const Cupti &cupti, CUcontext context) : cupti_(cupti) {
-        auto params = sized<CUpti_RangeProfiler_Enable_Params>(CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_RangeProfiler_Enable_Params);
         params.ctx = context;
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerEnable)>("cuptiRangeProfilerEnable")(&params),
-                     "cuptiRangeProfilerEnable");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerEnable, params);
         object_ = params.pRangeProfilerObject;
     }
     RangeProfiler(const RangeProfiler &) = delete;
     RangeProfiler &operator=(const RangeProfiler &) = delete;
     ~RangeProfiler() {
-        auto params =
-            sized<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params);
         params.pRangeProfilerObject = object_;
         (void)cupti_.symbol<decltype(cuptiRangeProfilerDisable)>("cuptiRangeProfilerDisable")(&params);
     }
@@ -183,32 +161,25 @@ class RangeProfiler {
     std::vector<std::uint8_t> counter_data_image(const std::vector<std::string> &metrics,
                                                  std::size_t ranges) const {
         std::vector<const char *> names = pointers_to(metrics);
-        auto size = sized<CUpti_RangeProfiler_GetCounterDataSize_Params>(
-            CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+        auto size = CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
         size.pRangeProfilerObject = object_;
         size.pMetricNames = names.data();
         size.numMetrics = names.size();
         size.maxNumOfRanges = ranges;
         size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerGetCounterDataSize)>(
-                         "cuptiRangeProfilerGetCounterDataSize")(&size),
-                     "cuptiRangeProfilerGetCounterDataSize");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerGetCounterDataSize, size);
         std::vector<std::uint8_t> image(size.counterDataSize);
-        auto params = sized<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
-            CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
         params.pRangeProfilerObject = object_;
         params.counterDataSize = image.size();
         params.pCounterData = image.data();
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerCounterDataImageInitialize)>(
-                         "cuptiRangeProfilerCounterDataImageInitialize")(&params),
-                     "cuptiRangeProfilerCounterDataImageInitialize");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerCounterDataImageInitialize, params);
         return image;
     }
 
     void set_config(const std::vector<std::uint8_t> &config, std::vector<std::uint8_t> &counter_data,
                     std::size_t ranges) const {
-        auto params =
-            sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
         params.pRangeProfilerObject = object_;
         params.configSize = config.size();
         params.pConfig = config.data();
@@ -221,35 +192,28 @@ class RangeProfiler {
         params.minNestingLevel = 1;
         params.passIndex = 0;
         params.targetNestingLevel = 1;
-        cupti_.check(
-            cupti_.symbol<decltype(cuptiRangeProfilerSetConfig)>("cuptiRangeProfilerSetConfig")(&params),
-            "cuptiRangeProfilerSetConfig");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerSetConfig, params);
     }
 
     /// One pass over `works`, each in a range; true when it was the last that the configuration needs.
     bool pass(const CounterSession::Work &before, const std::vector<CounterSession::Work> &works) const {
-        auto start = sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+        auto start = CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params);
         start.pRangeProfilerObject = object_;
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStart)>("cuptiRangeProfilerStart")(&start),
-                     "cuptiRangeProfilerStart");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerStart, start);
         for (std::size_t i = 0; i < works.size(); ++i)
             range(range_name(i), before, works[i]);
-        auto stop = sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+        auto stop = CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
         stop.pRangeProfilerObject = object_;
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerStop)>("cuptiRangeProfilerStop")(&stop),
-                     "cuptiRangeProfilerStop");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerStop, stop);
         return stop.isAllPassSubmitted != 0;
     }
 
     static std::string range_name(std::size_t index) { return "work_" + std::to_string(index); }
 
     void decode() const {
-        auto params =
-            sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
+        auto params = CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
         params.pRangeProfilerObject = object_;
-        cupti_.check(
-            cupti_.symbol<decltype(cuptiRangeProfilerDecodeData)>("cuptiRangeProfilerDecodeData")(&params),
-            "cuptiRangeProfilerDecodeData");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerDecodeData, params);
         if (params.numOfRangeDropped > 0)
             throw GpuError("CUPTI dropped the counters of " + std::to_string(params.numOfRangeDropped) +
                            " range(s)");
@@ -261,20 +225,15 @@ class RangeProfiler {
         if (before)
             before();
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize before a counter range");
-        auto push =
-            sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+        auto push = CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params);
         push.pRangeProfilerObject = object_;
         push.pRangeName = name.c_str();
-        cupti_.check(
-            cupti_.symbol<decltype(cuptiRangeProfilerPushRange)>("cuptiRangeProfilerPushRange")(&push),
-            "cuptiRangeProfilerPushRange");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerPushRange, push);
         work();
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize in a counter range");
-        auto pop =
-            sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+        auto pop = CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params);
         pop.pRangeProfilerObject = object_;
-        cupti_.check(cupti_.symbol<decltype(cuptiRangeProfilerPopRange)>("cuptiRangeProfilerPopRange")(&pop),
-                     "cuptiRangeProfilerPopRange");
+        CUPTI_CALL(cupti_, cuptiRangeProfilerPopRange, pop);
     }
 
     const Cupti &cupti_;
@@ -282,27 +241,21 @@ class RangeProfiler {
 };
 
 std::size_t range_count(const Cupti &cupti, const std::vector<std::uint8_t> &counter_data) {
-    auto params = sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
-        CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+    auto params = CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params);
     params.pCounterDataImage = counter_data.data();
     params.counterDataImageSize = counter_data.size();
-    cupti.check(cupti.symbol<decltype(cuptiRangeProfilerGetCounterDataInfo)>(
-                    "cuptiRangeProfilerGetCounterDataInfo")(&params),
-                "cuptiRangeProfilerGetCounterDataInfo");
+    CUPTI_CALL(cupti, cuptiRangeProfilerGetCounterDataInfo, params);
     return params.numTotalRanges;
 }
 
 std::string name_of_range(const Cupti &cupti, const std::vector<std::uint8_t> &counter_data,
                           std::size_t index) {
-    auto params = sized<CUpti_RangeProfiler_CounterData_GetRangeInfo_Params>(
-        CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE);
+    auto params = CUPTI_PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
     params.pCounterDataImage = counter_data.data();
     params.counterDataImageSize = counter_data.size();
     params.rangeIndex = index;
     params.rangeDelimiter = "/";
-    cupti.check(cupti.symbol<decltype(cuptiRangeProfilerCounterDataGetRangeInfo)>(
-                    "cuptiRangeProfilerCounterDataGetRangeInfo")(&params),
-                "cuptiRangeProfilerCounterDataGetRangeInfo");
+    CUPTI_CALL(cupti, cuptiRangeProfilerCounterDataGetRangeInfo, params);
     return params.rangeName;
 }
 
@@ -317,42 +270,36 @@ struct ProfiledDevice {
 ProfiledDevice open_device(const Cupti &cupti) {
     ProfiledDevice device;
     check(cudaFree(nullptr), "cudaFree"); // creates the context
-    driver_check(driver_function<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent")(&device.context),
-                 "cuCtxGetCurrent");
+    driver_check(
+        driver_function<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent", driver_version)(&device.context),
+        "cuCtxGetCurrent");
     CUdevice handle = 0;
-    driver_check(driver_function<CUresult(CUdevice *)>("cuCtxGetDevice")(&handle), "cuCtxGetDevice");
+    driver_check(driver_function<CUresult(CUdevice *)>("cuCtxGetDevice", driver_version)(&handle),
+                 "cuCtxGetDevice");
 
     // Process-wide and harmless to repeat; never undone, as another session may be alive.
-    auto initialize = sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
-    cupti.check(cupti.symbol<decltype(cuptiProfilerInitialize)>("cuptiProfilerInitialize")(&initialize),
-                "cuptiProfilerInitialize");
+    auto initialize = CUPTI_PARAMS(CUpti_Profiler_Initialize_Params);
+    CUPTI_CALL(cupti, cuptiProfilerInitialize, initialize);
 
-    auto supported =
-        sized<CUpti_Profiler_DeviceSupported_Params>(CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE);
+    auto supported = CUPTI_PARAMS(CUpti_Profiler_DeviceSupported_Params);
     supported.cuDevice = handle;
     supported.api = CUPTI_PROFILER_RANGE_PROFILING;
-    cupti.check(
-        cupti.symbol<decltype(cuptiProfilerDeviceSupported)>("cuptiProfilerDeviceSupported")(&supported),
-        "cuptiProfilerDeviceSupported");
+    CUPTI_CALL(cupti, cuptiProfilerDeviceSupported, supported);
     if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
         throw GpuError("CUPTI cannot read performance counters on this device in its present configuration "
                        "(virtual GPU, MIG, SLI, confidential computing or WSL)");
 
-    auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+    auto chip = CUPTI_PARAMS(CUpti_Device_GetChipName_Params);
     chip.deviceIndex = static_cast<std::size_t>(handle);
-    cupti.check(cupti.symbol<decltype(cuptiDeviceGetChipName)>("cuptiDeviceGetChipName")(&chip),
-                "cuptiDeviceGetChipName");
+    CUPTI_CALL(cupti, cuptiDeviceGetChipName, chip);
     device.chip = chip.pChipName;
 
-    auto available = sized<CUpti_Profiler_GetCounterAvailability_Params>(
-        CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
+    auto available = CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
     available.ctx = device.context;
-    auto *availability =
-        cupti.symbol<decltype(cuptiProfilerGetCounterAvailability)>("cuptiProfilerGetCounterAvailability");
-    cupti.check(availability(&available), "cuptiProfilerGetCounterAvailability");
+    CUPTI_CALL(cupti, cuptiProfilerGetCounterAvailability, available);
     device.availability.resize(available.counterAvailabilityImageSize);
     available.pCounterAvailabilityImage = device.availability.data();
-    cupti.check(availability(&available), "cuptiProfilerGetCounterAvailability");
+    CUPTI_CALL(cupti, cuptiProfilerGetCounterAvailability, available);
     return device;
 }
 

@@ -1,6 +1,6 @@
 #include "gpu/device.hpp"
 
-#include "gpu/check.hpp"
+#include "gpu/stream.hpp"
 
 #include <cstdlib>
 #include <optional>
@@ -73,9 +73,13 @@ std::optional<std::string> why_no_device() {
            cudaGetErrorString(error);
 }
 
+std::string device_uuid(int ordinal) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+    return uuid_text(properties.uuid);
+}
+
 DeviceFacts query_device(int ordinal) {
-    int before = 0;
-    check(cudaGetDevice(&before), "cudaGetDevice");
     DeviceFacts facts;
     facts.ordinal = ordinal;
     cudaDeviceProp properties{};
@@ -101,10 +105,8 @@ DeviceFacts query_device(int ordinal) {
     facts.driver_version = driver_version();
     facts.runtime_version = CUDART_VERSION;
 
-    check(cudaSetDevice(ordinal), "cudaSetDevice"); // cudaMemGetInfo answers for the current device only
-    const cudaError_t memory = cudaMemGetInfo(&facts.memory_free_bytes, &facts.memory_bytes);
-    check(cudaSetDevice(before), "cudaSetDevice");
-    check(memory, "cudaMemGetInfo");
+    const OnDevice here(ordinal); // cudaMemGetInfo answers for the current device only
+    check(cudaMemGetInfo(&facts.memory_free_bytes, &facts.memory_bytes), "cudaMemGetInfo");
     return facts;
 }
 

@@ -41,6 +41,9 @@ struct DeviceFacts {
 /// Throws GpuError. Creates the device's primary context; the calling thread's device stays as it was.
 DeviceFacts query_device(int ordinal);
 
+/// As DeviceFacts::uuid, without a context of this process on the device.
+std::string device_uuid(int ordinal);
+
 /// Absent if there is a usable GPU; otherwise one sentence on what is missing and what to do.
 std::optional<std::string> why_no_device();
 

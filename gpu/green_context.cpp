@@ -1,8 +1,6 @@
 #include "gpu/green_context.hpp"
 
-#include "gpu/check.hpp"
-
-#include <cuda.h>
+#include "gpu/driver.hpp"
 
 #include <memory>
 #include <string>
@@ -14,20 +12,8 @@ namespace {
 constexpr unsigned green_version = 12040;
 
 template <class Function> Function *driver(const char *name) {
-    void *pointer = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    check(cudaGetDriverEntryPointByVersion(name, &pointer, green_version, cudaEnableDefault, &found),
-          "cudaGetDriverEntryPointByVersion");
-    if (found != cudaDriverEntryPointSuccess || !pointer)
-        throw GpuError(std::string("the driver has no ") + name +
-                       ": running on some of a GPU's SMs needs a driver for CUDA 12.4 or newer");
-    return reinterpret_cast<Function *>(pointer);
-}
-
-void driver_check(CUresult result, const char *call) {
-    if (result != CUDA_SUCCESS)
-        throw GpuError(std::string(call) + " failed: driver error " +
-                       std::to_string(static_cast<int>(result)));
+    return driver_function<Function>(
+        name, green_version, ": running on some of a GPU's SMs needs a driver for CUDA 12.4 or newer");
 }
 
 CUdevice device_of(int ordinal) {

@@ -1,12 +1,10 @@
 #include "gpu/other_load.hpp"
 
 #include "gpu/check.hpp"
+#include "gpu/device.hpp"
 #include "gpu/library.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -28,18 +26,6 @@ constexpr int nvml_success = 0, nvml_insufficient_size = 7;
 
 /// Below, a desktop or a monitor that looks at the GPU now and then.
 constexpr unsigned busy_percent = 5;
-
-std::string uuid_of(int ordinal) {
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-    std::string text = "GPU-";
-    for (int i = 0; i < 16; ++i) {
-        char byte[3];
-        std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned char>(properties.uuid.bytes[i]));
-        text += (i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(byte);
-    }
-    return text;
-}
 
 class Nvml {
   public:
@@ -93,7 +79,7 @@ class Nvml {
 OtherLoad other_load(int ordinal) {
     try {
         const Nvml nvml;
-        const NvmlDevice device = nvml.device(uuid_of(ordinal));
+        const NvmlDevice device = nvml.device(device_uuid(ordinal));
         const unsigned percent = nvml.busy_percent(device);
         const std::size_t processes = nvml.processes(device);
         if (percent < busy_percent && processes == 0)

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,45 +76,27 @@ Seconds SampleSeries::median_time() const {
     return Seconds(times.empty() ? std::numeric_limits<double>::quiet_NaN() : quantile(times, 0.5));
 }
 
-StopWatch::Event::Event() {
-    check(cudaEventCreate(&handle), "cudaEventCreate");
-}
-StopWatch::Event::~Event() {
-    (void)cudaEventDestroy(handle);
-}
-
 StopWatch::StopWatch(Compiler &compiler, const DeviceFacts &device)
     : device_(device), module_(compiler.compile(gpu_kernels_request(device.compute_capability()))),
       flush_(module_.kernel("convcast_flush")), gate_(module_.kernel("convcast_gate")),
       clock_probe_(module_.kernel("convcast_clock_probe")), flush_buffer_(flush_over_l2 * device.l2_bytes),
-      slots_(max_batch), released_(1), why_events_(ActivityTrace::why_not_available()) {
+      slots_(max_batch), released_(1), begins_(max_batch), ends_(max_batch),
+      why_events_(ActivityTrace::why_not_available()) {
     flush_buffer_.fill_bytes(0);
-    for (std::size_t i = 0; i < max_batch; ++i) {
-        begins_.push_back(std::make_unique<Event>());
-        ends_.push_back(std::make_unique<Event>());
-    }
-    // A stream that orders itself with the legacy default stream, so that plain cudaMemcpy and cudaMemset
-    // before and after a measurement need no synchronisation of their own.
-    check(cudaStreamCreate(&stream_), "cudaStreamCreate");
-}
-
-StopWatch::~StopWatch() {
-    (void)cudaStreamSynchronize(stream_); // after an exception, kernels may still write to slots_
-    (void)cudaStreamDestroy(stream_);
 }
 
 void StopWatch::flush_l2() {
     const auto *buffer = static_cast<const void *>(flush_buffer_.data());
     const unsigned long long count = flush_buffer_.bytes() / 16; // uint4
     unsigned *never = nullptr; // the buffer's zeros keep it from being written
-    flush_.launch_with(dim3(static_cast<unsigned>(8 * device_.sm_count)), dim3(flush_threads), 0, stream_,
+    flush_.launch_with(dim3(static_cast<unsigned>(8 * device_.sm_count)), dim3(flush_threads), 0, stream(),
                        buffer, count, never);
 }
 
 Frequency StopWatch::sm_clock() {
     SampleSlot *const results = slots_.data();
-    clock_probe_.launch_with(dim3(1), dim3(1), 0, stream_, clock_window_ns, results);
-    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after a clock probe");
+    clock_probe_.launch_with(dim3(1), dim3(1), 0, stream(), clock_window_ns, results);
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize after a clock probe");
     return clock_of(slots_[0]);
 }
 
@@ -126,8 +107,8 @@ void StopWatch::release_gate() {
 void StopWatch::warm_up(const Call &call, const StopWatchOptions &options) {
     const HostClock::time_point start = HostClock::now();
     do {
-        call(stream_);
-        check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after a warm-up call");
+        call(stream());
+        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize after a warm-up call");
     } while (since(start) < options.warm_up);
     // Loads our own kernels too: a first launch loads code, which can wait for the device and so for the
     // gate.
@@ -138,15 +119,15 @@ void StopWatch::enqueue_sample(const Call &call, L2State l2, std::size_t slot) {
     if (l2 == L2State::cold)
         flush_l2();
     else
-        call(stream_);
+        call(stream());
     SampleSlot *const results = slots_.data() + slot;
     const unsigned *const released = released_.data();
-    gate_.launch_with(dim3(1), dim3(1), 0, stream_, released, ++ticket_, gate_timeout_ns, results);
+    gate_.launch_with(dim3(1), dim3(1), 0, stream(), released, ++ticket_, gate_timeout_ns, results);
     try {
-        check(cudaEventRecord(begins_[slot]->handle, stream_), "cudaEventRecord");
-        call(stream_);
-        check(cudaEventRecord(ends_[slot]->handle, stream_), "cudaEventRecord");
-        clock_probe_.launch_with(dim3(1), dim3(1), 0, stream_, clock_window_ns, results);
+        begins_[slot].record(stream());
+        call(stream());
+        ends_[slot].record(stream());
+        clock_probe_.launch_with(dim3(1), dim3(1), 0, stream(), clock_window_ns, results);
     } catch (...) {
         release_gate();
         throw;
@@ -157,15 +138,12 @@ void StopWatch::enqueue_sample(const Call &call, L2State l2, std::size_t slot) {
 std::vector<Sample> StopWatch::run_batch(const Call &call, L2State l2, std::size_t count) {
     for (std::size_t slot = 0; slot < count; ++slot)
         enqueue_sample(call, l2, slot);
-    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after a batch of samples");
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize after a batch of samples");
     std::vector<Sample> samples(count);
     for (std::size_t slot = 0; slot < count; ++slot) {
-        float milliseconds = 0;
-        check(cudaEventElapsedTime(&milliseconds, begins_[slot]->handle, ends_[slot]->handle),
-              "cudaEventElapsedTime");
         const SampleSlot &seen = slots_[slot];
         Sample &sample = samples[slot];
-        sample.event_time = Seconds(1e-3 * static_cast<double>(milliseconds));
+        sample.event_time = ends_[slot].since(begins_[slot]);
         sample.time = sample.event_time;
         sample.sm_clock = clock_of(seen);
         sample.throttled = sample.sm_clock < device_.max_clock * throttle_threshold;

@@ -6,11 +6,11 @@
 #include "gpu/kernel.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
 #include "model/base/units.hpp"
 #include "model/record/run.hpp"
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,7 +59,6 @@ class StopWatch {
     StopWatch(Compiler &compiler, const DeviceFacts &device);
     StopWatch(const StopWatch &) = delete;
     StopWatch &operator=(const StopWatch &) = delete;
-    ~StopWatch();
 
     /// Warms up, then samples one call after another. What `call` throws passes through. A call that waits
     /// for the stream is measured too, with its samples marked launch_gaps.
@@ -68,7 +67,7 @@ class StopWatch {
     /// Why times are by events; absent if they are by activity records.
     const std::optional<std::string> &why_events() const { return why_events_; }
 
-    cudaStream_t stream() const { return stream_; }
+    cudaStream_t stream() const { return stream_.handle(); }
 
     /// Enqueues the eviction of everything from L2, by reading.
     void flush_l2();
@@ -77,14 +76,6 @@ class StopWatch {
     Frequency sm_clock();
 
   private:
-    struct Event {
-        Event();
-        ~Event();
-        Event(const Event &) = delete;
-        Event &operator=(const Event &) = delete;
-        cudaEvent_t handle = nullptr;
-    };
-
     void warm_up(const Call &call, const StopWatchOptions &options);
     void enqueue_sample(const Call &call, L2State l2, std::size_t slot);
     void release_gate();
@@ -101,10 +92,9 @@ class StopWatch {
     PinnedBuffer<SampleSlot> slots_;
     PinnedBuffer<unsigned> released_; ///< the last ticket that the gate may let through
     unsigned ticket_ = 0;
-    std::vector<std::unique_ptr<Event>> begins_;
-    std::vector<std::unique_ptr<Event>> ends_;
+    std::vector<Event> begins_, ends_; ///< of the samples of a batch
     std::optional<std::string> why_events_;
-    cudaStream_t stream_ = nullptr;
+    Stream stream_{Stream::Kind::ordered}; ///< last: its end waits for kernels that write to slots_
 };
 
 } // namespace convcast

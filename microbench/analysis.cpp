@@ -3,14 +3,13 @@
 #include "microbench/checks.hpp"
 #include "microbench/curves.hpp"
 #include "microbench/derived.hpp"
-#include "microbench/selection.hpp"
-#include "model/base/described.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -24,72 +23,9 @@
 namespace convcast {
 namespace {
 
-/// A field that is the best median of a probe's configurations, or of those that meet the conditions. Its
-/// unit is the field's.
-struct BestField {
-    std::string_view field, probe;
-    Better better;
-    std::array<Condition, 2> conditions{};
-};
-
-constexpr std::array best_fields = {
-    BestField{"sm_clock", "sm_clock", Better::highest},
-    BestField{"ffma_latency", "ffma_latency", Better::lowest},
-    BestField{"ffma_rate", "ffma_rate", Better::highest},
-    BestField{"ffma_outer_rate", "ffma_rate", Better::highest, {{{"registers", 3.0}}}},
-    BestField{"half_rate", "half_rate", Better::highest},
-    BestField{"int8_rate", "int8_rate", Better::highest},
-    BestField{"tf32_mma_rate", "tf32_mma_rate", Better::highest},
-    BestField{"shared_latency", "shared_latency", Better::lowest},
-    BestField{"l1_latency", "l1_latency", Better::lowest},
-    BestField{"dram_latency", "dram_latency", Better::lowest},
-    BestField{"dram_read_bandwidth", "dram_read_bandwidth", Better::highest},
-    BestField{"dram_write_bandwidth", "dram_write_bandwidth", Better::highest},
-    BestField{"dram_copy_bandwidth", "dram_copy_bandwidth", Better::highest},
-    BestField{"l2_read_bandwidth", "l2_read_bandwidth", Better::highest},
-    BestField{"l2_write_bandwidth", "l2_write_bandwidth", Better::highest},
-    BestField{"sector_store_time", "store_sectors", Better::lowest, {{{"lanes", 32.0}}}},
-    BestField{"partial_sector_store_time", "store_sectors", Better::lowest, {{{"lanes", 4.0}}}},
-    BestField{"l1_bandwidth", "l1_bandwidth", Better::highest},
-    BestField{"shared_bandwidth", "shared_bandwidth", Better::highest},
-    BestField{"barrier_latency",
-              "barrier_latency",
-              Better::lowest,
-              {{{"warps", 8.0, true}, {"ctas_per_sm", 1.0, true}}}},
-    BestField{"atomic_latency", "atomic_latency", Better::lowest},
-    BestField{"atomic_same_address_time", "atomic_rate", Better::lowest, {{{"addresses", 1.0}}}},
-    BestField{"grid_sync_time", "grid_sync", Better::lowest, {{{"ctas_per_sm", 1.0}}}},
-    BestField{"cluster_latency", "cluster_latency", Better::lowest, {{{"cluster", 4.0}}}},
-    BestField{"cluster_bandwidth", "cluster_bandwidth", Better::highest, {{{"cluster", 4.0}}}},
-    BestField{"cluster_barrier_latency", "cluster_barrier", Better::lowest, {{{"cluster", 4.0}}}},
-    BestField{"clusters_of_4_sms", "cluster_room", Better::highest, {{{"cluster", 4.0}}}},
-    BestField{"clusters_of_8_sms", "cluster_room", Better::highest, {{{"cluster", 8.0}}}},
-    BestField{"launch_floor", "launch_floor", Better::lowest},
-    BestField{"launch_gap", "launch_gap", Better::lowest},
-    BestField{"stream_launch_period", "launch_period", Better::lowest, {{{"graph", 0.0}}}},
-    BestField{"graph_launch_period", "launch_period", Better::lowest, {{{"graph", 1.0}}}},
-    BestField{"shared_per_cta_seen_bytes", "shared_capacity", Better::highest, {{{"kind", 1.0}}}},
-    BestField{"shared_per_sm_seen_bytes", "shared_capacity", Better::highest, {{{"kind", 2.0}}}},
-    BestField{"host_to_device_bandwidth", "host_copy", Better::highest, {{{"direction", 1.0}}}},
-    BestField{"device_to_host_bandwidth", "host_copy", Better::highest, {{{"direction", 2.0}}}},
-    BestField{"host_both_ways_bandwidth", "host_copy", Better::highest, {{{"direction", 3.0}}}},
-    BestField{"peer_all_pairs_bandwidth", "peer_all_pairs", Better::highest},
-};
-
-/// Calls `visit(name, field, unit)` for every Param of a profile.
-template <class Visit> void for_params(GpuProfile &profile, const Visit &visit) {
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                visit(std::string(member.name), field);
-    });
-}
-
 class Analysis {
   public:
-    Analysis(const RawSamples &raw, const std::string &id) : raw_(raw), findings_(derive(raw)) {
+    Analysis(const RawSamples &raw, const std::string &id) : raw_(raw) {
         profile_.id = id;
         profile_.name = raw.name;
         profile_.compute_capability = raw.compute_capability;
@@ -98,15 +34,17 @@ class Analysis {
     }
 
     GpuProfile run() {
-        for (auto &[field, curve] : {std::pair{"dram_read_curve", &profile_.dram_read_curve},
-                                     {"dram_write_curve", &profile_.dram_write_curve},
-                                     {"dram_copy_curve", &profile_.dram_copy_curve},
-                                     {"l2_read_curve", &profile_.l2_read_curve},
-                                     {"l2_write_curve", &profile_.l2_write_curve}}) {
-            *curve = flight_curve(raw_, field, findings_);
-            if (!*curve)
-                profile_.missing[field] = findings_.answers.at(field).why;
-        }
+        for (const Probe &probe : probes())
+            if (probe.use.derive != nullptr)
+                probe.use.derive(raw_, findings_);
+        boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+            auto &field = profile_.*member.pointer;
+            if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::optional<FlightCurve>>) {
+                field = flight_curve(raw_, member.name, findings_);
+                if (!field)
+                    profile_.missing[member.name] = findings_.answers.at(member.name).why;
+            }
+        });
         derive_knee_exponent(raw_, profile_.dram_read_curve, findings_);
         find_best();
         give_params();
@@ -126,25 +64,24 @@ class Analysis {
 
   private:
     void find_best() {
-        std::map<std::string_view, std::string_view> units; // of fields
-        for_params(profile_, [&](const std::string &name, auto &field) {
-            using Q = decltype(field->value);
-            for (const BestField &row : best_fields)
-                if (row.field == name)
-                    units[row.field] = UnitOf<Q>::text;
+        std::map<std::string, const char *> units; // of fields
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
+            units[name] = UnitOf<decltype(field->value)>::text;
         });
-        for (const BestField &row : best_fields) {
-            const std::vector<Condition> conditions(row.conditions.begin(), row.conditions.end());
-            const Selection selection = select(raw_, row.probe, units.at(row.field), conditions);
-            const std::string field(row.field);
-            if (selection.found.empty()) {
-                findings_.lack(field, selection.why);
-                continue;
+        for (const Probe &probe : probes())
+            for (const ProbeField &row : probe.use.fields) {
+                if (!row.better)
+                    continue;
+                const std::string field(row.name);
+                const Selection selection = select(raw_, probe.name, units.at(field), row.conditions);
+                if (selection.found.empty()) {
+                    findings_.lack(field, selection.why);
+                    continue;
+                }
+                const Configuration &best = best_of(selection.found, *row.better);
+                findings_.give(field, evidence_of(best));
+                note_others(field, selection.found, best, *row.better);
             }
-            const Configuration &best = best_of(selection.found, row.better);
-            findings_.give(field, evidence_of(best));
-            note_others(field, selection.found, best, row.better);
-        }
     }
 
     /// What the configurations that were not chosen showed: how far behind the best of them is.
@@ -164,7 +101,7 @@ class Analysis {
     }
 
     void give_params() {
-        for_params(profile_, [&](const std::string &name, auto &field) {
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
             using Q = decltype(field->value);
             const auto at = findings_.answers.find(name);
             if (at == findings_.answers.end()) {
@@ -194,7 +131,7 @@ class Analysis {
     }
 
     void note_populations() {
-        for_params(profile_, [&](const std::string &name, auto &field) {
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
             if (field && field->populations.size() > 1)
                 findings_.notes.push_back(fmt::format(
                     "{}: two populations, around {:.5g} and {:.5g} {}; the value is one of the samples, "
@@ -207,7 +144,7 @@ class Analysis {
     /// One line a probe. A clock that is not known is no slow one.
     void note_throttling() {
         const double reference = profile_.sm_clock ? profile_.sm_clock->value.value : raw_.max_sm_clock_hz;
-        for (const ProbeInfo &probe : probes) {
+        for (const Probe &probe : probes()) {
             std::size_t slow = 0, all = 0;
             for (const ProbeSamples &samples : raw_.samples)
                 if (samples.probe == probe.name) {
@@ -233,7 +170,7 @@ class Analysis {
 
     /// Configurations that none of the numbers used although their probe gave others. One line a probe.
     void note_unusable() {
-        for (const ProbeInfo &probe : probes) {
+        for (const Probe &probe : probes()) {
             std::size_t unusable = 0, all = 0;
             for (const ProbeSamples &samples : raw_.samples)
                 if (samples.probe == probe.name) {

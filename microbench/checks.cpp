@@ -5,14 +5,16 @@
 #include "microbench/selection.hpp"
 #include "microbench/statistics.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,9 +23,25 @@ namespace {
 
 constexpr double slack = 1.02; // of clocks that the driver tells, and between two measurements
 
+/// A number of a profile that came from one probe or another.
+struct Known {
+    double value;
+    const char *unit;
+};
+
+std::map<std::string, Known> numbers_of(const GpuProfile &profile) {
+    std::map<std::string, Known> numbers;
+    for_each_param(profile, [&](const std::string &name, const auto &field) {
+        if (field)
+            numbers[name] = {field->value.value, UnitOf<std::decay_t<decltype(field->value)>>::text};
+    });
+    return numbers;
+}
+
 class Checks {
   public:
-    Checks(const RawSamples &raw, const GpuProfile &profile) : raw_(raw), p_(profile) {}
+    Checks(const RawSamples &raw, const GpuProfile &profile)
+        : raw_(raw), p_(profile), numbers_(numbers_of(profile)) {}
 
     std::vector<ProfileCheck> run() {
         clocks_and_lanes();
@@ -39,23 +57,26 @@ class Checks {
     }
 
   private:
+    std::optional<double> number(const std::string &field) const {
+        const auto at = numbers_.find(field);
+        return at == numbers_.end() ? std::nullopt : std::optional(at->second.value);
+    }
+
     void add(std::string name, bool passed, std::string text) {
         checks_.push_back({std::move(name), passed, std::move(text)});
     }
 
     /// `value` may not be above `limit`, by `because`.
-    void at_most(const char *name, const char *what, double value, double limit, const char *unit,
+    void at_most(std::string name, const std::string &what, double value, double limit, const char *unit,
                  const std::string &because) {
-        add(name, value <= slack * limit,
+        add(std::move(name), value <= slack * limit,
             fmt::format("{} is {:.5g} {}, to be at most {:.5g} {}: {}", what, value, unit, limit, unit,
                         because));
     }
 
-    template <class Q>
-    void at_most(const char *name, const char *what, const std::optional<Param<Q>> &value, double limit,
-                 const std::string &because) {
-        if (value && limit > 0.0)
-            at_most(name, what, value->value.value, limit, UnitOf<Q>::text, because);
+    void at_most(std::string name, const std::string &field, double limit, const std::string &because) {
+        if (const auto at = numbers_.find(field); at != numbers_.end() && limit > 0.0)
+            at_most(std::move(name), field, at->second.value, limit, at->second.unit, because);
     }
 
     /// Two ways to the same number, within the part `tolerance`.
@@ -65,25 +86,24 @@ class Checks {
     }
 
     void clocks_and_lanes() {
-        at_most("sm_clock_limit", "sm_clock", p_.sm_clock, raw_.max_sm_clock_hz,
-                "the driver's highest SM clock");
-        at_most("ffma_lanes", "ffma_rate", p_.ffma_rate, raw_.limits.cores_per_sm,
-                "one a clock on each FP32 lane");
-        if (p_.ffma_rate && p_.sm_clock && raw_.max_sm_clock_hz > 0.0)
+        at_most("sm_clock_limit", "sm_clock", raw_.max_sm_clock_hz, "the driver's highest SM clock");
+        at_most("ffma_lanes", "ffma_rate", raw_.limits.cores_per_sm, "one a clock on each FP32 lane");
+        const std::optional<double> rate = number("ffma_rate"), clock = number("sm_clock"),
+                                    latency = number("ffma_latency");
+        if (rate && clock && raw_.max_sm_clock_hz > 0.0)
             at_most("peak_flops", "2 * SMs * ffma_rate * sm_clock",
-                    2.0 * raw_.limits.sm_count * p_.ffma_rate->value.value * p_.sm_clock->value.value,
+                    2.0 * raw_.limits.sm_count * *rate * *clock,
                     2.0 * raw_.limits.sm_count * raw_.limits.cores_per_sm * raw_.max_sm_clock_hz, "FLOP/s",
                     "two on every FP32 lane at the highest clock");
         const Selection alone =
             select(raw_, "ffma_by_ilp", UnitOf<FmasPerCycle>::text, {{"ilp", 1.0}, {"warps", 1.0}});
-        if (p_.ffma_latency && !alone.found.empty()) {
-            const double rate = best_of(alone.found, Better::highest).spread.p50,
-                         latency = p_.ffma_latency->value.value;
+        if (latency && !alone.found.empty()) {
+            const double one_warp = best_of(alone.found, Better::highest).spread.p50;
             equal(
-                "ffma_latency_rate", rate, 32.0 / latency, 0.05,
+                "ffma_latency_rate", one_warp, 32.0 / *latency, 0.05,
                 fmt::format("one warp of dependent FFMAs runs at {:.4g} fma/clk, 32 lanes every ffma_latency "
                             "= {:.4g} clk are {:.4g} fma/clk",
-                            rate, latency, 32.0 / latency));
+                            one_warp, *latency, 32.0 / *latency));
         }
     }
 
@@ -92,50 +112,37 @@ class Checks {
         if (!(pin_rate > 0.0 && std::isfinite(pin_rate)))
             return;
         const char *because = "2 * memory clock * bus width, beyond which L2 must have served";
-        at_most("dram_read_pins", "dram_read_bandwidth", p_.dram_read_bandwidth, pin_rate, because);
-        at_most("dram_write_pins", "dram_write_bandwidth", p_.dram_write_bandwidth, pin_rate, because);
-        at_most("dram_copy_pins", "dram_copy_bandwidth", p_.dram_copy_bandwidth, pin_rate, because);
-        for (const auto &[name, what, curve] :
-             {std::tuple{"dram_read_curve_pins", "the highest point of dram_read_curve", &p_.dram_read_curve},
-              {"dram_write_curve_pins", "the highest point of dram_write_curve", &p_.dram_write_curve},
-              {"dram_copy_curve_pins", "the highest point of dram_copy_curve", &p_.dram_copy_curve}})
+        for (const std::string way : {"read", "write", "copy"})
+            at_most("dram_" + way + "_pins", "dram_" + way + "_bandwidth", pin_rate, because);
+        for (const auto &[way, curve] : {std::pair{std::string("read"), &p_.dram_read_curve},
+                                         {"write", &p_.dram_write_curve},
+                                         {"copy", &p_.dram_copy_curve}})
             if (*curve && !(*curve)->bandwidth.empty())
-                at_most(name, what, *std::max_element((*curve)->bandwidth.begin(), (*curve)->bandwidth.end()),
-                        pin_rate, "B/s", because);
+                at_most("dram_" + way + "_curve_pins", "the highest point of dram_" + way + "_curve",
+                        *std::max_element((*curve)->bandwidth.begin(), (*curve)->bandwidth.end()), pin_rate,
+                        "B/s", because);
     }
 
     /// A level of memory is not slower than the one behind it.
     void levels() {
-        const auto slower = [&](const char *name, const char *what,
-                                const std::optional<Param<Bandwidth>> &behind, const char *front_name,
-                                const std::optional<Param<Bandwidth>> &front) {
-            if (behind && front)
-                at_most(name, what, behind->value.value, front->value.value, "B/s",
-                        std::string(front_name) + ", through which it goes");
-        };
-        slower("l2_read_above_dram", "dram_read_bandwidth", p_.dram_read_bandwidth, "l2_read_bandwidth",
-               p_.l2_read_bandwidth);
-        slower("l2_write_above_dram", "dram_write_bandwidth", p_.dram_write_bandwidth, "l2_write_bandwidth",
-               p_.l2_write_bandwidth);
+        for (const std::string way : {"read", "write"})
+            at_most("l2_" + way + "_above_dram", "dram_" + way + "_bandwidth",
+                    number("l2_" + way + "_bandwidth").value_or(0.0),
+                    "l2_" + way + "_bandwidth, through which it goes");
     }
 
-    struct Level {
-        const char *name;
-        const std::optional<Param<Cycles>> &latency;
-    };
-
-    /// Ascending, those that are there.
-    void ascending(const char *name, const std::vector<Level> &levels, const char *because) {
+    /// Latencies that are there, in an order in which they ascend.
+    void ascending(const char *name, const std::vector<std::string> &levels, const char *because) {
         std::vector<std::string> words;
-        std::string wrong;
-        const Level *before = nullptr;
-        for (const Level &level : levels) {
-            if (!level.latency)
+        std::string wrong, before;
+        for (const std::string &level : levels) {
+            const std::optional<double> latency = number(level);
+            if (!latency)
                 continue;
-            words.push_back(fmt::format("{} {:.4g}", level.name, level.latency->value.value));
-            if (before != nullptr && before->latency->value.value > slack * level.latency->value.value)
-                wrong += fmt::format("; {} is above {}", before->name, level.name);
-            before = &level;
+            words.push_back(fmt::format("{} {:.4g}", level, *latency));
+            if (!before.empty() && *number(before) > slack * *latency)
+                wrong += fmt::format("; {} is above {}", before, level);
+            before = level;
         }
         if (words.size() > 1)
             add(name, wrong.empty(),
@@ -144,22 +151,12 @@ class Checks {
 
     void latencies() {
         ascending("latency_order",
-                  {{"l1_latency", p_.l1_latency},
-                   {"l2_latency", p_.l2_latency},
-                   {"l2_far_latency", p_.l2_far_latency},
-                   {"dram_latency", p_.dram_latency},
-                   {"dram_tlb_latency", p_.dram_tlb_latency}},
+                  {"l1_latency", "l2_latency", "l2_far_latency", "dram_latency", "dram_tlb_latency"},
                   "a load passes each level on its way to the next");
-        ascending("shared_latency_order",
-                  {{"shared_latency", p_.shared_latency}, {"l2_latency", p_.l2_latency}},
-                  "shared memory is inside the SM");
-        ascending("constant_latency_order",
-                  {{"constant_l1_latency", p_.constant_l1_latency},
-                   {"constant_l2_latency", p_.constant_l2_latency}},
+        ascending("shared_latency_order", {"shared_latency", "l2_latency"}, "shared memory is inside the SM");
+        ascending("constant_latency_order", {"constant_l1_latency", "constant_l2_latency"},
                   "a load passes the first cache on its way to the second");
-        ascending("atomic_latency_order",
-                  {{"shared_latency", p_.shared_latency}, {"atomic_latency", p_.atomic_latency}},
-                  "atomic adds are done in L2");
+        ascending("atomic_latency_order", {"shared_latency", "atomic_latency"}, "atomic adds are done in L2");
     }
 
     void little_law() {
@@ -205,10 +202,10 @@ class Checks {
         // What the largest L1 has beside the largest shared memory: 28 KiB on compute capability 8.0 and 9.0,
         // 24 KiB on 8.6 (CUDA C++ Programming Guide, "Compute Capabilities").
         constexpr double beside_shared = 32.0 * 1024.0;
-        at_most("l1_size", "l1_seen_bytes", p_.l1_seen_bytes, raw_.limits.shared_bytes_per_sm + beside_shared,
+        at_most("l1_size", "l1_seen_bytes", raw_.limits.shared_bytes_per_sm + beside_shared,
                 "L1 and shared memory are one memory, at most 32 KiB of it never shared");
-        at_most("shared_per_sm", "shared_per_sm_seen_bytes", p_.shared_per_sm_seen_bytes,
-                raw_.limits.shared_bytes_per_sm, "what the driver tells of an SM");
+        at_most("shared_per_sm", "shared_per_sm_seen_bytes", raw_.limits.shared_bytes_per_sm,
+                "what the driver tells of an SM");
         if (p_.shared_per_cta_seen_bytes)
             add("shared_per_cta",
                 p_.shared_per_cta_seen_bytes->value.value == raw_.limits.shared_bytes_per_cta,
@@ -226,8 +223,7 @@ class Checks {
                 fmt::format(
                     "{} banks of {} B found by conflicts, 32 of {} B documented for compute capability {}",
                     count, width, expected, raw_.compute_capability));
-            at_most("shared_bandwidth_banks", "shared_bandwidth", p_.shared_bandwidth, width * count,
-                    "all banks in every clock");
+            at_most("shared_bandwidth_banks", "shared_bandwidth", width * count, "all banks in every clock");
         }
         if (p_.bank_width)
             bank_width_by_elements(p_.bank_width->value.value);
@@ -252,18 +248,17 @@ class Checks {
                       "loads of 8 B a lane reach {:.4g} B/clk, of 4 B {:.4g} B/clk, as banks of {:.3g} B do; "
                       "bank_width is {} B by conflicts",
                       *eight, *four, 4.0 * *eight / *four, width));
-        for (const auto &[bytes, matched] : {std::pair{1.0, &p_.matched_elements_1_byte},
-                                             {2.0, &p_.matched_elements_2_byte},
-                                             {4.0, &p_.matched_elements_4_byte},
-                                             {8.0, &p_.matched_elements_8_byte}})
-            if (*matched) {
-                const double expected = std::max(1.0, width / bytes), seen = (*matched)->value.value;
-                add(fmt::format("matched_elements_{}_byte", bytes), seen == expected,
-                    fmt::format("{} elements of {} B a lane are needed for full bandwidth, W_SMB / W_CD = {} "
-                                "/ {} asks "
-                                "for {}",
-                                seen, bytes, width, bytes, expected));
-            }
+        for (const int bytes : {1, 2, 4, 8}) {
+            const std::string name = fmt::format("matched_elements_{}_byte", bytes);
+            const std::optional<double> seen = number(name);
+            const double expected = std::max(1.0, width / bytes);
+            if (seen)
+                add(name, *seen == expected,
+                    fmt::format(
+                        "{} elements of {} B a lane are needed for full bandwidth, W_SMB / W_CD = {} / {} "
+                        "asks for {}",
+                        *seen, bytes, width, bytes, expected));
+        }
     }
 
     void conflict_cost_of_banks() {
@@ -322,6 +317,7 @@ class Checks {
 
     const RawSamples &raw_;
     const GpuProfile &p_;
+    std::map<std::string, Known> numbers_; ///< by field
     std::vector<ProfileCheck> checks_;
 };
 

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -23,9 +25,16 @@ constexpr const char *clk = UnitOf<Cycles>::text, *bytes_per_s = UnitOf<Bandwidt
                      *plain = UnitOf<Plain>::text, *seconds = UnitOf<Seconds>::text;
 constexpr const char *resampled = "interval by bootstrap over the samples of each point";
 
-std::vector<double> values_of(const Configuration &configuration) {
-    return configuration.samples->values;
+/// What `number` makes of the medians of several sets of samples.
+Evidence fitted(std::string by, const std::vector<std::vector<double>> &samples,
+                const std::function<std::optional<double>(const std::vector<double> &)> &number) {
+    std::vector<double> medians;
+    for (const std::vector<double> &values : samples)
+        medians.push_back(median_of(values));
+    return {number(medians).value(), std::move(by), {}, bootstrap_interval(samples, number)};
 }
+
+} // namespace
 
 // ---- latencies ----
 
@@ -36,15 +45,11 @@ void derive_l2_latency(const RawSamples &raw, Findings &findings) {
         return findings.lack("l2_latency", selection.why);
     std::map<double, Configuration> sms;
     for (const Configuration &configuration : selection.found)
-        if (const std::optional<double> sm = knob(*configuration.samples, "sm")) {
-            const auto [at, first] = sms.try_emplace(*sm, configuration);
-            if (!first)
-                at->second = best_of({at->second, configuration}, Better::lowest);
-        }
+        if (const std::optional<double> sm = knob(*configuration.samples, "sm"))
+            keep_better(sms, *sm, configuration, Better::lowest);
     if (sms.size() < 2)
         return findings.give("l2_latency", evidence_of(best_of(selection.found, Better::lowest)));
     std::vector<double> medians;
-    medians.reserve(sms.size());
     for (const auto &[sm, configuration] : sms)
         medians.push_back(configuration.spread.p50);
     Evidence evidence{median_of(medians),
@@ -72,13 +77,7 @@ void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
     findings.give("dram_tlb_latency", evidence_of(points.back().configuration));
 }
 
-std::string medians_text(const std::vector<SweepPoint> &points) {
-    std::vector<std::string> pairs;
-    pairs.reserve(points.size());
-    for (const SweepPoint &point : points)
-        pairs.push_back(fmt::format("{}: {:.4g}", point.x, point.configuration.spread.p50));
-    return join(pairs);
-}
+namespace {
 
 /// What latency by footprint shows of one cache: the points it serves and the last of them.
 struct Cache {
@@ -120,40 +119,39 @@ std::optional<Cache> second_cache(const std::vector<double> &footprints, const s
     return found;
 }
 
-/// The footprint at a cache's knee.
-template <class Find>
-void give_capacity(const char *field, const char *probe, const std::vector<SweepPoint> &points,
-                   const Cache &cache, const Find &find, Findings &findings) {
-    findings.give(field,
-                  {points[cache.knee].x,
-                   fmt::format("{} (where latency leaves {:.4g} for {:.4g} clk; {})", probe,
-                               cache.plateau.level, cache.next.level, resampled),
-                   {},
-                   bootstrap_interval(samples_of(points),
-                                      [&](const std::vector<double> &medians) -> std::optional<double> {
-                                          const std::optional<Cache> again = find(medians);
-                                          if (!again)
-                                              return std::nullopt;
-                                          return points[again->knee].x;
-                                      })});
+/// The footprint at the knee of the cache that `find` finds in the medians of the sweep.
+void give_capacity(const char *field, const char *probe, const Sweep &footprints, const Cache &cache,
+                   const std::function<std::optional<Cache>(const std::vector<double> &)> &find,
+                   Findings &findings) {
+    findings.give(field, fitted(fmt::format("{} (where latency leaves {:.4g} for {:.4g} clk; {})", probe,
+                                            cache.plateau.level, cache.next.level, resampled),
+                                footprints.samples(), [&](const std::vector<double> &medians) {
+                                    const std::optional<Cache> again = find(medians);
+                                    return again ? std::optional(footprints.points[again->knee].x)
+                                                 : std::nullopt;
+                                }));
 }
 
+std::string no_first_cache(const char *probe, const Sweep &footprints) {
+    return fmt::format("probe {}: no level at the small footprints with a higher one after it ({})", probe,
+                       footprints.text());
+}
+
+} // namespace
+
 void derive_footprints(const RawSamples &raw, Findings &findings) {
-    const std::string probe = "latency_by_footprint";
-    const auto [points, why] = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
-    if (points.empty()) {
-        for (const char *field : {"l2_far_latency", "l1_seen_bytes", "l2_seen_bytes"})
-            findings.lack(field, why);
-        return;
-    }
-    const std::vector<double> footprints = places_of(points), latencies = medians_of(points);
+    const char *const probe = "latency_by_footprint";
+    const Sweep sizes = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
+    if (sizes.points.empty())
+        return findings.lack_all({"l2_far_latency", "l1_seen_bytes", "l2_seen_bytes"}, sizes.why);
+    const std::vector<double> footprints = sizes.places(), latencies = sizes.medians();
     const auto l2_bytes = static_cast<double>(raw.limits.l2_bytes);
 
     const double wanted = 0.75 * l2_bytes;
-    const SweepPoint &far =
-        *std::min_element(points.begin(), points.end(), [&](const SweepPoint &a, const SweepPoint &b) {
-            return std::abs(a.x - wanted) < std::abs(b.x - wanted);
-        });
+    const SweepPoint &far = *std::min_element(sizes.points.begin(), sizes.points.end(),
+                                              [&](const SweepPoint &a, const SweepPoint &b) {
+                                                  return std::abs(a.x - wanted) < std::abs(b.x - wanted);
+                                              });
     if (far.x >= 0.5 * l2_bytes && far.x < l2_bytes)
         findings.give("l2_far_latency", evidence_of(far.configuration));
     else
@@ -163,47 +161,35 @@ void derive_footprints(const RawSamples &raw, Findings &findings) {
 
     const auto find_l1 = [](const std::vector<double> &medians) { return first_cache(medians, 3); };
     if (const std::optional<Cache> l1 = find_l1(latencies))
-        give_capacity("l1_seen_bytes", "latency_by_footprint", points, *l1, find_l1, findings);
+        give_capacity("l1_seen_bytes", probe, sizes, *l1, find_l1, findings);
     else
-        findings.lack("l1_seen_bytes", "probe " + probe +
-                                           ": no level at the small footprints with a higher one "
-                                           "after it (" +
-                                           medians_text(points) + ")");
+        findings.lack("l1_seen_bytes", no_first_cache(probe, sizes));
 
     const auto find_l2 = [&](const std::vector<double> &medians) {
         return second_cache(footprints, medians, l2_bytes);
     };
-    if (const std::optional<Cache> l2 = find_l2(latencies)) {
-        give_capacity("l2_seen_bytes", "latency_by_footprint", points, *l2, find_l2, findings);
-        const std::size_t grows = knee_after(latencies, l2->plateau, l2->next.level, leaves);
-        if (footprints[grows] <= 0.75 * footprints[l2->knee])
-            findings.notes.push_back(fmt::format("l2_seen_bytes: latency grows already beyond {:.4g} B, "
-                                                 "where L2 has another part that is farther",
-                                                 footprints[grows]));
-    } else {
-        findings.lack("l2_seen_bytes", "probe " + probe + ": no level between those of L1 and of DRAM (" +
-                                           medians_text(points) + ")");
-    }
+    const std::optional<Cache> l2 = find_l2(latencies);
+    if (!l2)
+        return findings.lack(
+            "l2_seen_bytes",
+            fmt::format("probe {}: no level between those of L1 and of DRAM ({})", probe, sizes.text()));
+    give_capacity("l2_seen_bytes", probe, sizes, *l2, find_l2, findings);
+    const std::size_t grows = knee_after(latencies, l2->plateau, l2->next.level, leaves);
+    if (footprints[grows] <= 0.75 * footprints[l2->knee])
+        findings.notes.push_back(fmt::format("l2_seen_bytes: latency grows already beyond {:.4g} B, "
+                                             "where L2 has another part that is farther",
+                                             footprints[grows]));
 }
 
 void derive_constant(const RawSamples &raw, Findings &findings) {
-    const std::string probe = "constant_latency";
+    const char *const probe = "constant_latency";
     const Sweep footprints = sweep(raw, probe, clk, "footprint_bytes", Better::lowest);
     const std::vector<SweepPoint> &points = footprints.points;
-    std::string why = footprints.why;
     const auto find = [](const std::vector<double> &medians) { return first_cache(medians, 2); };
-    const std::vector<double> latencies = medians_of(points);
-    std::optional<Cache> first;
-    if (!points.empty()) {
-        first = find(latencies);
-        why = "probe " + probe + ": no level at the small footprints with a higher one after it (" +
-              medians_text(points) + ")";
-    }
-    if (!first) {
-        for (const char *field : {"constant_l1_latency", "constant_l2_latency", "constant_l1_seen_bytes"})
-            findings.lack(field, why);
-        return;
-    }
+    const std::optional<Cache> first = find(footprints.medians());
+    if (!first)
+        return findings.lack_all({"constant_l1_latency", "constant_l2_latency", "constant_l1_seen_bytes"},
+                                 points.empty() ? footprints.why : no_first_cache(probe, footprints));
     // Of a plateau the point in its middle: far from the knees on both sides.
     const auto give_middle = [&](const char *field, const Plateau &plateau) {
         Evidence evidence = evidence_of(points[(plateau.first + plateau.last) / 2].configuration);
@@ -213,72 +199,61 @@ void derive_constant(const RawSamples &raw, Findings &findings) {
     };
     give_middle("constant_l1_latency", first->plateau);
     give_middle("constant_l2_latency", first->next);
-    give_capacity("constant_l1_seen_bytes", "constant_latency", points, *first, find, findings);
+    give_capacity("constant_l1_seen_bytes", probe, footprints, *first, find, findings);
 }
 
 // ---- shared memory ----
 
 void derive_banks(const RawSamples &raw, Findings &findings) {
-    Sweep by_stride = sweep(raw, "banks", clk, "stride_words", Better::lowest);
-    std::vector<SweepPoint> &points = by_stride.points;
-    std::string why = by_stride.why;
-    std::erase_if(points, [](const SweepPoint &point) { // conflict_degree() counts in integers
+    Sweep strides = sweep(raw, "banks", clk, "stride_words", Better::lowest);
+    std::erase_if(strides.points, [](const SweepPoint &point) { // conflict_degree() counts in integers
         return point.x > 1024.0 || point.x != std::floor(point.x);
     });
-    std::vector<int> strides;
-    strides.reserve(points.size());
-    for (const SweepPoint &point : points)
-        strides.push_back(static_cast<int>(point.x));
-    const BankFit fit(strides);
-    const std::optional<FittedBanks> banks = fit(medians_of(points));
-    if (!banks) {
-        if (why.empty())
-            why = "probe banks: no bank layout explains the cycles by stride (" + medians_text(points) + ")";
-        findings.lack("bank_width", why);
-        findings.lack("bank_count", why);
-        return;
-    }
-    const std::string by = fmt::format("banks (R^2 = {:.4f}; {})", banks->r_squared, resampled);
-    const auto give = [&](const char *field, int FittedBanks::*number) {
+    const std::vector<double> places = strides.places();
+    const BankFit fit({places.begin(), places.end()});
+    const std::optional<FittedBanks> banks = fit(strides.medians());
+    if (!banks)
+        return findings.lack_all({"bank_width", "bank_count"},
+                                 !strides.why.empty()
+                                     ? strides.why
+                                     : fmt::format("probe banks: no bank layout explains the "
+                                                   "cycles by stride ({})",
+                                                   strides.text()));
+    for (const auto &[field, number] :
+         {std::pair{"bank_width", &FittedBanks::width_bytes}, {"bank_count", &FittedBanks::count}})
         findings.give(field,
-                      {static_cast<double>((*banks).*number),
-                       by,
-                       {},
-                       bootstrap_interval(samples_of(points),
-                                          [&](const std::vector<double> &medians) -> std::optional<double> {
-                                              if (const auto again = fit(medians))
-                                                  return static_cast<double>((*again).*number);
-                                              return std::nullopt;
-                                          })});
-    };
-    give("bank_width", &FittedBanks::width_bytes);
-    give("bank_count", &FittedBanks::count);
+                      fitted(fmt::format("banks (R^2 = {:.4f}; {})", banks->r_squared, resampled),
+                             strides.samples(), [&, number = number](const std::vector<double> &medians) {
+                                 const auto again = fit(medians);
+                                 return again ? std::optional<double>((*again).*number) : std::nullopt;
+                             }));
 }
+
+namespace {
 
 /// The slope of a sweep over its points from `least` on, as `field`.
 void derive_slope(const char *field, const char *probe, const char *x, double least, Sweep grown,
                   Findings &findings) {
     constexpr std::size_t least_points = 3;
-    std::vector<SweepPoint> &points = grown.points;
-    if (points.empty())
+    if (grown.points.empty())
         return findings.lack(field, grown.why);
-    std::erase_if(points, [&](const SweepPoint &point) { return point.x < least; });
-    if (points.size() < least_points)
+    std::erase_if(grown.points, [&](const SweepPoint &point) { return point.x < least; });
+    if (grown.points.size() < least_points)
         return findings.lack(field, fmt::format("probe {}: {} points with {} >= {}, at least {} are needed",
-                                                probe, points.size(), x, least, least_points));
-    const std::vector<double> places = places_of(points);
-    const std::optional<Line> line = fit_line(places, medians_of(points));
+                                                probe, grown.points.size(), x, least, least_points));
+    const std::vector<double> places = grown.places();
+    const std::optional<Line> line = fit_line(places, grown.medians());
     if (!line || !(line->slope > 0.0) || !std::isfinite(line->slope))
         return findings.lack(
-            field, fmt::format("probe {}: time does not grow with {} ({})", probe, x, medians_text(points)));
-    findings.give(field, {six_digits(line->slope),
-                          fmt::format("{} (slope over {} = {} .. {}, R^2 = {:.4f}; {})", probe, x,
-                                      places.front(), places.back(), line->r_squared, resampled),
-                          {},
-                          bootstrap_interval(samples_of(points), [&](const std::vector<double> &medians) {
-                              return std::optional(six_digits(fit_line(places, medians)->slope));
-                          })});
+            field, fmt::format("probe {}: time does not grow with {} ({})", probe, x, grown.text()));
+    findings.give(field, fitted(fmt::format("{} (slope over {} = {} .. {}, R^2 = {:.4f}; {})", probe, x,
+                                            places.front(), places.back(), line->r_squared, resampled),
+                                grown.samples(), [&](const std::vector<double> &medians) {
+                                    return std::optional(six_digits(fit_line(places, medians)->slope));
+                                }));
 }
+
+} // namespace
 
 void derive_conflict_cost(const RawSamples &raw, Findings &findings) {
     // From two ways on: the first way hides behind what a load costs anyway.
@@ -299,28 +274,24 @@ void derive_matched_elements(const RawSamples &raw, Findings &findings) {
         const std::string field = fmt::format("matched_elements_{}_byte", bytes);
         const Sweep elements = sweep(raw, "element_width", UnitOf<BytesPerCycle>::text, "elements",
                                      Better::highest, {{"element_bytes", static_cast<double>(bytes)}});
-        const std::vector<SweepPoint> &points = elements.points;
-        if (points.size() < 2) {
-            findings.lack(
-                field, points.empty()
-                           ? elements.why
-                           : fmt::format("probe element_width has fewer than two numbers of elements of {} "
-                                         "B to compare",
-                                         bytes));
+        if (elements.points.size() < 2) {
+            findings.lack(field, !elements.why.empty() ? elements.why
+                                                       : fmt::format("probe element_width has fewer than two "
+                                                                     "numbers of elements of {} B to compare",
+                                                                     bytes));
             continue;
         }
-        const auto fewest = [&](const std::vector<double> &medians) {
-            const double best = *std::max_element(medians.begin(), medians.end());
-            const auto at = std::find_if(medians.begin(), medians.end(),
-                                         [&](double median) { return median >= full * best; });
-            return std::optional(points[static_cast<std::size_t>(at - medians.begin())].x);
-        };
-        findings.give(field,
-                      {*fewest(medians_of(points)),
-                       fmt::format("element_width (fewest of {} B a lane with {:.0f} % of the best; {}; {})",
-                                   bytes, 100.0 * full, medians_text(points), resampled),
-                       {},
-                       bootstrap_interval(samples_of(points), fewest)});
+        findings.give(
+            field,
+            fitted(fmt::format("element_width (fewest of {} B a lane with {:.0f} % of the best; {}; {})",
+                               bytes, 100.0 * full, elements.text(), resampled),
+                   elements.samples(), [&](const std::vector<double> &medians) {
+                       const double best = *std::max_element(medians.begin(), medians.end());
+                       const auto at = std::find_if(medians.begin(), medians.end(),
+                                                    [&](double median) { return median >= full * best; });
+                       return std::optional(
+                           elements.points[static_cast<std::size_t>(at - medians.begin())].x);
+                   }));
     }
 }
 
@@ -344,28 +315,41 @@ void derive_shared_slowdown(const RawSamples &raw, Findings &findings) {
         return findings.lack(field,
                              "probe ffma_beside_shared: in no mix do FFMAs and loads alone take within twice "
                              "as long as each other");
-    const auto slowdown = [](const std::vector<double> &medians) {
-        return std::optional(six_digits(medians[0] / std::max(medians[1], medians[2])));
-    };
     findings.give(
         field,
-        {*slowdown({even.together.spread.p50, even.ffmas_alone.spread.p50, even.loads_alone.spread.p50}),
-         fmt::format("ffma_beside_shared ({} FFMAs and {} loads: {:.4g} clk, alone {:.4g} and {:.4g}; {})",
-                     even.ffmas, even.loads, even.together.spread.p50, even.ffmas_alone.spread.p50,
-                     even.loads_alone.spread.p50, resampled),
-         {},
-         bootstrap_interval(
-             {values_of(even.together), values_of(even.ffmas_alone), values_of(even.loads_alone)},
-             slowdown)});
+        fitted(
+            fmt::format("ffma_beside_shared ({} FFMAs and {} loads: {:.4g} clk, alone {:.4g} and {:.4g}; {})",
+                        even.ffmas, even.loads, even.together.spread.p50, even.ffmas_alone.spread.p50,
+                        even.loads_alone.spread.p50, resampled),
+            {even.together.samples->values, even.ffmas_alone.samples->values,
+             even.loads_alone.samples->values},
+            [](const std::vector<double> &medians) {
+                return std::optional(six_digits(medians[0] / std::max(medians[1], medians[2])));
+            }));
 }
 
 // ---- granularity ----
+
+namespace {
 
 /// A power of two where it is one within what a counter of other traffic may add, else as it is.
 double snapped(double bytes) {
     constexpr double tolerance = 0.15;
     return power_of_two_near(bytes, tolerance).value_or(six_digits(bytes));
 }
+
+/// A useful part of what moves, or of the best segment's bandwidth, at segments of 32, 64 and 128 bytes:
+/// Chang's S.
+std::string segment_losses(const Sweep &segments, const char *what,
+                           const std::function<double(double)> &efficiency) {
+    std::vector<std::string> words;
+    for (const SweepPoint &point : segments.points)
+        if (point.x == 32.0 || point.x == 64.0 || point.x == 128.0)
+            words.push_back(fmt::format("{:.0f} % at {:.0f} B", 100.0 * efficiency(point.median()), point.x));
+    return words.empty() ? "" : what + join(words);
+}
+
+} // namespace
 
 void derive_sector(const RawSamples &raw, Findings &findings) {
     Answer answer = stride_granule(raw, 2);
@@ -382,75 +366,57 @@ void derive_sector(const RawSamples &raw, Findings &findings) {
 void derive_granule(const RawSamples &raw, Findings &findings) {
     constexpr double small = 16.0; // B: below any granule there is
     const char *field = "dram_granule_bytes";
-    Sweep segments = sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
-                           {{"level", 1.0}, {"aligned", 1.0, true}});
-    std::vector<SweepPoint> &points = segments.points;
-    if (points.empty())
-        return findings.lack(field, segments.why + "; only the counter of DRAM bytes tells");
-    std::erase_if(points, [](const SweepPoint &point) { return point.x > small; });
-    if (points.empty())
-        return findings.lack(field, "probe segment_granularity has no segments of up to 16 B");
+    const Sweep moved = sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
+                              {{"level", 1.0}, {"aligned", 1.0, true}});
+    Sweep segments = moved;
+    std::erase_if(segments.points, [](const SweepPoint &point) { return point.x > small; });
     const auto granule = [&](const std::vector<double> &moved_per_useful) {
-        std::vector<double> moved;
-        for (std::size_t i = 0; i < points.size(); ++i)
-            moved.push_back(moved_per_useful[i] * points[i].x);
-        return std::optional(median_of(moved));
+        std::vector<double> bytes;
+        for (std::size_t i = 0; i < segments.points.size(); ++i)
+            bytes.push_back(moved_per_useful[i] * segments.points[i].x);
+        return median_of(bytes);
     };
-    const double seen = *granule(medians_of(points)), value = snapped(seen);
-    if (!power_of_two_near(value, 0.0))
-        findings.notes.push_back(fmt::format("dram_granule_bytes: {:.4g} B is near no power of two", seen));
-    findings.give(field,
-                  {value,
-                   fmt::format("segment_granularity (bytes moved for a segment of up to {} B: {:.4g}; {})",
-                               small, seen, resampled),
-                   {},
-                   bootstrap_interval(samples_of(points), [&](const std::vector<double> &medians) {
-                       return std::optional(snapped(*granule(medians)));
-                   })});
-}
-
-/// Chang's S is 32, 64 or 128 bytes: what segments of that size lose.
-void note_segment_rule(const RawSamples &raw, Findings &findings) {
-    std::vector<std::string> parts;
-    const auto add = [&](const std::vector<SweepPoint> &points, const char *what, const auto &efficiency) {
-        std::vector<std::string> words;
-        for (const double segment : {32.0, 64.0, 128.0})
-            for (const SweepPoint &point : points)
-                if (point.x == segment)
-                    words.push_back(fmt::format("{:.0f} % at {:.0f} B",
-                                                100.0 * efficiency(point.configuration.spread.p50), segment));
-        if (!words.empty())
-            parts.push_back(std::string(what) + " " + join(words));
-    };
-    add(sweep(raw, "segment_granularity", plain, "segment_bytes", Better::lowest,
-              {{"level", 1.0}, {"aligned", 1.0, true}})
-            .points,
-        "useful of the bytes that DRAM moves:", [](double moved) { return 1.0 / moved; });
-    const std::vector<SweepPoint> timed = sweep(raw, "segment_granularity", bytes_per_s, "segment_bytes",
-                                                Better::highest, {{"level", 0.0}, {"aligned", 1.0, true}})
-                                              .points;
-    if (timed.size() > 1) {
-        const std::vector<double> medians = medians_of(timed);
-        const double best = *std::max_element(medians.begin(), medians.end());
-        add(timed, "useful bandwidth against that of the best segment:", [&](double useful) {
-            return useful / best;
-        });
+    if (moved.points.empty()) {
+        findings.lack(field, moved.why + "; only the counter of DRAM bytes tells");
+    } else if (segments.points.empty()) {
+        findings.lack(field, "probe segment_granularity has no segments of up to 16 B");
+    } else {
+        const double seen = granule(segments.medians());
+        if (!power_of_two_near(snapped(seen), 0.0))
+            findings.notes.push_back(
+                fmt::format("dram_granule_bytes: {:.4g} B is near no power of two", seen));
+        findings.give(field,
+                      fitted(fmt::format("segment_granularity (bytes moved for a segment of up to {} B: "
+                                         "{:.4g}; {})",
+                                         small, seen, resampled),
+                             segments.samples(), [&](const std::vector<double> &medians) {
+                                 return std::optional(snapped(granule(medians)));
+                             }));
     }
-    if (!parts.empty())
-        findings.notes.push_back("segments of S bytes at random aligned places, " + join(parts, "; "));
-}
 
-} // namespace
+    std::vector<std::string> losses = {segment_losses(
+        moved, "useful of the bytes that DRAM moves: ", [](double bytes) { return 1.0 / bytes; })};
+    const Sweep timed = sweep(raw, "segment_granularity", bytes_per_s, "segment_bytes", Better::highest,
+                              {{"level", 0.0}, {"aligned", 1.0, true}});
+    if (const std::vector<double> medians = timed.medians(); medians.size() > 1) {
+        const double best = *std::max_element(medians.begin(), medians.end());
+        losses.push_back(segment_losses(timed, "useful bandwidth against that of the best segment: ",
+                                        [&](double useful) { return useful / best; }));
+    }
+    std::erase(losses, "");
+    if (!losses.empty())
+        findings.notes.push_back("segments of S bytes at random aligned places, " + join(losses, "; "));
+}
 
 Answer stride_granule(const RawSamples &raw, int level) {
     constexpr double useful = 4.0; // bytes a lane reads
     const bool timed = level == 0;
-    const auto [points, why] =
+    const Sweep by_stride =
         sweep(raw, "stride_granularity", timed ? bytes_per_s : plain, "stride_bytes",
               timed ? Better::highest : Better::lowest, {{"level", static_cast<double>(level)}});
-    if (points.empty())
-        return {{}, why};
-    const std::vector<double> strides = places_of(points);
+    if (by_stride.points.empty())
+        return {{}, by_stride.why};
+    const std::vector<double> strides = by_stride.places();
     // By counter what moves stays the same beyond the granule. Time does not quite, since wide strides have
     // costs of their own; but up to the granule it grows as the stride does.
     const auto by_counter = [&](const std::vector<double> &moved_per_useful) -> std::optional<double> {
@@ -481,17 +447,14 @@ Answer stride_granule(const RawSamples &raw, int level) {
     const auto bytes = [&](const std::vector<double> &medians) {
         return timed ? by_time(medians) : by_counter(medians);
     };
-    const std::optional<double> value = bytes(medians_of(points));
-    if (!value)
+    if (!bytes(by_stride.medians()))
         return {{},
                 fmt::format("probe stride_granularity: {} shows no granule ({})",
-                            timed ? "time" : "the counter", medians_text(points))};
+                            timed ? "time" : "the counter", by_stride.text())};
     return {
-        Evidence{*value,
-                 fmt::format("stride_granularity (level={}, {}; {})", level,
-                             timed ? "by time: it is DRAM's where that moves more" : "by counter", resampled),
-                 {},
-                 bootstrap_interval(samples_of(points), bytes)},
+        fitted(fmt::format("stride_granularity (level={}, {}; {})", level,
+                           timed ? "by time: it is DRAM's where that moves more" : "by counter", resampled),
+               by_stride.samples(), bytes),
         {}};
 }
 
@@ -501,11 +464,8 @@ std::vector<Mix> mixes_of(const RawSamples &raw) {
     for (const Configuration &configuration : selection.found) {
         const std::optional<double> ffmas = knob(*configuration.samples, "ffmas"),
                                     loads = knob(*configuration.samples, "loads");
-        if (!ffmas || !loads || *ffmas < 0.0 || *loads < 0.0)
-            continue;
-        const auto [at, first] = by_mix.try_emplace({*ffmas, *loads}, configuration);
-        if (!first)
-            at->second = best_of({at->second, configuration}, Better::lowest);
+        if (ffmas && loads && *ffmas >= 0.0 && *loads >= 0.0)
+            keep_better(by_mix, {*ffmas, *loads}, configuration, Better::lowest);
     }
     std::vector<Mix> mixes;
     for (const auto &[mix, together] : by_mix) {
@@ -519,12 +479,12 @@ std::vector<Mix> mixes_of(const RawSamples &raw) {
 }
 
 std::optional<FlightCurve> flight_curve(const RawSamples &raw, const std::string &probe, Findings &findings) {
-    const auto [points, why] = sweep(raw, probe, bytes_per_s, "bytes_in_flight", Better::highest);
-    if (points.empty()) {
-        findings.lack(probe, why);
+    const Sweep in_flight = sweep(raw, probe, bytes_per_s, "bytes_in_flight", Better::highest);
+    if (in_flight.points.empty()) {
+        findings.lack(probe, in_flight.why);
         return std::nullopt;
     }
-    FlightCurve curve{places_of(points), medians_of(points), {}};
+    FlightCurve curve{in_flight.places(), in_flight.medians(), {}};
     const std::variant<FlightFit, std::string> outcome = fit_flight(curve);
     if (const auto *fit = std::get_if<FlightFit>(&outcome)) {
         curve.fit = *fit;
@@ -570,26 +530,20 @@ void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve
         if (const std::optional<double> other = fit_knee_exponent(rest, Seconds(l0), Bandwidth(bw)))
             without_one.push_back(six_digits(*other));
     }
-    const std::vector<SweepPoint> points =
-        sweep(raw, "dram_read_curve", bytes_per_s, "bytes_in_flight", Better::highest).points;
-    std::vector<std::vector<double>> all = samples_of(points);
+    std::vector<std::vector<double>> all =
+        sweep(raw, "dram_read_curve", bytes_per_s, "bytes_in_flight", Better::highest).samples();
     all.push_back(latency);
-    all.push_back(values_of(bandwidth));
-    Evidence evidence{
-        six_digits(*p),
+    all.push_back(bandwidth.samples->values);
+    Evidence evidence = fitted(
         fmt::format("dram_read_curve, L0 of dram_latency, BW of dram_read_bandwidth; spread by leaving "
                     "out one point, {}",
                     resampled),
-        {},
-        bootstrap_interval(all, [&](const std::vector<double> &medians) -> std::optional<double> {
-            const auto n = static_cast<std::ptrdiff_t>(points.size());
+        all, [&](const std::vector<double> &medians) -> std::optional<double> {
             const auto again =
-                fit_knee_exponent({curve->bytes_in_flight, {medians.begin(), medians.begin() + n}, {}},
-                                  Seconds(medians[points.size()]), Bandwidth(medians[points.size() + 1]));
-            if (!again)
-                return std::nullopt;
-            return six_digits(*again);
-        })};
+                fit_knee_exponent({curve->bytes_in_flight, {medians.begin(), medians.end() - 2}, {}},
+                                  Seconds(medians.end()[-2]), Bandwidth(medians.back()));
+            return again ? std::optional(six_digits(*again)) : std::nullopt;
+        });
     if (!without_one.empty())
         evidence.spread = spread_of(std::move(without_one));
     double worst = 0.0;
@@ -608,7 +562,7 @@ std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
     constexpr double most_devices = 1024.0;
     const Selection copies = select(raw, "peer_copy", bytes_per_s), loads = select(raw, "peer_copy", seconds);
     std::map<std::pair<int, int>, PeerLink> links;
-    const auto add = [&](const Configuration &configuration, double kind, auto &&number, Better better) {
+    const auto add = [&](const Configuration &configuration, double kind, auto number, Better better) {
         const ProbeSamples &samples = *configuration.samples;
         const std::optional<double> from = knob(samples, "from"), to = knob(samples, "to"),
                                     direct = knob(samples, "direct");
@@ -625,45 +579,24 @@ std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why) {
             link = {ends.first, ends.second, true, {}, {}, {}};
         if (is_direct != link.direct)
             return;
-        auto &field = number(link);
+        auto &field = link.*number;
         using Q = typename std::decay_t<decltype(field)>::value_type;
         const double median = configuration.spread.p50;
         if (!field || (better == Better::highest ? median > field->value : median < field->value))
             field = Q(median);
     };
     for (const Configuration &copy : copies.found) {
-        add(
-            copy, 1.0, [](PeerLink & link) -> auto & { return link.bandwidth_bytes_per_s; }, Better::highest);
-        add(
-            copy, 2.0, [](PeerLink & link) -> auto & { return link.both_ways_bytes_per_s; }, Better::highest);
+        add(copy, 1.0, &PeerLink::bandwidth_bytes_per_s, Better::highest);
+        add(copy, 2.0, &PeerLink::both_ways_bytes_per_s, Better::highest);
     }
     for (const Configuration &load : loads.found)
-        add(
-            load, 3.0, [](PeerLink & link) -> auto & { return link.latency_s; }, Better::lowest);
+        add(load, 3.0, &PeerLink::latency_s, Better::lowest);
     std::vector<PeerLink> found;
-    found.reserve(links.size());
     for (const auto &[ends, link] : links)
         found.push_back(link);
     if (found.empty())
         why = copies.found.empty() ? copies.why : "probe peer_copy: no samples say from which GPU to which";
     return found;
-}
-
-Findings derive(const RawSamples &raw) {
-    Findings findings;
-    derive_l2_latency(raw, findings);
-    derive_footprints(raw, findings);
-    derive_tlb_latency(raw, findings);
-    derive_constant(raw, findings);
-    derive_banks(raw, findings);
-    derive_conflict_cost(raw, findings);
-    derive_matched_elements(raw, findings);
-    derive_shared_slowdown(raw, findings);
-    derive_sector(raw, findings);
-    derive_granule(raw, findings);
-    note_segment_rule(raw, findings);
-    derive_cta_launch_time(raw, findings);
-    return findings;
 }
 
 } // namespace convcast

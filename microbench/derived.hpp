@@ -2,16 +2,36 @@
 #pragma once
 
 #include "microbench/selection.hpp"
+#include "model/machine/profile.hpp"
 
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace convcast {
 
+/// Each for the row of a probe (probe.hpp): gives its fields that are no best median, or says why not.
+void derive_l2_latency(const RawSamples &raw, Findings &findings);
+void derive_footprints(const RawSamples &raw, Findings &findings);
+void derive_tlb_latency(const RawSamples &raw, Findings &findings);
+void derive_constant(const RawSamples &raw, Findings &findings);
+void derive_banks(const RawSamples &raw, Findings &findings);
+void derive_conflict_cost(const RawSamples &raw, Findings &findings);
+void derive_matched_elements(const RawSamples &raw, Findings &findings);
+void derive_shared_slowdown(const RawSamples &raw, Findings &findings);
+void derive_sector(const RawSamples &raw, Findings &findings);
+void derive_granule(const RawSamples &raw, Findings &findings);
+void derive_cta_launch_time(const RawSamples &raw, Findings &findings);
+
 /// A FlightCurve of the samples of `probe`, its fit where there is one; a note says how good, or why not.
 /// Absent with the reason in `findings` under the probe's name.
 std::optional<FlightCurve> flight_curve(const RawSamples &raw, const std::string &probe, Findings &findings);
+
+/// p of eq. M1 for `curve` with L0 of dram_latency and BW of dram_read_bandwidth.
+void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve> &curve, Findings &findings);
+
+/// Links in order of from and to; without one, the reason.
+std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why);
 
 /// A mix of FFMAs and shared loads in one loop, and each of them alone.
 struct Mix {
@@ -26,14 +46,5 @@ std::vector<Mix> mixes_of(const RawSamples &raw);
 /// between DRAM and L2 (1) or between L2 and SMs (2), or by time (0), which follows the one of both that
 /// moves more.
 Answer stride_granule(const RawSamples &raw, int level);
-
-/// Everything of this file but the curves.
-Findings derive(const RawSamples &raw);
-
-/// p of eq. M1 for `curve` with L0 of dram_latency and BW of dram_read_bandwidth.
-void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve> &curve, Findings &findings);
-
-/// Links in order of from and to; without one, the reason.
-std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why);
 
 } // namespace convcast

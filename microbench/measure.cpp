@@ -60,19 +60,21 @@ RawSamples facts_of(const DeviceFacts &device, const Compiler &compiler) {
     return raw;
 }
 
-std::vector<std::size_t> chosen_probes(const std::vector<std::string> &only) {
-    std::vector<std::string> known;
-    for (const ProbeInfo &probe : probes)
-        known.emplace_back(probe.name);
+std::vector<const Probe *> chosen_probes(const std::vector<std::string> &only) {
+    const std::vector<std::string> known = probe_names();
     for (const std::string &name : only)
         if (std::find(known.begin(), known.end(), name) == known.end())
             throw UsageError("unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Known: " + join(known));
-    std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < probes.size(); ++i)
-        if (only.empty() || std::find(only.begin(), only.end(), known[i]) != only.end())
-            chosen.push_back(i);
+    std::vector<const Probe *> chosen;
+    for (const Probe &probe : probes())
+        if (only.empty() || std::find(only.begin(), only.end(), probe.name) != only.end())
+            chosen.push_back(&probe);
     return chosen;
+}
+
+std::string request_name(std::string_view file) {
+    return "microbench/probes/" + std::string(file);
 }
 
 /// All device code, compiled at once; a file that does not compile fails only the probes that need it.
@@ -82,20 +84,20 @@ class ProbeModules {
         const std::vector<CompileRequest> requests = probe_requests(compute_capability);
         const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
         std::vector<Compiler::Outcome> outcomes = compiler.compile_all(requests, threads);
-        for (std::size_t i = 0; i < probe_files.size(); ++i)
-            outcomes_.emplace(probe_files[i].file, std::move(outcomes[i]));
+        for (std::size_t i = 0; i < requests.size(); ++i)
+            outcomes_.emplace(requests[i].name, std::move(outcomes[i]));
     }
 
     /// Throws GpuError if the file did not compile.
     Module load(std::string_view file) const {
-        const Compiler::Outcome &outcome = outcomes_.at(file);
+        const Compiler::Outcome &outcome = outcomes_.at(request_name(file));
         if (const std::string *why = std::get_if<std::string>(&outcome))
             throw GpuError(*why);
         return Module(std::get<CompiledModule>(outcome));
     }
 
   private:
-    std::map<std::string_view, Compiler::Outcome> outcomes_;
+    std::map<std::string, Compiler::Outcome> outcomes_;
 };
 
 /// `earlier` with the conditions of `now`; throws UsageError if they are not of the same GPU and probes.
@@ -122,21 +124,36 @@ std::string hash_of_probes() {
     return content_hash(texts);
 }
 
+ProbeRuns probe_runs() {
+    ProbeRuns runs;
+    for (ProbeRuns family :
+         {probe::latency_runs(), probe::dram_runs(), probe::l2_runs(), probe::granularity_runs(),
+          probe::synchronisation_runs(), probe::launch_runs(), probe::transfer_runs()})
+        runs.merge(family);
+    for (const Probe &probe : probes())
+        if (probe.how.launch != nullptr)
+            runs.emplace(probe.name, probe::clocked);
+    return runs;
+}
+
 std::vector<CompileRequest> probe_requests(int compute_capability) {
     constexpr int has_wgmma = 90;
     const std::string common = find_embedded(probe_sources, "common.cuh")->text;
     std::vector<CompileRequest> requests;
-    for (const ProbeSource &source : probe_files) {
+    std::map<std::string, std::vector<std::string>> files = probe_files();
+    files["fill.cu"]; // of all probes
+    for (const auto &[file, templates] : files) {
         CompileRequest &request = requests.emplace_back();
-        request.name = "microbench/probes/" + std::string(source.file);
+        request.name = request_name(file);
         // The line directive makes the log speak of the file's own lines.
         request.source =
-            common + "#line 1 \"" + request.name + "\"\n" + find_embedded(probe_sources, source.file)->text;
-        for (const std::string_view expression : source.name_expressions)
-            if (!expression.empty())
-                request.name_expressions.emplace_back(expression);
+            common + "#line 1 \"" + request.name + "\"\n" + find_embedded(probe_sources, file)->text;
+        request.name_expressions = templates;
         request.compute_capability = compute_capability;
-        request.architecture_features = source.wgmma && compute_capability == has_wgmma;
+        request.architecture_features =
+            compute_capability == has_wgmma &&
+            std::any_of(probes().begin(), probes().end(),
+                        [&](const Probe &probe) { return probe.how.wgmma && probe.file == file; });
     }
     return requests;
 }
@@ -145,34 +162,34 @@ RawSamples measure(Compiler &compiler, const Device &device, const MeasureOption
     RawSamples raw = facts_of(device.facts(), compiler);
     if (options.resume)
         raw = continued(raw, *options.resume);
-    std::vector<std::size_t> chosen = chosen_probes(options.only);
-    std::erase_if(chosen, [&](std::size_t i) { return !is_open(raw, probes[i].name); });
+    std::vector<const Probe *> chosen = chosen_probes(options.only);
+    std::erase_if(chosen, [&](const Probe *probe) { return !is_open(raw, probe->name); });
     for (const auto &[what, how] : options.conditions)
         raw.conditions[what] = how;
     const ProbeModules modules(compiler, device.facts().compute_capability());
     const Module fill = modules.load("fill.cu");
     StopWatch watch(compiler, device.facts());
     raw.conditions["times"] = watch.why_events() ? "events: " + *watch.why_events() : "activity records";
-    ProbeContext context{device.facts(), watch, fill};
+    const ProbeRuns runs = probe_runs();
 
     for (std::size_t done = 0; done < chosen.size(); ++done) {
-        const ProbeInfo &probe = probes[chosen[done]];
+        const Probe &probe = *chosen[done];
         const std::string name(probe.name);
         raw.failed.erase(name);
         if (options.progress)
             options.progress(probe, done, chosen.size());
         try {
-            const ProbeRunner &runner = probe_runners[chosen[done]];
-            // Probes of the host's own work have no device code; they are given some module.
+            if (device.facts().compute_capability() < probe.how.least_capability)
+                throw ProbeSkipped(probe.how.needs);
             const std::optional<Module> module =
-                runner.file.empty() ? std::nullopt : std::optional<Module>(modules.load(runner.file));
-            for (ProbeSamples &samples : runner.run(context, module ? *module : fill))
+                probe.file.empty() ? std::nullopt : std::optional<Module>(modules.load(probe.file));
+            ProbeContext context{device.facts(), watch, fill, &probe};
+            for (ProbeSamples &samples : runs.at(probe.name)(context, module ? *module : fill))
                 raw.samples.push_back(std::move(samples));
         } catch (const DeviceLost &lost) {
             raw.failed[name] = lost.what();
             for (std::size_t rest = done + 1; rest < chosen.size(); ++rest)
-                raw.failed[std::string(probes[chosen[rest]].name)] =
-                    "not run: the device was lost in probe " + name;
+                raw.failed[std::string(chosen[rest]->name)] = "not run: the device was lost in probe " + name;
             if (options.keep)
                 options.keep(raw);
             throw;

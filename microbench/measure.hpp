@@ -3,7 +3,7 @@
 
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
-#include "microbench/samples.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/embedded.hpp"
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct MeasureOptions {
     std::optional<RawSamples> resume;
     std::map<std::string, std::string> conditions; ///< further ones to be kept with the samples
     /// Before each probe.
-    std::function<void(const ProbeInfo &probe, std::size_t done, std::size_t total)> progress;
+    std::function<void(const Probe &probe, std::size_t done, std::size_t total)> progress;
     /// After each probe, with all samples so far, so that they can be saved.
     std::function<void(const RawSamples &)> keep;
 };

@@ -1,5 +1,7 @@
 #include "microbench/samples.hpp"
 
+#include "microbench/probe.hpp"
+
 #include "model/base/described.hpp"
 
 #include <algorithm>
@@ -32,8 +34,7 @@ RawSamples joined(const std::vector<RawSamples> &documents, const std::vector<st
                                  " SMs); a profile is of one model, for example the same one measured "
                                  "again with --only");
         std::vector<std::string> added;
-        for (const ProbeInfo &probe : probes) {
-            const std::string name(probe.name);
+        for (const std::string &name : probe_names()) {
             if (has_samples(raw, name))
                 continue;
             if (!has_samples(later, name)) { // whose reason is better than none
@@ -68,12 +69,9 @@ bool is_open(const RawSamples &raw, std::string_view probe) {
 }
 
 void ProbeSamples::check(const FieldProblem &problem) const {
-    if (std::none_of(probes.begin(), probes.end(), [&](const ProbeInfo &p) { return p.name == probe; })) {
-        std::vector<std::string> known;
-        for (const ProbeInfo &info : probes)
-            known.emplace_back(info.name);
+    if (const std::vector<std::string> known = probe_names();
+        std::find(known.begin(), known.end(), probe) == known.end())
         problem("probe", "unknown probe \"" + shortened(probe) + "\"" + did_you_mean(probe, known));
-    }
     if (sm_clock_hz.size() != values.size())
         problem("sm_clock_hz", "expected one clock per value: " + std::to_string(values.size()) + ", got " +
                                    std::to_string(sm_clock_hz.size()));

@@ -116,11 +116,8 @@ Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit
     std::map<double, Configuration> points;
     for (const Configuration &configuration : selection.found) {
         const std::optional<double> place = knob(*configuration.samples, x);
-        if (!place || !(*place > 0.0))
-            continue;
-        const auto [at, first] = points.try_emplace(*place, configuration);
-        if (!first)
-            at->second = best_of({at->second, configuration}, better);
+        if (place && *place > 0.0)
+            keep_better(points, *place, configuration, better);
     }
     Sweep sorted;
     for (const auto &[place, configuration] : points)
@@ -132,28 +129,32 @@ Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit
     return sorted;
 }
 
-std::vector<double> places_of(const std::vector<SweepPoint> &points) {
-    std::vector<double> places;
-    places.reserve(points.size());
+std::vector<double> Sweep::places() const {
+    std::vector<double> found;
     for (const SweepPoint &point : points)
-        places.push_back(point.x);
-    return places;
+        found.push_back(point.x);
+    return found;
 }
 
-std::vector<double> medians_of(const std::vector<SweepPoint> &points) {
-    std::vector<double> medians;
-    medians.reserve(points.size());
+std::vector<double> Sweep::medians() const {
+    std::vector<double> found;
     for (const SweepPoint &point : points)
-        medians.push_back(point.configuration.spread.p50);
-    return medians;
+        found.push_back(point.median());
+    return found;
 }
 
-std::vector<std::vector<double>> samples_of(const std::vector<SweepPoint> &points) {
-    std::vector<std::vector<double>> samples;
-    samples.reserve(points.size());
+std::vector<std::vector<double>> Sweep::samples() const {
+    std::vector<std::vector<double>> found;
     for (const SweepPoint &point : points)
-        samples.push_back(point.configuration.samples->values);
-    return samples;
+        found.push_back(point.configuration.samples->values);
+    return found;
+}
+
+std::string Sweep::text() const {
+    std::vector<std::string> pairs;
+    for (const SweepPoint &point : points)
+        pairs.push_back(fmt::format("{}: {:.4g}", point.x, point.median()));
+    return join(pairs);
 }
 
 std::vector<double> dram_latency_seconds(const RawSamples &raw) {

@@ -34,6 +34,10 @@ struct Findings {
 
     void give(const std::string &field, Evidence evidence) { answers[field] = {std::move(evidence), {}}; }
     void lack(const std::string &field, std::string why) { answers[field] = {{}, std::move(why)}; }
+    void lack_all(const std::vector<std::string> &fields, const std::string &why) {
+        for (const std::string &field : fields)
+            lack(field, why);
+    }
 };
 
 /// Lower is better for times, higher for rates.
@@ -74,26 +78,35 @@ const Configuration &best_of(const std::vector<Configuration> &found, Better bet
 /// The median of one configuration with all that its samples tell.
 Evidence evidence_of(const Configuration &configuration);
 
+/// Puts `found` at a place, or keeps what is there if that is better.
+template <class Place>
+void keep_better(std::map<Place, Configuration> &places, const Place &at, const Configuration &found,
+                 Better better) {
+    const auto [there, first] = places.try_emplace(at, found);
+    if (!first)
+        there->second = best_of({there->second, found}, better);
+}
+
 /// One point of a sweep over one knob.
 struct SweepPoint {
     double x = 0.0;
     Configuration configuration;
+    double median() const { return configuration.spread.p50; }
 };
 
 struct Sweep {
     std::vector<SweepPoint> points; ///< by ascending x
     std::string why;                ///< there are none
+
+    std::vector<double> places() const;
+    std::vector<double> medians() const;
+    std::vector<std::vector<double>> samples() const; ///< as bootstrap_interval takes them
+    std::string text() const;                         ///< "place: median, ..."
 };
 
 /// Over the knob `x`, which is to be above zero; of several configurations at one place the better.
 Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit, std::string_view x,
             Better better, const std::vector<Condition> &conditions = {});
-
-std::vector<double> places_of(const std::vector<SweepPoint> &points);
-std::vector<double> medians_of(const std::vector<SweepPoint> &points);
-
-/// As bootstrap_interval takes them.
-std::vector<std::vector<double>> samples_of(const std::vector<SweepPoint> &points);
 
 /// The samples of dram_latency's best configuration in seconds, each at its own clock, since DRAM does not
 /// follow the SM clock. Empty if there are none or their clocks are not known.

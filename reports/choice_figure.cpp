@@ -167,13 +167,13 @@ std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
     return tie;
 }
 
-class Drawing {
+class ChoiceDrawing {
   public:
-    explicit Drawing(std::span<const ChoiceAnswer> answers)
+    explicit ChoiceDrawing(std::span<const ChoiceAnswer> answers)
         : answers_(answers), styles_(drawn_strategies(answers)), end_(axis_end(answers, styles_)) {
-        out_.figure = {"who_wins", "Which strategy is the fastest", "", {}, {}};
         for (const ChoiceAnswer &answer : answers)
             gpus_.insert(answer.gpu);
+        out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus(), "", {}, {}};
     }
 
     ChoiceFigure draw() {
@@ -235,10 +235,9 @@ class Drawing {
                 if (styles_.count(setting.name) == 0)
                     out.insert(setting.name);
         if (!out.empty())
-            out_.figure.caption +=
-                fmt::format(" Not drawn: {} strategies that are never within {} of the fastest, "
-                            "or farther off than those that are drawn.",
-                            out.size(), times(worth_a_line));
+            out_.figure.caption += fmt::format(" Not drawn: {} strategies that are never within {} of the "
+                                               "fastest, or farther off than those that are drawn.",
+                                               out.size(), times(worth_a_line));
     }
 
     void lines(const Swept &swept) {
@@ -246,14 +245,12 @@ class Drawing {
         figure.x = axis_of(answers_, swept);
         figure.y = {"time / the fastest", Scale::linear, 0.95, end_, {}};
         figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
-                                     "fastest of all, {}; the one at "
-                                     "1 is what to take.",
+                                     "fastest of all, {}; the one at 1 is what to take.",
                                      of_gpus());
         if (const std::optional<double> tie = tie_of(answers_)) {
             figure.bands = {{Guide::horizontal, 1.0, *tie, "a tie by interval"}};
-            figure.caption +=
-                " What lies in the band ties with it: nine of ten measured times of the fastest lie "
-                "below its end.";
+            figure.caption += " What lies in the band ties with it: nine of ten measured times of the "
+                              "fastest lie below its end.";
         }
         bool turns = false;
         for (const std::string &gpu : gpus_in_order()) {
@@ -327,10 +324,9 @@ class Drawing {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, across);
         figure.y = axis_of(answers_, up);
-        figure.caption =
-            fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime of "
-                        "that strategy is exposed.",
-                        of_gpus());
+        figure.caption = fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime "
+                                     "of that strategy is exposed.",
+                                     of_gpus());
         for (const std::string &gpu : gpus_in_order()) {
             std::map<std::pair<std::size_t, int>, Series> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {
@@ -361,17 +357,15 @@ class Drawing {
     void rows() {
         constexpr std::size_t most = 60;
         if (answers_.size() > most)
-            throw UsageError(
-                fmt::format("choose: --figure has a row for each shape and GPU, and {} are more than the "
-                            "{} that a page holds; ask for fewer, or run one or two sizes through values, "
-                            "for example: --sweep h=w=28:224:28",
-                            answers_.size(), most));
+            throw UsageError(fmt::format("choose: --figure has a row for each shape and GPU, and {} are more "
+                                         "than the {} that a page holds; ask for fewer, or run one or two "
+                                         "sizes through values, for example: --sweep h=w=28:224:28",
+                                         answers_.size(), most));
         Figure &figure = out_.figure;
         figure.x = {"time / the fastest", Scale::linear, 0.95, end_, {}};
         figure.y.scale = Scale::category;
-        figure.caption =
-            "Forecast time of each strategy's fastest setting over that of the fastest of all, whose "
-            "time stands in the row's name; the one at 1 is what to take.";
+        figure.caption = "Forecast time of each strategy's fastest setting over that of the fastest of all, "
+                         "whose time stands in the row's name; the one at 1 is what to take.";
         if (const std::optional<double> tie = tie_of(answers_))
             figure.bands = {{Guide::vertical, 1.0, *tie, "a tie by interval"}};
         std::vector<Series> series = all_series(Drawn::points);
@@ -404,7 +398,7 @@ class Drawing {
 } // namespace
 
 ChoiceFigure who_wins(std::span<const ChoiceAnswer> answers) {
-    return Drawing(answers).draw();
+    return ChoiceDrawing(answers).draw();
 }
 
 } // namespace convcast

@@ -3,6 +3,7 @@
 #include "model/base/hash.hpp"
 #include "model/base/readable.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/table.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -60,29 +62,17 @@ AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
             axis.high ? high : std::ceil(high / step) * step};
 }
 
-/// A cell as RFC 4180 has it; a line break becomes a space.
-std::string csv_cell(std::string_view text) {
-    const auto special = [](char c) { return c == ',' || c == '"' || static_cast<unsigned char>(c) < 0x20; };
-    if (std::none_of(text.begin(), text.end(), special))
-        return std::string(text);
-    std::string out;
-    bool quoted = false;
-    for (const char c : text) {
-        quoted = quoted || c == ',' || c == '"';
-        out += c == '"' ? "\"\"" : std::string(1, static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
-    }
-    return quoted ? '"' + out + '"' : out;
-}
-
 /// "x (measured time, µs)": the axis' label has its unit.
 std::string csv_head(const char *letter, const Axis &axis) {
-    return csv_cell(axis.label.empty() ? letter : fmt::format("{} ({})", letter, axis.label));
+    return axis.label.empty() ? letter : fmt::format("{} ({})", letter, axis.label);
 }
 
-std::string csv_value(double value, const Axis &axis) {
-    const auto place = static_cast<std::size_t>(value >= 0.0 ? value : 0.0);
-    return axis.scale == Scale::category && place < axis.categories.size() ? csv_cell(axis.categories[place])
-                                                                           : number(value);
+Cell csv_value(std::optional<double> value, const Axis &axis) {
+    if (!value)
+        return {};
+    const auto place = static_cast<std::size_t>(*value >= 0.0 ? *value : 0.0);
+    return axis.scale == Scale::category && place < axis.categories.size() ? axis.categories[place]
+                                                                           : number(*value);
 }
 
 /// Widths of ASCII 32 to 126 in DejaVu Sans, thousandths of the font size.
@@ -281,74 +271,59 @@ std::string file_name(std::string_view text) {
     return name.size() <= longest ? name : name.substr(0, longest) + "_" + content_hash({std::string(text)});
 }
 
-namespace {
-
-/// Writes the lines of a figure's CSV.
-class CsvWriter {
-  public:
-    CsvWriter(const Figure &figure, std::span<const CaseColumns> cases)
-        : figure_(figure), cases_(cases), spread_(figure.has_spread()),
-          bars_(has_point([](const Point &point) { return point.from.has_value(); })) {}
-
-    std::string write() {
-        out_ = std::string(figure_.panels.empty() ? "" : "panel,") + "series," +
-               (cases_.empty() ? "" : "study,shape,strategy,knobs,regime,measured_regime,") + "case," +
-               csv_head("x", figure_.x) + "," + csv_head("y", figure_.y) + (bars_ ? ",from" : "") +
-               (spread_ ? ",low,high" : "") + ",label\n";
-        for (const Panel &panel : figure_.panels)
-            for (const Series &series : panel.series)
-                add(panel.title, series);
-        for (const Series &series : figure_.series)
-            add("", series);
-        return out_;
-    }
-
-  private:
-    template <class Has> bool has_point(Has has) const {
-        const auto in = [&](const Series &series) {
-            return std::any_of(series.points.begin(), series.points.end(), has);
-        };
-        return std::any_of(figure_.series.begin(), figure_.series.end(), in) ||
-               std::any_of(figure_.panels.begin(), figure_.panels.end(), [&](const Panel &panel) {
-                   return std::any_of(panel.series.begin(), panel.series.end(), in);
-               });
-    }
-
-    void add(const std::string &panel, const Series &series) {
-        const std::string begin =
-            (figure_.panels.empty() ? "" : csv_cell(panel) + ",") + csv_cell(series.name) + ",";
-        for (const Point &point : series.points) {
-            out_ += begin;
-            if (!cases_.empty()) {
-                const bool known =
-                    point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases_.size();
-                const CaseColumns &its = known ? cases_[static_cast<std::size_t>(*point.id)] : none_;
-                for (const std::string *cell :
-                     {&its.study, &its.shape, &its.strategy, &its.knobs, &its.regime, &its.measured_regime})
-                    out_ += csv_cell(*cell) + ",";
-            }
-            out_ += fmt::format("{},{},{}", point.id ? std::to_string(*point.id) : "",
-                                csv_value(point.x, figure_.x), csv_value(point.y, figure_.y));
-            if (bars_)
-                out_ += "," + (point.from ? number(*point.from) : "");
-            if (spread_)
-                out_ += "," + (point.low ? number(*point.low) : "") + "," +
-                        (point.high ? number(*point.high) : "");
-            out_ += "," + csv_cell(point.label) + "\n";
-        }
-    }
-
-    const Figure &figure_;
-    std::span<const CaseColumns> cases_;
-    CaseColumns none_;
-    bool spread_, bars_;
-    std::string out_;
-};
-
-} // namespace
-
 std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
-    return CsvWriter(figure, cases).write();
+    const bool spread = figure.has_spread(), panels = !figure.panels.empty();
+    bool bars = false;
+    for_each_series(figure, [&](const Series &series) {
+        bars = bars || std::any_of(series.points.begin(), series.points.end(),
+                                   [](const Point &point) { return point.from.has_value(); });
+    });
+    std::string out;
+    std::vector<Cell> line;
+    const auto put = [&](std::initializer_list<Cell> cells) { line.insert(line.end(), cells); };
+    const auto end = [&] {
+        out += csv_line(line);
+        line.clear();
+    };
+    if (panels)
+        put({"panel"});
+    put({"series"});
+    if (!cases.empty())
+        put({"study", "shape", "strategy", "knobs", "regime", "measured_regime"});
+    put({"case", csv_head("x", figure.x), csv_head("y", figure.y)});
+    if (bars)
+        put({"from"});
+    if (spread)
+        put({"low", "high"});
+    put({"label"});
+    end();
+    const CaseColumns none;
+    const auto add = [&](const std::string &panel, const Series &series) {
+        for (const Point &point : series.points) {
+            if (panels)
+                put({panel});
+            put({series.name});
+            if (!cases.empty()) {
+                const bool known =
+                    point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases.size();
+                const CaseColumns &its = known ? cases[static_cast<std::size_t>(*point.id)] : none;
+                put({its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
+            }
+            put({point.id, csv_value(point.x, figure.x), csv_value(point.y, figure.y)});
+            if (bars)
+                put({csv_value(point.from, {})});
+            if (spread)
+                put({csv_value(point.low, {}), csv_value(point.high, {})});
+            put({point.label});
+            end();
+        }
+    };
+    for (const Panel &panel : figure.panels)
+        for (const Series &series : panel.series)
+            add(panel.title, series);
+    for (const Series &series : figure.series)
+        add("", series);
+    return out;
 }
 
 } // namespace convcast

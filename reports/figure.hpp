@@ -99,6 +99,7 @@ struct Figure {
     bool square = false;          ///< the plot is as high as it is wide, as far as a page has room for it
     /// Of logarithmic axes: points that are 0 on one of them are not drawn; the caption counts them.
     bool tallies_zeros = false;
+    std::string part{}; ///< the section of its page that it stands in; "": it is a file alone
 
     std::size_t point_count() const; ///< the points of `series` count once
     bool has_spread() const;         ///< of any point
@@ -144,7 +145,7 @@ enum class SvgUse {
     in_column,  ///< the same for a narrow column of the page, or a phone
     in_width,   ///< the same for the whole width of a page; a phone scrolls it
     in_screen,  ///< the same for the whole width of a large screen
-    in_pair,    ///< HtmlWriter::figure alone: `in_column`, and `in_page` where the screen is large
+    in_pair,    ///< of a page alone: `in_column`, and `in_page` where the screen is large
 };
 std::string to_svg(const Figure &figure, SvgUse use, const PaperWidth &width = PaperWidth::column());
 

@@ -1,8 +1,11 @@
 #include "reports/html.hpp"
 
 #include "model/base/embedded.hpp"
+#include "model/base/readable.hpp"
 #include "model/machine/profile.hpp"
 #include "reports/page_data.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +13,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -43,6 +47,38 @@ std::string inline_json(const JsonValue &value) {
             out += c;
     }
     return out;
+}
+
+/// What a cell of the page says; numbers as their column has them.
+struct HtmlCell {
+    const Column &column;
+    std::string operator()(std::monostate) const { return dash; }
+    std::string operator()(const std::string &text) const { return breakable(text); }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const {
+        switch (column.as) {
+        case As::ratio:
+            return fmt::format("{:.3f}", number);
+        case As::factor:
+            return times(number);
+        case As::share:
+            return percent_text(number, 1);
+        case As::time:
+            return microseconds(Seconds(number));
+        default:
+            return short_number(number);
+        }
+    }
+    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
+};
+
+std::string html_cell(const Cell &cell, const Column &column) {
+    std::string text = std::visit(HtmlCell{column}, cell.value) + (cell.mark.empty() ? "" : " " + cell.mark);
+    if (!cell.link.empty())
+        text = fmt::format(
+            "<a href=\"{}\"{}>{}</a>", escape_xml(cell.link),
+            cell.link.starts_with("#case=") ? " data-case=\"" + cell.link.substr(6) + "\"" : "", text);
+    return text + (cell.under.empty() ? "" : "<small class=\"what\">" + breakable(cell.under) + "</small>");
 }
 
 } // namespace
@@ -82,148 +118,235 @@ std::string count(std::int64_t n, const char *one, const char *many) {
     return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
-void HtmlWriter::open(const std::string &title, const std::string &summary) {
-    add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src {}; script-src {}; "
-        "img-src data:; base-uri 'none'; form-action 'none'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, "
-        "initial-scale=1\">\n{}<title>{}</title>\n<style>",
-        policy_hash(CONVCAST_PAGE_CSS_SHA256), policy_hash(CONVCAST_PAGE_JS_SHA256),
-        summary.empty() ? ""
-                        : fmt::format("<meta name=\"description\" content=\"{}\">\n", escape_xml(summary)),
-        escape_xml(title));
-    out_ += embedded("page.css") + "</style>\n</head>\n<body>\n<header>\n";
-    add("<h1>{}</h1>\n", escape_xml(title));
+namespace {
+
+/// The drawing, as wide as the screen that it is for.
+std::string drawing_html(const Figure &f, SvgUse use) {
+    if (use != SvgUse::in_page && use != SvgUse::in_screen && use != SvgUse::in_pair)
+        return fmt::format("<div class=\"scroll\">\n{}</div>", to_svg(f, use));
+    return fmt::format("<div class=\"scroll on-{0}\">\n{1}</div><div class=\"scroll off-{0}\">\n{2}</div>",
+                       use == SvgUse::in_page ? "phone" : "column", to_svg(f, SvgUse::in_column),
+                       to_svg(f, use == SvgUse::in_pair ? SvgUse::in_page : use));
+}
+
+std::string table_html(const Table &table, const std::string &look) {
+    if (table.rows.empty())
+        return "";
+    const std::vector<Column> &columns = table.columns;
+    const auto number =
+        std::find_if(columns.begin(), columns.end(), [](const Column &c) { return c.as != As::text; });
+    const auto is_beside = [&](std::size_t i) {
+        return i > 0 && columns[i].as == As::text && columns[i].keep == Keep::low;
+    };
+    std::string out = fmt::format("<div class=\"scroll\"><table class=\"{}\"><thead><tr>",
+                                  look.empty() ? fmt::format("words{}", number - columns.begin()) : look);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        out += fmt::format("<th scope=\"col\"{}>{}{}</th>", is_beside(i) ? " class=\"beside\"" : "",
+                           escape_xml(columns[i].full.empty() ? columns[i].title : columns[i].full),
+                           columns[i].as == As::time ? ", µs" : "");
+    out += "</tr></thead><tbody>\n";
+    for (const std::vector<Cell> &row : table.rows) {
+        std::string under;
+        for (std::size_t i = 0; i < row.size(); ++i)
+            if (is_beside(i))
+                under += "<small class=\"under\">" + html_cell(row[i], columns[i]) + "</small>";
+        out += "<tr>";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string look_of = is_beside(i) ? "beside" : row[i].look;
+            out += std::string(i == 0 ? "<th scope=\"row\"" : "<td") +
+                   (look_of.empty() ? "" : " class=\"" + look_of + "\"") + ">" +
+                   html_cell(row[i], columns[i]) + (i == 0 ? under + "</th>" : "</td>");
+        }
+        out += "</tr>\n";
+    }
+    return out + "</tbody></table></div>\n";
 }
 
 /// No line breaks between a number and its unit.
-void HtmlWriter::tighten() {
+std::string tightened(const std::string &body) {
     std::string out;
-    out.reserve(out_.size());
-    const std::size_t body = out_.find("<body>"); // before it stands the style, which has a hash
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-        const bool unit = out_.compare(i, 2, " %") == 0 || out_.compare(i, 4, " µs") == 0;
-        if (i > body && unit && out_[i - 1] >= '0' && out_[i - 1] <= '9')
+    out.reserve(body.size());
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        const bool unit = body.compare(i, 2, " %") == 0 || body.compare(i, 4, " µs") == 0;
+        if (unit && i > 0 && body[i - 1] >= '0' && body[i - 1] <= '9')
             out += "\u00a0";
         else
-            out += out_[i];
+            out += body[i];
     }
-    out_ = std::move(out);
+    return out;
 }
 
-std::string HtmlWriter::close(const JsonArray &rows) {
-    tighten();
-    out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-    out_ += "<script type=\"application/json\" data-page=\"numbers\">" + inline_json(JsonValue(rows)) +
-            "</script>\n";
-    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
-    return std::move(out_);
+const char *const said_below = "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
+
+class BodyWriter {
+  public:
+    explicit BodyWriter(const Page &page) : page_(page) {}
+
+    std::string write() && {
+        out_ = "<header>\n<h1>" + escape_xml(page_.title) + "</h1>\n";
+        add(page_.head);
+        ways();
+        out_ += "</header>\n<main>\n";
+        add(page_.opening);
+        for (const Section &section : page_.sections) {
+            out_ += "<section id=\"" + section.id + "\">" +
+                    (section.heading.empty() ? "" : "<h2>" + escape_xml(section.heading) + "</h2>") + "\n";
+            add(section.parts);
+            out_ += "</section>\n";
+        }
+        return tightened(out_) + "</main>\n";
+    }
+
+    void operator()(const Html &html) { out_ += html.text; }
+    void operator()(const Listing &listing) { out_ += table_html(listing.table, listing.look); }
+    void operator()(const std::vector<Card> &cards) {
+        out_ += "<div class=\"tiles\">\n";
+        for (const Card &card : cards)
+            out_ += "<div class=\"tile\"><strong>" + escape_xml(card.number) + "</strong><span>" + card.what +
+                    "</span><small>" + escape_xml(card.more) + "</small></div>\n";
+        out_ += "</div>\n";
+    }
+    void operator()(const std::vector<Fact> &facts) {
+        constexpr std::size_t whole_line = 160; // characters, which in a column would be a tower
+        std::string out;
+        for (const Fact &fact : facts)
+            if (!fact.value.empty())
+                out += std::string("<div") + (fact.value.size() > whole_line ? " class=\"long\"" : "") +
+                       "><dt>" + escape_xml(fact.name) + "</dt><dd>" + escape_xml(fact.value) +
+                       "</dd></div>\n";
+        out_ += out.empty() ? "" : "<dl class=\"facts\">\n" + out + "</dl>\n";
+    }
+    void operator()(const Drawing &drawing) {
+        const Figure &f = drawing.figure;
+        out_ += fmt::format("<figure id=\"f-{}\"{}><h3>{}</h3>", escape_xml(f.id),
+                            drawing.use == SvgUse::in_screen ? " class=\"broad\"" : "", escape_xml(f.title));
+        if (f.point_count() == 0) {
+            out_ += "<p>Nothing to draw: " + escape_xml(f.no_data) + ".</p></figure>\n";
+            return;
+        }
+        out_ += drawing_html(f, drawing.use);
+        if (drawing.caption) {
+            std::string text = escape_xml(f.caption);
+            for (const auto &[word, entry] : page_.words)
+                if (const std::size_t at = text.find(word); at != std::string::npos)
+                    text.replace(at, word.size(), word_button(entry, word));
+            out_ += "<figcaption>" + text + "</figcaption>";
+        }
+        out_ += "</figure>\n";
+    }
+    void operator()(const Group &group) {
+        if (group.parts.empty())
+            return;
+        out_ += group.open;
+        add(group.parts);
+        out_ += group.close;
+    }
+
+  private:
+    void add(const std::vector<PagePart> &parts) {
+        for (const PagePart &part : parts)
+            std::visit(*this, static_cast<const PagePart::variant &>(part));
+    }
+
+    /// The ways to the sections; more than a line holds are a paragraph, which does not stay at the top.
+    void ways() {
+        constexpr std::size_t most_in_a_line = 12;
+        const bool many = page_.sections.size() > most_in_a_line;
+        std::string links;
+        for (const Section &section : page_.sections)
+            if (!section.name.empty())
+                links += (many && !links.empty() ? " · " : "") + std::string("<a href=\"#") + section.id +
+                         "\">" + escape_xml(section.name) + "</a>";
+        out_ += "<nav aria-label=\"parts of the page\">" +
+                (many ? "<p class=\"small\">" + links + "</p>" : links) + "</nav>\n";
+    }
+
+    const Page &page_;
+    std::string out_;
+};
+
+} // namespace
+
+std::string write_html(const Page &page) {
+    return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src " +
+           policy_hash(CONVCAST_PAGE_CSS_SHA256) + "; script-src " + policy_hash(CONVCAST_PAGE_JS_SHA256) +
+           "; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
+           (page.summary.empty()
+                ? ""
+                : "<meta name=\"description\" content=\"" + escape_xml(page.summary) + "\">\n") +
+           "<title>" + escape_xml(page.title) + "</title>\n<style>" + embedded("page.css") +
+           "</style>\n</head>\n<body>\n" + BodyWriter(page).write() +
+           (page.scripted ? (page.data.empty() ? std::string(said_below) : page.data) + "<script>" +
+                                embedded("page.js") + "</script>\n"
+                          : "") +
+           "</body>\n</html>\n";
 }
 
-std::string HtmlWriter::close(const std::string &columns, const std::vector<std::string> &explanations) {
-    tighten();
-    out_ += "</main>\n<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n"
-            "<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-    add("<script type=\"text/plain\" data-page=\"cases\">{}</script>\n", packed_text(columns));
-    for (const std::string &chunk : explanations)
-        add("<script type=\"text/plain\" class=\"explanations\">{}</script>\n", chunk);
-    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
-    return std::move(out_);
+Html paragraph(const std::string &html, const std::string &look) {
+    return {"<p" + (look.empty() ? "" : " class=\"" + look + "\"") + ">" + html + "</p>\n"};
 }
 
-std::string HtmlWriter::close() {
-    tighten();
-    out_ += "</main>\n</body>\n</html>\n";
-    return std::move(out_);
+Html answer_paragraph(const std::string &text) {
+    return paragraph(escape_xml(text), "answer");
 }
 
-std::string HtmlWriter::close_figures() {
-    tighten();
-    out_ += "</main>\n<output id=\"lit\" class=\"scripted\" aria-live=\"polite\"></output>\n";
-    out_ += "<script>" + embedded("page.js") + "</script>\n</body>\n</html>\n";
-    return std::move(out_);
+Html heading(const std::string &html) {
+    return {"<h3>" + html + "</h3>\n"};
 }
 
-void HtmlWriter::nav(const std::vector<std::pair<std::string, std::string>> &parts) {
-    out_ += "<nav aria-label=\"parts of the page\">";
-    for (const auto &[id, name] : parts)
-        add("<a href=\"#{}\">{}</a>", id, escape_xml(name));
-    out_ += "</nav>\n";
+Group beside(const std::string &look, std::vector<PagePart> parts) {
+    return {"<div class=\"" + look + "\">", "</div>\n", std::move(parts)};
 }
 
-void HtmlWriter::open_tiles() {
-    out_ += "<div class=\"tiles\">\n";
-}
-void HtmlWriter::tile(const std::string &number, const std::string &what, const std::string &more) {
-    add("<div class=\"tile\"><strong>{}</strong><span>{}</span><small>{}</small></div>\n", escape_xml(number),
-        what, escape_xml(more));
-}
-void HtmlWriter::close_tiles() {
-    out_ += "</div>\n";
+Group details(const std::string &summary, std::vector<PagePart> parts, bool open) {
+    return {fmt::format("<details{}><summary>{}</summary>\n", open ? " open" : "", escape_xml(summary)),
+            "</details>\n", std::move(parts)};
 }
 
-std::string HtmlWriter::word_button(const std::string &entry, const std::string &text) {
+Html listed(const std::string &title, const std::vector<std::string> &texts) {
+    std::string out;
+    for (const std::string &text : texts)
+        out += "<li>" + escape_xml(text) + "</li>";
+    return {out.empty() ? "" : (title.empty() ? "" : "<h3>" + title + "</h3>\n") + "<ul>" + out + "</ul>\n"};
+}
+
+std::string html_of(const Cell &cell) {
+    return html_cell(cell, {});
+}
+
+std::string word_button(const std::string &entry, const std::string &text) {
     return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", entry, text);
 }
 
-void HtmlWriter::figure(const Figure &f, SvgUse use, bool caption) {
-    add("<figure id=\"f-{}\"{}><h3>{}</h3>", escape_xml(f.id),
-        use == SvgUse::in_screen ? " class=\"broad\"" : "", escape_xml(f.title));
-    if (f.point_count() == 0) {
-        add("<p>Nothing to draw: {}.</p></figure>\n", escape_xml(f.no_data));
-        return;
-    }
-    if (use == SvgUse::in_page || use == SvgUse::in_screen || use == SvgUse::in_pair)
-        add("<div class=\"scroll on-{0}\">\n{1}</div><div class=\"scroll off-{0}\">\n{2}</div>",
-            use == SvgUse::in_page ? "phone" : "column", to_svg(f, SvgUse::in_column),
-            to_svg(f, use == SvgUse::in_pair ? SvgUse::in_page : use));
-    else
-        add("<div class=\"scroll\">\n{}</div>", to_svg(f, use));
-    if (caption) {
-        std::string text = escape_xml(f.caption);
-        for (const auto &[word, entry] : words_)
-            if (const std::size_t at = text.find(word); at != std::string::npos)
-                text.replace(at, word.size(), word_button(entry, word));
-        add("<figcaption>{}</figcaption>", text);
-    }
-    out_ += "</figure>\n";
+std::string script_rows(const JsonArray &rows) {
+    return said_below + ("<script type=\"application/json\" data-page=\"numbers\">" +
+                         inline_json(JsonValue(rows)) + "</script>\n");
 }
 
-void HtmlWriter::head(int words, const std::vector<std::string> &names) {
-    add("<div class=\"scroll\"><table class=\"words{}\"><thead><tr>", words);
-    for (const std::string &name : names)
-        add("<th scope=\"col\">{}</th>", escape_xml(name));
-    out_ += "</tr></thead><tbody>\n";
+std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations) {
+    std::string out = "<aside id=\"case\" class=\"scripted\" aria-label=\"one case\" hidden></aside>\n" +
+                      std::string(said_below) + "<script type=\"text/plain\" data-page=\"cases\">" +
+                      packed_text(columns) + "</script>\n";
+    for (const std::string &chunk : explanations)
+        out += "<script type=\"text/plain\" class=\"explanations\">" + chunk + "</script>\n";
+    return out;
 }
 
-void HtmlWriter::line(const std::vector<std::string> &cells) {
-    out_ += "<tr>";
-    bool first = true;
-    for (const std::string &cell : cells) {
-        add("{}{}{}", first ? "<th scope=\"row\">" : "<td>", breakable(cell), first ? "</th>" : "</td>");
-        first = false;
-    }
-    out_ += "</tr>\n";
-}
-
-void HtmlWriter::tail() {
-    out_ += "</tbody></table></div>\n";
-}
-
-void HtmlWriter::fact(const std::string &name, const std::string &value) {
-    constexpr std::size_t whole_line = 160; // characters, which in a column would be a tower
-    if (!value.empty())
-        add("<div{}><dt>{}</dt><dd>{}</dd></div>\n", value.size() > whole_line ? " class=\"long\"" : "",
-            escape_xml(name), escape_xml(value));
-}
-
-void HtmlWriter::checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {
-    add("<fieldset><legend>{}</legend>", legend);
+std::string checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values) {
+    std::string out = fmt::format("<fieldset><legend>{}</legend>", legend);
     for (const std::string &value : values)
-        add("<label><input type=\"checkbox\" checked data-{}=\"{}\"> {}</label>\n", kind, escape_xml(value),
-            escape_xml(value));
-    out_ += "</fieldset>\n";
+        out += fmt::format("<label><input type=\"checkbox\" checked data-{0}=\"{1}\"> {1}</label>\n", kind,
+                           escape_xml(value));
+    return out + "</fieldset>\n";
+}
+
+std::vector<Fact> facts_of(const std::map<std::string, std::string> &conditions) {
+    std::vector<Fact> facts;
+    for (const auto &[name, value] : conditions)
+        facts.push_back({name, value});
+    return facts;
 }
 
 } // namespace convcast

@@ -1,18 +1,16 @@
-// What the pages of a run and of a profile share: the head with its policy, tables, figures, the script's
-// data.
+// A page as data, and its writer: one self-contained file, readable offline and without scripts. Each kind of
+// page is a function that makes a Page; how a card, a table or a drawing looks is said here alone.
 #pragma once
 
 #include "model/base/json.hpp"
 #include "reports/figure.hpp"
-
-#include <fmt/format.h>
+#include "reports/table.hpp"
 
 #include <cstdint>
-#include <initializer_list>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -30,61 +28,87 @@ std::string breakable(const std::string &text);
 /// "1 case", "2 cases"
 std::string count(std::int64_t n, const char *one, const char *many);
 
-/// One self-contained page, written from the top: open, sections, close.
-class HtmlWriter {
-  protected:
-    template <class... Args> void add(fmt::format_string<Args...> format, Args &&...args) {
-        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    }
-
-    /// Up to <header>, which holds `title` as its heading. `summary` is what a search or a link shows of the
-    /// page. Style and policy are those of page.css and page.js.
-    void open(const std::string &title, const std::string &summary = "");
-    /// From </main> on. `rows` is what the script sorts, filters and shows: the rows of the table with the id
-    /// "table" refer to it by their index in data-case.
-    std::string close(const JsonArray &rows);
-    /// The same where the script makes the table itself, from packed columns and explanations
-    /// (page_data.hpp).
-    std::string close(const std::string &columns, const std::vector<std::string> &explanations);
-
-    /// The same of a page without the script and such a table.
-    std::string close();
-    /// With the script, which names what lies under the pointer.
-    std::string close_figures();
-
-    /// The ways to the parts of the page: pairs of a section's id and its name.
-    void nav(const std::vector<std::pair<std::string, std::string>> &parts);
-
-    void open_tiles();
-    /// A number, what it is (as HTML), and more in small print.
-    void tile(const std::string &number, const std::string &what, const std::string &more);
-    void close_tiles();
-
-    /// The drawing with its caption, or why there is none. `in_page` also draws it for a phone, and
-    /// `in_screen` for a column where the screen is smaller: the text keeps its size.
-    void figure(const Figure &figure, SvgUse use = SvgUse::in_page, bool caption = true);
-
-    /// Words in captions that are explained elsewhere on the page: as they stand there, and the entry.
-    std::vector<std::pair<std::string, std::string>> words_{};
-    /// A word that the script explains when it is tapped; without scripts it is plain text.
-    static std::string word_button(const std::string &entry, const std::string &text);
-
-    /// The first `words` columns are text, the others numbers.
-    void head(int words, const std::vector<std::string> &names);
-    /// The first cell names the row, the others are escaped here too.
-    void line(const std::vector<std::string> &cells);
-    void tail();
-
-    /// One of a <dl class="facts">; nothing for an empty value.
-    void fact(const std::string &name, const std::string &value);
-
-    /// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.
-    void checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
-
-    std::string out_;
-
-  private:
-    void tighten();
+/// HTML that stands as it is: its texts are escaped already.
+struct Html {
+    std::string text;
 };
+/// A paragraph of such HTML, with a class of page.css.
+Html paragraph(const std::string &html, const std::string &look = "");
+
+/// A number that a page opens with, what it is (as HTML), and more in small print.
+struct Card {
+    std::string number, what, more;
+};
+/// A name and its value; one without a value is left out.
+struct Fact {
+    std::string name, value;
+};
+/// A drawing with its caption, or why there is none. `in_page` also draws it for a phone, and `in_screen` for
+/// a column where the screen is smaller: the text keeps its size.
+struct Drawing {
+    Figure figure;
+    SvgUse use = SvgUse::in_page;
+    bool caption = true;
+};
+/// A table; none where it has no row. `look` is a class of page.css for its own layout; without it the texts
+/// at its left decide.
+struct Listing {
+    Table table;
+    std::string look{};
+};
+struct PagePart;
+/// Parts in an element: what opens it and what closes it. Nothing where it has no part.
+struct Group {
+    std::string open, close;
+    std::vector<PagePart> parts;
+};
+struct PagePart : std::variant<Html, Listing, std::vector<Card>, std::vector<Fact>, Drawing, Group> {
+    using variant::variant;
+};
+
+/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere.
+struct Section {
+    std::string id, name, heading;
+    std::vector<PagePart> parts;
+};
+
+/// A page as data: write_html makes the self-contained file of it.
+struct Page {
+    std::string title;
+    std::string summary{};           ///< what a search or a link shows of it
+    std::vector<PagePart> head{};    ///< below the title
+    std::vector<PagePart> opening{}; ///< before the first section
+    std::vector<Section> sections{};
+    bool scripted = true; ///< with the script, which names what lies under the pointer
+    std::string data{};   ///< HTML that the script reads
+    /// Words in captions that are explained elsewhere on the page: as they stand there, and the entry.
+    std::vector<std::pair<std::string, std::string>> words{};
+};
+
+/// Style and policy are those of page.css and page.js.
+std::string write_html(const Page &page);
+
+/// The paragraph that answers first.
+Html answer_paragraph(const std::string &text);
+Html heading(const std::string &html);
+/// Parts in a <div> of this class; of "pair" and "maps" they stand beside each other.
+Group beside(const std::string &look, std::vector<PagePart> parts);
+/// Parts that a tap opens.
+Group details(const std::string &summary, std::vector<PagePart> parts, bool open = false);
+/// "" or a list of texts below a heading.
+Html listed(const std::string &title, const std::vector<std::string> &texts);
+/// A text cell outside of a table.
+std::string html_of(const Cell &cell);
+/// A word that the script explains when it is tapped; without scripts it is plain text.
+std::string word_button(const std::string &entry, const std::string &text);
+/// The rows of a table that the script sorts and filters: rows of the table with the id "table" refer to them
+/// by their index in data-case.
+std::string script_rows(const JsonArray &rows);
+/// What the script makes the table of cases of: packed columns and explanations (page_data.hpp).
+std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations);
+/// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.
+std::string checkboxes(const char *legend, const char *kind, const std::vector<std::string> &values);
+/// The first screen's rest: every condition of a document.
+std::vector<Fact> facts_of(const std::map<std::string, std::string> &conditions);
 
 } // namespace convcast

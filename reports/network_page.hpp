@@ -9,9 +9,7 @@
 #include "model/network/whole_run.hpp"
 #include "reports/write_report.hpp"
 
-#include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -30,27 +28,19 @@ struct LadderReport {
     std::vector<ScalingPoint> scaling; ///< of the rung that trains; empty: there is none
 };
 
-std::vector<Figure> figures_of(const LadderReport &report);
+PageReport report_on(const LadderReport &report);
+PageReport report_on(const NetworkForecast &forecast);
+PageReport report_on(const WholeRun &run, const std::optional<OtherTime> &other = std::nullopt);
+/// Steps on several GPUs: the speed-up over one, forecast and measured.
+PageReport report_on(const Scaling &scaling);
+/// What a training came to; it has no figure.
+PageReport report_on(const TrainingRun &run);
 
 /// "13 of 15 implementations within 10 % ...": how good the forecast is; "" where nothing was measured.
 std::string judgement_of(const LadderRun &run);
-
-/// Makes `folder` with page.html and the figures as files.
-ReportFiles write_report(const LadderReport &report, const std::filesystem::path &folder);
-ReportFiles write_report(const NetworkForecast &forecast, const std::filesystem::path &folder);
-ReportFiles write_report(const WholeRun &run, const std::filesystem::path &folder,
-                         const std::optional<OtherTime> &other = std::nullopt);
-
 /// "540 µs measured, 515 µs forecast (-4.6 %) ...", or why there is no time.
 std::string judgement_of(const WholeRun &run, const std::optional<OtherTime> &other = std::nullopt);
-
-/// Steps on several GPUs: the speed-up over one, forecast and measured.
-std::vector<Figure> figures_of(const Scaling &scaling);
 std::string judgement_of(const Scaling &scaling);
-ReportFiles write_report(const Scaling &scaling, const std::filesystem::path &folder);
-
-/// What a training came to; it has no figure.
 std::string judgement_of(const TrainingRun &run);
-ReportFiles write_report(const TrainingRun &run, const std::filesystem::path &folder);
 
 } // namespace convcast

@@ -1,6 +1,5 @@
 #include "reports/page.hpp"
 
-#include "model/base/described.hpp"
 #include "model/machine/profile.hpp"
 #include "reports/page_writer.hpp"
 #include "reports/report_figures.hpp"
@@ -21,21 +20,6 @@
 #include <vector>
 
 namespace convcast {
-
-namespace shown {
-std::string percent(std::optional<double> share) {
-    return share ? fmt::format("{:.1f}\u00a0%", *share * 100.0) : dash;
-}
-std::string factor(std::optional<double> ratio) {
-    return ratio ? times(*ratio) : dash;
-}
-std::string ratio(std::optional<double> value) {
-    return value ? fmt::format("{:.3f}", *value) : dash;
-}
-std::string time(std::optional<Seconds> seconds) {
-    return seconds ? microseconds(*seconds) : dash;
-}
-} // namespace shown
 
 namespace {
 
@@ -91,27 +75,25 @@ struct Word {
 };
 
 /// What stands in the columns of the cases and in the tiles.
-constexpr std::array<Word, 19> words = {{
+constexpr std::array<Word, 20> words = {{
     {"shape", "n images, c channels, h×w map, k filters of r×s; then only what differs from stride 1, no "
               "padding, FP32"},
     {"strategy or baseline", "one of our kernels with every knob, or an algorithm of cuDNN"},
-    {"status", "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such "
-               "shapes. wrong result: "
-               "failed verification, so its time is not shown. not run: not reached, or predicted only"},
+    {"status",
+     "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such shapes. wrong "
+     "result: failed verification, so its time is not shown. not run: not reached, or predicted only"},
     {"forecast", "the time by the model, as far as the profile has numbers for it"},
     {"measured",
      "median with a cold L2, the headline number; warm: with the data left in L2 by the call before"},
     {"error", "forecast / measured cold − 1: above zero the forecast is too slow"},
     {"bias", "geometric mean of forecast / measured: above 1 the forecasts are too slow"},
     {"regime", "what hides the memory latency, by the paper's rule, the physical rule, the forecast and the "
-               "counters. compute: "
-               "enough FMAs; memory: enough bytes in flight; exposed: neither"},
+               "counters. compute: enough FMAs; memory: enough bytes in flight; exposed: neither"},
     {"compute bound", "enough FMAs are there to compute while data are on their way"},
     {"memory bound", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
     {"exposed", "neither: for a part of the time the SMs wait for memory"},
-    {"MWP-CWP",
-     "the model of Hong and Kim (2009), which compares how many warps wait for memory at once with "
-     "how many compute meanwhile"},
+    {"MWP-CWP", "the model of Hong and Kim (2009), which compares how many warps wait for memory at once "
+                "with how many compute meanwhile"},
     {"median", "half of the cases have at most that; one bad case does not move it"},
     {"limiter", "the part of the model that adds most time"},
     {"speed of light", "launch floor, peak FMAs and bytes alone: no kernel can be faster"},
@@ -119,80 +101,58 @@ constexpr std::array<Word, 19> words = {{
      "time of cuDNN's fastest in true FP32 on NCHW tensors over this one, cold; above 1 is faster"},
     {"relative error (L2 norm)",
      "norm of the difference from the double-precision reference over the reference's norm"},
-    {"regret",
-     "what following the forecast costs: the time of the setting that it ranks first over the fastest's, "
-     "less 1"},
+    {"regret", "what following the forecast costs: the time of the setting that it ranks first over the "
+               "fastest's, less 1"},
     {"case", "one strategy with its knobs, or one baseline, on one shape"},
+    {"!", "behind a kernel of the user's own: forecast by the work that its author declares, which is not "
+          "checked"},
 }};
-
-/// The knobs of a strategy's text in small print, which may break after each of them.
-std::string knobs(const CaseRow &r) {
-    if (r.name.size() <= r.group.size())
-        return "";
-    std::string out;
-    for (const char c : escape_xml(r.name.substr(r.group.size() + 1))) {
-        out += c;
-        if (c == ',')
-            out += "<wbr>";
-    }
-    return " <small class=\"knobs\">" + out + "</small>";
-}
-
-struct Box {
-    const char *label, *key;
-};
 
 } // namespace
 
-PageWriter::PageWriter(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current, std::vector<Figure> figures)
+RunPage::RunPage(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                 const Producer &current, std::vector<Figure> figures)
     : run_(run), studies_(studies), statistics_(statistics), current_(current),
       shown_(cases_of_page(statistics)), figures_(std::move(figures)), common_(common_assumptions()),
       explanations_(explain(run, statistics, shown_, common_)) {
     draw_for_page(figures_, shown_, statistics.cases.size());
+}
+
+Page RunPage::page() {
+    const std::string gpu = gpu_name(run_.conditions, run_.profile_id);
+    Page page{(timed() ? "convcast: forecast and measured" : "convcast: forecast") +
+                  (gpu.empty() ? std::string() : (timed() ? " on " : " for ") + gpu),
+              answer(statistics_)};
+    page.head = {paragraph(escape_xml(asked()), "asked")};
+    page.sections = {overview()};
+    for (auto section : {&RunPage::accuracy, &RunPage::speed, &RunPage::choices, &RunPage::regimes,
+                         &RunPage::work, &RunPage::timelines, &RunPage::cases, &RunPage::about})
+        if (std::optional<Section> made = (this->*section)())
+            page.sections.push_back(std::move(*made));
+    page.data = script_cases(page_columns(run_, statistics_, shown_, explanations_), explanations_.chunks);
     for (const char *name :
          {"MWP-CWP", "speed of light", "compute bound", "memory bound", "exposed", "median"})
-        words_.emplace_back(name, name);
+        page.words.emplace_back(name, name);
+    return page;
 }
 
-std::string PageWriter::write() {
-    open((timed() ? "convcast: forecast and measured" : "convcast: forecast") +
-             (gpu().empty() ? std::string() : (timed() ? " on " : " for ") + gpu()),
-         answer(statistics_));
-    masthead();
-    first_screen();
-    accuracy();
-    speed();
-    choices();
-    regimes();
-    work();
-    timelines();
-    cases();
-    about();
-    return close(page_columns(run_, statistics_, shown_, explanations_), explanations_.chunks);
-}
-
-std::string PageWriter::gpu() const {
-    return gpu_name(run_.conditions, run_.profile_id);
-}
-
-bool PageWriter::timed() const {
+bool RunPage::timed() const {
     return std::any_of(run_.cases.begin(), run_.cases.end(),
                        [](const Case &c) { return !c.measurements.empty(); });
 }
 
-bool PageWriter::measured() const {
+bool RunPage::measured() const {
     const ErrorStatistics *all = find_errors(statistics_, "all");
     return all != nullptr && all->n > 0;
 }
 
-bool PageWriter::compared() const {
+bool RunPage::compared() const {
     const SpeedupStatistics *best = overall(statistics_, "cudnn");
     return best != nullptr && best->n > 0;
 }
 
 /// What every forecast of a time takes for granted; it stands once, among the conditions.
-std::vector<std::string> PageWriter::common_assumptions() const {
+std::vector<std::string> RunPage::common_assumptions() const {
     std::vector<std::string> common;
     bool first = true;
     for (const Case &c : run_.cases) {
@@ -210,81 +170,61 @@ std::vector<std::string> PageWriter::common_assumptions() const {
     return common;
 }
 
-std::optional<std::size_t> PageWriter::place_of(std::int64_t id) const {
+std::optional<std::size_t> RunPage::place_of(std::int64_t id) const {
     const auto found = std::lower_bound(shown_.begin(), shown_.end(), static_cast<std::size_t>(id));
     if (found == shown_.end() || *found != static_cast<std::size_t>(id))
         return std::nullopt;
     return static_cast<std::size_t>(found - shown_.begin());
 }
 
-std::string PageWriter::case_link(std::int64_t id, const std::string &text) const {
-    const std::optional<std::size_t> place = place_of(id);
-    if (!place)
-        return breakable(text);
-    return fmt::format("<a href=\"#case={0}\" data-case=\"{0}\">{1}</a>", *place, breakable(text));
+Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {
+    Cell cell(text);
+    if (const std::optional<std::size_t> place = place_of(id))
+        cell.link = "#case=" + std::to_string(*place);
+    return cell;
 }
 
-void PageWriter::figure(const std::string &id, SvgUse use) {
-    for (const Figure &f : figures_)
-        if (f.id == id && f.point_count() > 0 && drawn_.insert(id).second)
-            HtmlWriter::figure(f, use);
+std::vector<PagePart> RunPage::figures_of(const std::string &part) {
+    constexpr std::size_t many = 4000; // marks, which the page then has once
+    std::vector<PagePart> parts;
+    for (Figure &f : figures_)
+        if (const std::size_t points = f.point_count(); f.part == part && points > 0) {
+            const SvgUse use = part == "overview" || part == "maps" ? SvgUse::in_column
+                               : !f.panels.empty()                  ? SvgUse::in_screen
+                               : points < many                      ? SvgUse::in_pair
+                                                                    : SvgUse::in_column;
+            parts.push_back(Drawing{std::move(f), use, part != "maps"});
+        }
+    return parts;
 }
 
 /// The maps of regimes beside each other, with what they all say once.
-void PageWriter::maps() {
-    const Figure *first = nullptr;
-    for (const Figure &f : figures_)
-        if (f.id.starts_with("regime_map_") && f.point_count() > 0 && drawn_.insert(f.id).second) {
-            if (first == nullptr) {
-                first = &f;
-                out_ += "<div class=\"maps\">";
-            }
-            HtmlWriter::figure(f, SvgUse::in_column, false);
-        }
-    if (first != nullptr)
-        add("</div>\n<p class=\"small\">{}</p>\n", escape_xml(first->caption));
+std::vector<PagePart> RunPage::maps() {
+    std::vector<PagePart> maps = figures_of("maps");
+    if (maps.empty())
+        return {};
+    const std::string caption = std::get<Drawing>(maps.front()).figure.caption;
+    return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
 }
 
-void PageWriter::figures_with(const std::string &prefix) {
-    constexpr std::size_t many = 4000; // marks, which the page then has once
-    for (const Figure &f : figures_)
-        if (f.id.starts_with(prefix))
-            figure(f.id, f.point_count() < many ? SvgUse::in_pair : SvgUse::in_column);
-}
-
-bool PageWriter::can_draw(const std::string &prefix) const {
-    return std::any_of(figures_.begin(), figures_.end(), [&](const Figure &f) {
-        return f.id.starts_with(prefix) && f.point_count() > 0 && !drawn_.contains(f.id);
-    });
-}
-
-void PageWriter::begin(const char *id, const std::string &heading) {
-    add("<section id=\"{}\"><h2>{}</h2>\n", id, escape_xml(heading));
-}
-void PageWriter::end() {
-    out_ += "</section>\n";
-}
-void PageWriter::open_details(const std::string &summary) {
-    add("<details><summary>{}</summary>\n", escape_xml(summary));
-}
-void PageWriter::close_details() {
-    out_ += "</details>\n";
-}
-
-void PageWriter::stale_note() {
-    const Producer &recorded = run_.producer;
+/// Code that is not this program's, with which the run was recorded.
+std::vector<PagePart> RunPage::stale_notes() const {
+    std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            add("<p class=\"small\">Recorded with other {0} code than this program's: its hash is {1}, that "
-                "of this program {2}. What was measured stands; to judge the present code, run again.</p>\n",
-                what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now));
+            notes.push_back(paragraph(
+                fmt::format("Recorded with other {0} code than this program's: its hash is {1}, that of this "
+                            "program {2}. What was measured stands; to judge the present code, run again.",
+                            what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
+                "small"));
     };
-    note("device", recorded.device_code_hash, current_.device_code_hash);
-    note("measuring", recorded.measuring_code_hash, current_.measuring_code_hash);
+    note("device", run_.producer.device_code_hash, current_.device_code_hash);
+    note("measuring", run_.producer.measuring_code_hash, current_.measuring_code_hash);
+    return notes;
 }
 
-/// What was asked, in one line, and the way to each part of the page.
-void PageWriter::masthead() {
+/// What was asked, in one line.
+std::string RunPage::asked() const {
     std::set<std::string> studies, shapes;
     std::set<std::pair<std::string, std::string>> asked_shapes; // of each study
     for (const CaseRow &r : statistics_.cases) {
@@ -305,58 +245,41 @@ void PageWriter::masthead() {
         asked += " · " + count(baselines, "baseline case", "baseline cases");
     if (date != run_.conditions.end())
         asked += " · " + date->second.substr(0, 10);
-    add("<p class=\"asked\">{}</p>\n", escape_xml(asked));
-    const bool regime = !statistics_.regimes.opinions.empty() || can_draw("sweep_") || can_draw("regime");
-    const std::array<std::pair<const char *, bool>, 8> parts = {
-        {{"accuracy", measured()},
-         {"speed", compared()},
-         {"choices", !measured()},
-         {"regimes", regime},
-         {"work", !statistics_.work_errors.empty()},
-         {"timelines", !statistics_.timelines.empty()},
-         {"cases", true},
-         {"about", true}}};
-    std::vector<std::pair<std::string, std::string>> links = {{"overview", "overview"}};
-    for (const auto &[id, there] : parts)
-        if (there)
-            links.emplace_back(id, id);
-    nav(links);
-    out_ += "</header>\n<main>\n";
+    return asked;
 }
 
-void PageWriter::first_screen() {
-    out_ += "<section id=\"overview\">\n";
-    if (!all_shown())
-        add("<p class=\"note\">This page shows {} of {} one by one, so that it stays small: those that are "
-            "furthest off and an even sample of the others, in the table of cases, in the strips by strategy "
-            "and "
-            "behind the marks of the figures. Marks that would lie on one another are drawn once. All "
-            "numbers "
-            "are of all cases, and so are the CSV files beside this page.</p>\n",
-            shown_.size(), count(std::ssize(statistics_.cases), "case", "cases"));
-    if (measured()) {
-        tiles();
-        out_ += "<div class=\"screen\">\n";
-        figure("predicted_vs_measured", SvgUse::in_column);
-        figure("error_cdf", SvgUse::in_column);
-        strips();
-        out_ += "</div>\n";
-    } else {
-        add("<p class=\"answer\">{}</p>\n", escape_xml(answer(statistics_)));
+Section RunPage::overview() {
+    Section section{"overview", "overview", "", {}};
+    if (shown_.size() < statistics_.cases.size())
+        section.parts.push_back(paragraph(
+            fmt::format(
+                "This page shows {} of {} one by one, so that it stays small: those that are furthest off "
+                "and an even sample of the others, in the table of cases, in the strips by strategy and "
+                "behind the marks of the figures. Marks that would lie on one another are drawn once. All "
+                "numbers are of all cases, and so are the CSV files beside this page.",
+                shown_.size(), count(std::ssize(statistics_.cases), "case", "cases")),
+            "note"));
+    if (!measured()) {
+        section.parts.push_back(answer_paragraph(answer(statistics_)));
+        return section;
     }
-    end();
+    section.parts.push_back(cards());
+    std::vector<PagePart> screen = figures_of("overview");
+    screen.push_back(strips());
+    section.parts.push_back(beside("screen", std::move(screen)));
+    return section;
 }
 
-void PageWriter::tiles() {
-    using shown::percent;
-    open_tiles();
+std::vector<Card> RunPage::cards() const {
     const ErrorStatistics &all = *find_errors(statistics_, "all");
     const double off = *all.bias - 1.0;
-    tile(percent(all.median), word_button("median", "median") + " " + word_button("error", "error"),
-         fmt::format("9 of 10 within {}; {}", percent(all.p90),
-                     std::abs(off) < 0.005 ? "neither too fast nor too slow"
-                                           : percent(std::abs(off)) + (off < 0.0 ? " too fast on average"
-                                                                                 : " too slow on average")));
+    std::vector<Card> cards = {
+        {percent_text(*all.median, 1), word_button("median", "median") + " " + word_button("error", "error"),
+         fmt::format("9 of 10 within {}; {}", percent_text(*all.p90, 1),
+                     std::abs(off) < 0.005
+                         ? "neither too fast nor too slow"
+                         : percent_text(std::abs(off), 1) +
+                               (off < 0.0 ? " too fast on average" : " too slow on average"))}};
     if (compared()) {
         const SpeedupStatistics &best = *overall(statistics_, "cudnn");
         const SpeedupStatistics *layouts = overall(statistics_, "cudnn, NHWC too");
@@ -365,45 +288,40 @@ void PageWriter::tiles() {
             more += "; " + times(*layouts->geomean) + " with NHWC";
         if (best.without > 0)
             more += fmt::format("; {} of {} shapes were compared", best.n, best.n + best.without);
-        tile(fmt::format("{} of {}", best.wins, best.n), "shapes faster than cuDNN", more);
+        cards.push_back({fmt::format("{} of {}", best.wins, best.n), "shapes faster than cuDNN", more});
     }
-    tile_of_choice();
-    tile_of_outlier();
-    close_tiles();
+    if (const RankingAccuracy *choice = statistics_.accuracy.of_forecast())
+        cards.push_back({percent_text(choice->mean_regret, 1),
+                         "lost by following the forecast (" + word_button("regret", "regret") + "), mean",
+                         fmt::format("the fastest of the measured settings was picked for {} of {} of the "
+                                     "test part; {} lost at worst",
+                                     choice->hits, count(choice->shapes, "shape", "shapes"),
+                                     percent_text(choice->max_regret, 1))});
+    // The strategy with the largest median error: where the forecast is wrong.
+    const std::vector<const ErrorStatistics *> strategies = by_error();
+    if (strategies.size() > 1) {
+        const ErrorStatistics &worst = *strategies.front();
+        cards.push_back(
+            {percent_text(*worst.median, 1), "median error of " + breakable(worst.group) + ", the worst",
+             fmt::format("{} {} on average, {}", percent_text(std::abs(*worst.bias - 1.0), 1),
+                         *worst.bias < 1.0 ? "too fast" : "too slow", count(worst.n, "case", "cases"))});
+    }
+    return cards;
 }
 
-void PageWriter::tile_of_choice() {
-    const RankingAccuracy *choice = statistics_.accuracy.of_forecast();
-    if (choice == nullptr)
-        return;
-    tile(shown::percent(choice->mean_regret),
-         "lost by following the forecast (" + word_button("regret", "regret") + "), mean",
-         fmt::format("the fastest of the measured settings was picked for {} of {} of the test part; {} lost "
-                     "at worst",
-                     choice->hits, count(choice->shapes, "shape", "shapes"),
-                     shown::percent(choice->max_regret)));
-}
-
-/// The strategy with the largest median error: where the forecast is wrong.
-void PageWriter::tile_of_outlier() {
-    const ErrorStatistics *worst = nullptr;
-    std::size_t strategies = 0;
+/// Strategies with a measured error, the largest median first.
+std::vector<const ErrorStatistics *> RunPage::by_error() const {
+    std::vector<const ErrorStatistics *> rows;
     for (const ErrorStatistics &e : statistics_.errors)
-        if (!e.group.starts_with("all") && e.n > 0) {
-            ++strategies;
-            if (worst == nullptr || *e.median > *worst->median)
-                worst = &e;
-        }
-    if (worst == nullptr || strategies < 2)
-        return;
-    const double off = *worst->bias - 1.0;
-    tile(shown::percent(worst->median), "median error of " + breakable(worst->group) + ", the worst",
-         fmt::format("{} {} on average, {}", shown::percent(std::abs(off)),
-                     off < 0.0 ? "too fast" : "too slow", count(worst->n, "case", "cases")));
+        if (!e.group.starts_with("all") && e.n > 0)
+            rows.push_back(&e);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
+    return rows;
 }
 
 /// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
-std::string PageWriter::strip(const std::string &group) const {
+std::string RunPage::strip(const std::string &group) const {
     constexpr double half_width = 120.0, limit = 0.5;
     std::string path, ids, beyond, beyond_ids;
     for (std::size_t place = 0; place < shown_.size(); ++place) {
@@ -428,10 +346,8 @@ std::string PageWriter::strip(const std::string &group) const {
         outside += !r.baseline && r.group == group && r.error && std::abs(*r.error) > limit ? 1 : 0;
     return fmt::format(
         "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
-        "aria-label=\"errors of {0} from "
-        "−50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path class=\"zero\" d=\"M120 "
-        "0v16\"/>{1}{2}<path class=\"bias\" "
-        "d=\"M{3:.1f} 0v16\"/></svg>{4}",
+        "aria-label=\"errors of {0} from −50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path "
+        "class=\"zero\" d=\"M120 0v16\"/>{1}{2}<path class=\"bias\" d=\"M{3:.1f} 0v16\"/></svg>{4}",
         escape_xml(group),
         path.empty() ? "" : fmt::format("<path class=\"marks dots\" data-cases=\"{}\" d=\"{}\"/>", ids, path),
         beyond.empty()
@@ -440,146 +356,147 @@ std::string PageWriter::strip(const std::string &group) const {
         middle, outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
 }
 
-void PageWriter::strips() {
-    std::vector<const ErrorStatistics *> rows;
-    for (const ErrorStatistics &e : statistics_.errors)
-        if (!e.group.starts_with("all") && e.n > 0)
-            rows.push_back(&e);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
-    add("<figure id=\"f-by_strategy\"><h3>{}</h3>\n",
-        rows.size() < 2 ? "Error of each case"
-                        : fmt::format("{} is best, {} worst; each mark a case",
-                                      escape_xml(rows.back()->group), escape_xml(rows.front()->group)));
-    out_ += "<div class=\"scroll\">"
-            "<table class=\"strips\"><thead><tr><th scope=\"col\">strategy</th><th scope=\"col\">error, %"
-            "<div class=\"axis\"><span>−50</span><span>0</span><span>+50</span></div></th>"
-            "<th scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n";
+/// The errors of each strategy's cases, the worst strategy first.
+Group RunPage::strips() const {
+    const std::vector<const ErrorStatistics *> rows = by_error();
+    std::string lines;
     for (const ErrorStatistics *e : rows)
-        add("<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-            escape_xml(e->group), strip(e->group), shown::percent(e->median), shown::percent(e->p90),
+        lines += fmt::format(
+            "<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
+            escape_xml(e->group), strip(e->group), percent_text(*e->median, 1), percent_text(*e->p90, 1),
             breakable(e->group));
-    out_ +=
-        "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too fast. The "
-        "line is the strategy's bias, the band ±10 "
-        "%."
-        "<span class=\"scripted\"> Click a strategy to see its cases alone.</span></figcaption></figure>\n";
+    return {"<figure id=\"f-by_strategy\">",
+            "</figure>\n",
+            {heading(rows.size() < 2
+                         ? "Error of each case"
+                         : fmt::format("{} is best, {} worst; each mark a case",
+                                       escape_xml(rows.back()->group), escape_xml(rows.front()->group))),
+             Html{"<div class=\"scroll\"><table class=\"strips\"><thead><tr><th "
+                  "scope=\"col\">strategy</th><th scope=\"col\">error, %<div "
+                  "class=\"axis\"><span>−50</span><span>0</span><span>+50</span></div></th><th "
+                  "scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n" +
+                  lines +
+                  "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too "
+                  "fast. The line is the strategy's bias, the band ±10 %.<span class=\"scripted\"> Click a "
+                  "strategy to see its cases alone.</span></figcaption>"}}};
 }
 
 /// Of a run that measured nothing: what the forecast would take for each shape.
-void PageWriter::choices() {
-    if (measured())
-        return;
+std::optional<Section> RunPage::choices() {
     const Choices choices = choices_of(statistics_);
     const std::vector<const CaseRow *> &best = choices.best;
-    if (best.empty())
-        return;
-    const bool named = std::any_of(best.begin(), best.end(), [](const CaseRow *r) { return r->layer; });
+    if (measured() || best.empty())
+        return std::nullopt;
     constexpr std::size_t most = 500;
-    begin("choices", "What the forecast would take");
-    add("<div class=\"scroll\"><table class=\"choices\"><thead><tr>{}<th scope=\"col\">shape</th>"
-        "<th scope=\"col\">forecast, µs</th>{}<th scope=\"col\">interval, µs</th>"
-        "<th scope=\"col\">over the speed of light</th><th scope=\"col\" class=\"beside\">strategy</th>"
-        "<th scope=\"col\">limiter</th></tr></thead><tbody>\n",
-        named ? "<th scope=\"col\">layer</th>" : "", named ? "<th scope=\"col\">calls</th>" : "");
-    for (std::size_t i = 0; i < std::min(best.size(), most); ++i) {
-        const CaseRow &r = *best[i];
+    using Best = const CaseRow *;
+    std::vector<Field<Best>> fields;
+    const auto add = [&](Column column, auto of) {
+        fields.push_back({std::move(column), [of](const Best &row) { return Cell(of(*row)); }});
+    };
+    const bool named = std::any_of(best.begin(), best.end(), [](Best r) { return r->layer.has_value(); });
+    if (named)
+        add({"layer"}, [](const CaseRow &r) { return r.layer; });
+    add({"shape"}, [this](const CaseRow &r) { return case_cell(r.id, r.shape); });
+    add({"forecast", As::time}, [](const CaseRow &r) { return r.predicted_s; });
+    if (named)
+        add({"calls", As::number}, [](const CaseRow &r) { return r.calls; });
+    add({"interval", As::time}, [this](const CaseRow &r) {
         const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
-        const std::string shape =
-            fmt::format("{}<small class=\"under\">{}</small>", case_link(r.id, r.shape), breakable(r.group));
-        if (named)
-            add("<tr><th scope=\"row\">{}</th><td class=\"shape\">{}</td>", breakable(r.layer.value_or(dash)),
-                shape);
-        else
-            add("<tr><th scope=\"row\">{}</th>", shape);
-        add("<td>{}</td>", shown::time(r.predicted_s));
-        if (named)
-            add("<td>{}</td>", r.calls);
-        add("<td>{}</td><td>{}</td><td class=\"beside\">{}</td><td>{}</td></tr>\n",
-            p.time_low_s && p.time_high_s
-                ? microseconds(*p.time_low_s) + " to " + microseconds(*p.time_high_s)
-                : std::string(dash),
-            r.tier0_s && r.tier0_s->value > 0.0 ? times(*r.predicted_s / *r.tier0_s) : std::string(dash),
-            breakable(r.group) + knobs(r), breakable(r.limiter.value_or(dash)));
-    }
-    tail();
+        return p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
+                                             : Cell();
+    });
+    add({"over the speed of light", As::factor}, [](const CaseRow &r) {
+        return r.tier0_s && r.tier0_s->value > 0.0 ? Cell(*r.predicted_s / *r.tier0_s) : Cell();
+    });
+    add({"strategy", As::text, Keep::low}, [](const CaseRow &r) {
+        Cell cell(r.group);
+        cell.under = r.name.substr(std::min(r.name.size(), r.group.size() + 1)); // the knobs
+        return cell;
+    });
+    add({"limiter"}, [](const CaseRow &r) { return r.limiter; });
+    Section section{"choices", "choices", "What the forecast would take", {}};
+    section.parts.push_back(Listing{
+        table_of<Best>(std::vector<Best>(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(
+                                                                          std::min(best.size(), most))),
+                       fields),
+        "choices"});
     if (best.size() > most)
-        add("<p class=\"small\">The first {} of {} shapes.</p>\n", most, best.size());
-    end();
+        section.parts.push_back(
+            paragraph(fmt::format("The first {} of {} shapes.", most, best.size()), "small"));
+    return section;
 }
 
-void PageWriter::cases() {
-    begin("cases", all_shown() ? "All cases" : "Cases, a part of them");
+std::optional<Section> RunPage::cases() {
+    Section section{"cases",
+                    "cases",
+                    shown_.size() == statistics_.cases.size() ? "All cases" : "Cases, a part of them",
+                    {}};
     if (statistics_.cases.empty())
-        out_ += "<p>The run holds no case.</p>\n";
-    out_ +=
-        "<noscript><p class=\"note\">The table of cases needs scripts. The CSV files beside this page have "
-        "all of them.</p></noscript>\n"
-        "<form class=\"scripted filters\" aria-label=\"filter the cases\">"
-        "<label>find <input type=\"search\" id=\"filter\" placeholder=\"shape, strategy, reason\">"
-        "</label>";
-    constexpr std::array<Box, 4> boxes = {
-        {{"study", "study"}, {"strategy", "group"}, {"status", "status"}, {"regime", "regime"}}};
-    for (const Box &box : boxes)
-        add("<label>{0} <select id=\"of-{1}\" data-key=\"{1}\"><option "
-            "value=\"\">all</option></select></label>",
-            box.label, box.key);
-    out_ +=
-        "<label>|error| ≥ <input type=\"number\" id=\"least-error\" min=\"0\" step=\"5\" size=\"3\"> "
-        "%</label>"
-        "<label>GFMA from <input type=\"number\" id=\"least-size\" min=\"0\" step=\"any\" size=\"5\"></label>"
-        "<label>to <input type=\"number\" id=\"most-size\" min=\"0\" step=\"any\" size=\"5\"></label>"
-        "<button type=\"reset\">clear</button><output id=\"shown\" aria-live=\"polite\"></output></form>\n"
-        "<div class=\"scripted grid\" id=\"grid\" tabindex=\"0\" role=\"grid\" aria-label=\"cases\"></div>\n";
+        section.parts.push_back(paragraph("The run holds no case."));
+    std::string boxes;
+    for (const auto &[label, key] :
+         {std::pair{"study", "study"}, {"strategy", "group"}, {"status", "status"}, {"regime", "regime"}})
+        boxes += fmt::format("<label>{0} <select id=\"of-{1}\" data-key=\"{1}\"><option "
+                             "value=\"\">all</option></select></label>",
+                             label, key);
+    section.parts.push_back(
+        Html{"<noscript><p class=\"note\">The table of cases needs scripts. The CSV files beside this page "
+             "have all of them.</p></noscript>\n<form class=\"scripted filters\" aria-label=\"filter the "
+             "cases\"><label>find <input type=\"search\" id=\"filter\" placeholder=\"shape, strategy, "
+             "reason\"></label>" +
+             boxes +
+             "<label>|error| ≥ <input type=\"number\" id=\"least-error\" min=\"0\" step=\"5\" size=\"3\"> "
+             "%</label><label>GFMA from <input type=\"number\" id=\"least-size\" min=\"0\" step=\"any\" "
+             "size=\"5\"></label><label>to <input type=\"number\" id=\"most-size\" min=\"0\" step=\"any\" "
+             "size=\"5\"></label><button type=\"reset\">clear</button><output id=\"shown\" "
+             "aria-live=\"polite\"></output></form>\n"
+             "<div class=\"scripted grid\" id=\"grid\" tabindex=\"0\" role=\"grid\" "
+             "aria-label=\"cases\"></div>\n"});
     if (explanations_.without_tree > 0)
-        add("<p class=\"small\">{} are explained by their bars alone, to keep this page small: "
-            "<code>convcast "
-            "predict --shape SHAPE --strategy TEXT</code> prints the tree of any of them.</p>\n",
-            count(static_cast<std::int64_t>(explanations_.without_tree), "forecast", "forecasts"));
-    end();
+        section.parts.push_back(paragraph(
+            fmt::format(
+                "{} are explained by their bars alone, to keep this page small: <code>convcast predict "
+                "--shape SHAPE --strategy TEXT</code> prints the tree of any of them.",
+                count(static_cast<std::int64_t>(explanations_.without_tree), "forecast", "forecasts")),
+            "small"));
+    return section;
 }
 
-void PageWriter::about() {
-    begin("about", "Conditions, method, words");
-    conditions();
-    method();
-    notation();
-    end();
-}
-
-void PageWriter::conditions() {
-    out_ += "<h3 id=\"conditions\">Conditions</h3>\n<dl class=\"facts\">\n";
-    for (const auto &[name, value] : run_.conditions)
-        fact(name, value);
-    if (timed())
-        clocks();
-    fact("convcast", run_.producer.version);
-    fact("profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash));
-    fact("device code", run_.producer.device_code_hash);
-    fact("measuring code", run_.producer.measuring_code_hash);
-    out_ += "</dl>\n";
-    stale_note();
+std::optional<Section> RunPage::about() {
+    Section section{"about", "about", "Conditions, method, words", {}};
+    std::vector<PagePart> &parts = section.parts;
+    parts.push_back(Html{"<h3 id=\"conditions\">Conditions</h3>\n"});
+    std::vector<Fact> facts = facts_of(run_.conditions);
+    append(facts, clocks());
+    append(facts, {{"convcast", run_.producer.version},
+                   {"profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash)},
+                   {"device code", run_.producer.device_code_hash},
+                   {"measuring code", run_.producer.measuring_code_hash}});
+    parts.push_back(std::move(facts));
+    append(parts, stale_notes());
     for (const std::string &assumption : common_)
-        add("<p class=\"small\">Assumed of every forecast: {}</p>\n", escape_xml(assumption));
-    if (!statistics_.statuses.empty()) {
-        const bool any_ok = std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
-                                        [](const CaseRow &r) { return r.status == Status::ok; });
-        add("<details{}><summary>{}: what became of them</summary>\n", any_ok ? "" : " open",
-            count(std::ssize(run_.cases), "case", "cases"));
-        head(3, {"strategy or baseline", "status", "reason", "cases"});
-        for (const StatusCount &s : statistics_.statuses)
-            line({s.group, shown::word(s.status), s.reason, std::to_string(s.n)});
-        tail();
-        out_ += "</details>\n";
-    }
+        parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
+    const bool any_ok = std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
+                                    [](const CaseRow &r) { return r.status == Status::ok; });
+    if (!statistics_.statuses.empty())
+        parts.push_back(details(
+            count(std::ssize(run_.cases), "case", "cases") + ": what became of them",
+            {Listing{table_of<StatusCount>(
+                statistics_.statuses, {{{"strategy or baseline"}, &StatusCount::group},
+                                       {{"status"}, [](const StatusCount &s) { return word_of(s.status); }},
+                                       {{"reason"}, &StatusCount::reason},
+                                       {{"cases", As::number}, &StatusCount::n}})}},
+            !any_ok));
+    append(parts, method());
+    parts.push_back(notation());
+    return section;
 }
 
 /// The state of the GPU while it was measured.
-void PageWriter::clocks() {
+std::vector<Fact> RunPage::clocks() const {
     double clock_low = 0.0, clock_high = 0.0;
     std::int64_t throttled = 0;
-    std::set<std::string> methods;
-    std::set<std::string> l2;
+    std::set<std::string> methods, l2;
     for (const Case &c : run_.cases)
         for (const Measurement &m : c.measurements) {
             if (m.sm_clock_hz) {
@@ -589,61 +506,56 @@ void PageWriter::clocks() {
             }
             throttled += m.throttled_samples.value_or(0);
             methods.insert(m.method);
-            l2.insert(shown::word(m.l2));
+            l2.insert(word_of(m.l2));
         }
+    std::vector<Fact> facts;
     if (clock_high > 0.0)
-        fact("SM clock seen", clock_high - clock_low < 1.0
-                                  ? fmt::format("{:.0f} MHz", clock_high)
-                                  : fmt::format("{:.0f} to {:.0f} MHz", clock_low, clock_high));
-    if (!methods.empty()) {
-        fact("timed by", join({methods.begin(), methods.end()}));
-        fact("L2", join({l2.begin(), l2.end()}, " and ") + "; cold is the headline");
-        fact("throttled samples", std::to_string(throttled));
-    }
+        facts.push_back({"SM clock seen", clock_high - clock_low < 1.0
+                                              ? fmt::format("{:.0f} MHz", clock_high)
+                                              : fmt::format("{:.0f} to {:.0f} MHz", clock_low, clock_high)});
+    if (!methods.empty())
+        append(facts, {{"timed by", join({methods.begin(), methods.end()})},
+                       {"L2", join({l2.begin(), l2.end()}, " and ") + "; cold is the headline"},
+                       {"throttled samples", std::to_string(throttled)}});
+    return facts;
 }
 
-void PageWriter::notation() {
-    out_ += "<h3 id=\"notation\">Words</h3>\n<dl class=\"glossary\">\n";
+Html RunPage::notation() const {
+    std::string out = "<h3 id=\"notation\">Words</h3>\n<dl class=\"glossary\">\n";
     for (const Word &w : words)
-        add("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(w.name), w.name,
-            escape_xml(w.meaning));
-    out_ += "<div><dt>study</dt><dd>a list of shapes that a paper measured. ";
+        out += fmt::format("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(w.name), w.name,
+                           escape_xml(w.meaning));
+    out += "<div><dt>study</dt><dd>a list of shapes that a paper measured. ";
     for (const Study &study : studies_)
-        add("{}: {}; {}. ", escape_xml(study.id), escape_xml(study.title), escape_xml(study.citation));
-    out_ += "</dd></div>\n</dl>\n";
+        out += escape_xml(study.id + ": " + study.title + "; " + study.citation + ". ");
+    return {out + "</dd></div>\n</dl>\n"};
 }
 
-void PageWriter::method() {
+std::vector<PagePart> RunPage::method() const {
+    std::vector<PagePart> parts;
     if (timed())
-        measuring();
-    out_ += "<h3 id=\"method\">Where the forecast is from</h3>\n"
-            "<p>The forecast uses numbers of the GPU that come from separate "
-            "probes, never from these convolutions. Beside them the program contains four numbers fitted to "
-            "times, 191 coefficients regressed on counters, and 153 constants, "
-            "of which 77 were read off code, 23 off counters and 20 off times and 33 are given "
-            "(docs/constants.md).</p>\n";
-}
-
-void PageWriter::measuring() {
-    out_ += "<h3 id=\"measuring\">How it was measured</h3>\n"
-            "<p>Each case is verified, then timed, then counted, in three separate phases. The result is "
-            "compared with a "
-            "double-precision reference; a case that fails has no time. The time of a case is the end of "
-            "the last minus "
-            "the start of the first device activity of one call, from raw NCHW input and KCRS filters to "
-            "a raw output, "
-            "in one stream with nothing else running, preparation and layout changes included, for our "
-            "kernels and "
-            "cuDNN's alike; the median over the samples is shown. Cold: the L2 cache was filled with "
-            "other data by "
-            "reading before each call. Warm: the call before left its data there. cuDNN computes in true "
-            "FP32 without "
-            "tensor cores, each algorithm by itself with ample workspace; an algorithm that refuses a "
-            "shape is listed "
-            "with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, picked by "
-            "timing them; cudnn:tf32, where it was run, may use tensor cores and is never part of a "
-            "comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
-            "the lines <q>NHWC too</q> alone.</p>\n";
+        parts = {
+            Html{"<h3 id=\"measuring\">How it was measured</h3>\n"},
+            paragraph(
+                "Each case is verified, then timed, then counted, in three separate phases. The result is "
+                "compared with a double-precision reference; a case that fails has no time. The time of a "
+                "case is the end of the last minus the start of the first device activity of one call, from "
+                "raw NCHW input and KCRS filters to a raw output, in one stream with nothing else running, "
+                "preparation and layout changes included, for our kernels and cuDNN's alike; the median over "
+                "the samples is shown. Cold: the L2 cache was filled with other data by reading before each "
+                "call. Warm: the call before left its data there. cuDNN computes in true FP32 without tensor "
+                "cores, each algorithm by itself with ample workspace; an algorithm that refuses a shape is "
+                "listed with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, "
+                "picked by timing them; cudnn:tf32, where it was run, may use tensor cores and is never part "
+                "of a comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
+                "the lines <q>NHWC too</q> alone.")};
+    append(parts,
+           {Html{"<h3 id=\"method\">Where the forecast is from</h3>\n"},
+            paragraph("The forecast uses numbers of the GPU that come from separate probes, never from these "
+                      "convolutions. Beside them the program contains four numbers fitted to times, 191 "
+                      "coefficients regressed on counters, and 153 constants, of which 77 were read off "
+                      "code, 23 off counters and 20 off times and 33 are given (docs/constants.md).")});
+    return parts;
 }
 
 std::string answer(const ReportStatistics &statistics) {
@@ -658,32 +570,32 @@ std::string answer(const ReportStatistics &statistics) {
     }
     if (statistics.cases.empty())
         return "This run holds no case.";
+    const auto off = [](double share) { return fmt::format("{:.1f}\u00a0%", 100.0 * share); };
     std::string text;
     if (all != nullptr && all->n > 0)
         text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
-                           "them and by {} at "
-                           "worst; it is {} on average.",
-                           count(all->n, "measured case", "measured cases"), shown::percent(all->median),
-                           shown::percent(all->p90), shown::percent(all->max),
+                           "them and by {} at worst; it is {} on average.",
+                           count(all->n, "measured case", "measured cases"), off(*all->median),
+                           off(*all->p90), off(*all->max),
                            std::abs(*all->bias - 1.0) < 0.005
                                ? "neither too fast nor too slow"
-                               : shown::percent(std::abs(*all->bias - 1.0)) +
+                               : off(std::abs(*all->bias - 1.0)) +
                                      (*all->bias < 1.0 ? " too fast" : " too slow"));
     else if (timed > 0)
         text = "No measured case of ours has a forecast, so nothing can be said about its error.";
     else if (const Choices choices = choices_of(statistics); !choices.best.empty())
-        text = fmt::format(
-            "{} µs for {} of {}, each by the fastest of the {} that were forecast. Nothing was "
-            "measured, so the forecasts are not judged here.",
-            microseconds(choices.total_s), count(choices.calls, "call", "calls"),
-            count(std::ssize(choices.best), "shape", "shapes"), count(forecasts, "kernel", "kernels"));
+        text = fmt::format("{} µs for {} of {}, each by the fastest of the {} that were forecast. Nothing "
+                           "was measured, so the forecasts are not judged here.",
+                           microseconds(choices.total_s), count(choices.calls, "call", "calls"),
+                           count(std::ssize(choices.best), "shape", "shapes"),
+                           count(forecasts, "kernel", "kernels"));
     else
         text = "Nothing was measured in this run, and no case that can run has a forecast.";
     if (best != nullptr && best->n > 0) {
-        text += fmt::format(
-            " Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on {}, {} in the "
-            "geometric mean",
-            best->wins, count(best->n, "shape", "shapes"), best->n - best->wins, times(*best->geomean));
+        text += fmt::format(" Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on "
+                            "{}, {} in the geometric mean",
+                            best->wins, count(best->n, "shape", "shapes"), best->n - best->wins,
+                            times(*best->geomean));
         if (layouts != nullptr && layouts->n > 0)
             text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
         if (direct != nullptr && direct->n > 0)
@@ -705,7 +617,7 @@ std::string write_page(const Run &run, std::span<const Study> studies, const Rep
 
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current, std::vector<Figure> figures) {
-    return PageWriter(run, studies, statistics, current, std::move(figures)).write();
+    return write_html(RunPage(run, studies, statistics, current, std::move(figures)).page());
 }
 
 } // namespace convcast

@@ -4,6 +4,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
+#include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
@@ -408,7 +409,11 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         study.add(r.study);
         shape.add(r.shape);
         layer.add(r.layer);
-        name.add(r.name);
+        const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
+        const bool declared = r.baseline && p &&
+                              std::find(p->assumptions.begin(), p->assumptions.end(),
+                                        declared_work_assumption) != p->assumptions.end();
+        name.add(r.name + (declared ? " !" : ""));
         if (std::find(group.distinct().begin(), group.distinct().end(), r.group) == group.distinct().end())
             baseline.push_back(r.baseline ? "1" : "0");
         group.add(r.group);

@@ -1,9 +1,11 @@
 #include "reports/partition_diagram.hpp"
 
 #include "model/base/divide.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/strategies/list.hpp"
+#include "model/work/walk.hpp"
 #include "reports/figure_layout.hpp"
-#include "reports/partition_regions.hpp"
-#include "reports/partition_walk.hpp"
 
 #include <fmt/format.h>
 
@@ -42,11 +44,11 @@ struct Thing {
     std::string title, size;
     double width, height; ///< its proportions
     std::string colour;
-    std::vector<Patch> patches;
-    std::vector<double> columns, rows; ///< where other CTAs' parts begin, in shares
-    std::string depth_name;            ///< "" without depth
-    std::vector<Stripe> depth;
-    std::vector<std::string> notes;
+    bool deep = false; ///< it has a third direction, drawn beside it
+    std::vector<Patch> patches = {};
+    std::vector<double> columns = {}, rows = {}; ///< where other CTAs' parts begin, in shares
+    std::vector<Stripe> depth = {};
+    std::vector<std::string> notes = {};
 };
 
 constexpr const char *map_colour = "#0072B2";
@@ -66,14 +68,13 @@ const char *colour_of(CopiedTensor tensor) {
 }
 
 /// The CTA that is drawn: one with full tiles, away from the edge.
-std::int64_t drawn_cta(const ConvShape &shape, const Partition &launch) {
-    const std::int64_t all = cta_count(launch);
+std::int64_t drawn_cta(const Walk &walk, std::int64_t all) {
     constexpr std::int64_t tried = 200; // of very many
     std::int64_t best = 0, best_size = -1;
     for (std::int64_t i = 0; i < std::min(all, tried); ++i) {
         const std::int64_t cta = (all / 3 + i) % all;
         std::int64_t size = 0;
-        for (const OutputBox &box : outputs_of(shape, launch, cta))
+        for (const OutputBox &box : outputs_of(walk, cta))
             size += box.size();
         if (size > best_size)
             best = cta, best_size = size;
@@ -82,7 +83,7 @@ std::int64_t drawn_cta(const ConvShape &shape, const Partition &launch) {
 }
 
 double share(std::int64_t part, std::int64_t all) {
-    return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
+    return double(part) / double(std::max<std::int64_t>(1, all));
 }
 
 /// Adds a patch unless an earlier, more urgent one is the same. One that goes on where the last one ends
@@ -118,12 +119,11 @@ void add(std::vector<Stripe> &stripes, const Stripe &stripe) {
 /// What of the whole the CTA needs, by step.
 struct Needs {
     std::vector<OutputBox> boxes;
-    Walk walk;
+    const Walk &walk;
     IndexRange rows, columns, filters, channels; ///< around all boxes
 
     /// Steps of a box: along the channels of the map, or the values of the filters.
-    Needs(const ConvShape &shape, const Partition &launch, std::int64_t cta)
-        : boxes(outputs_of(shape, launch, cta)), walk(walk_of(shape, launch)) {
+    Needs(const Walk &its_walk, std::int64_t cta) : boxes(outputs_of(its_walk, cta)), walk(its_walk) {
         rows = boxes.front().rows, columns = boxes.front().columns, filters = boxes.front().filters;
         channels = boxes.front().channels;
         const auto widen = [](IndexRange &range, IndexRange with) {
@@ -137,8 +137,8 @@ struct Needs {
 
     bool in_channel_steps() const { return walk.step_channels > 0 || walk.step_values > 0; }
     /// Boxes of a flattened span are one step; pieces are steps of their own.
-    When when_of(const Partition &launch, std::size_t box) const {
-        if (box == 0 || launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global")
+    When when_of(std::size_t box) const {
+        if (box == 0 || !walk.flat.empty())
             return When::now;
         if (walk.rounds_resident > 1)
             return static_cast<std::int64_t>(box) < walk.rounds_resident ? When::next : When::later;
@@ -149,18 +149,9 @@ struct Needs {
     }
 };
 
-Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
-    Thing map{"map",
-              fmt::format("{} x {} x {}", s.c, s.h, s.w),
-              static_cast<double>(s.w),
-              static_cast<double>(s.h),
-              map_colour,
-              {},
-              {},
-              {},
-              s.c > 1 ? "channels" : "",
-              {},
-              {}};
+Thing map_of(const ConvShape &s, const Needs &needs) {
+    Thing map{"map",  fmt::format("{} x {} x {}", s.c, s.h, s.w), double(s.w), double(s.h), map_colour,
+              s.c > 1};
     std::vector<Patch> halo;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
@@ -169,14 +160,14 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
             own_columns{columns.begin,
                         std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
         const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
-        const bool now = needs.when_of(launch, i) == When::now; // later halos are parts of what comes later
+        const bool now = needs.when_of(i) == When::now; // later halos are parts of what comes later
         if (now && rows.end > own_rows.end)
             add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
         if (now && columns.end > own_columns.end)
             add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
                        When::halo});
         add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
-                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(launch, i)});
+                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(i)});
         if (!needs.in_channel_steps())
             add(map.depth, {share(box.channels.begin, s.c), share(box.channels.end, s.c),
                             i == 0 ? When::now : When::later});
@@ -200,7 +191,7 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
         map.notes.push_back(fmt::format("{} halo", count_text(halo_rows, "row")));
     if (halo_columns > 0 && columns.size() < s.w)
         map.notes.push_back(fmt::format("{} halo", count_text(halo_columns, "column")));
-    if (launch.kernel == "stride_fixed_block") // of a flattened map
+    if (!needs.walk.flat.empty() && needs.walk.pixels.rows > 0)
         map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
     if (s.c > 1)
         map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
@@ -209,28 +200,17 @@ Thing map_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
     return map;
 }
 
-Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
+Thing filters_of(const ConvShape &s, const Needs &needs) {
     const std::int64_t values = s.products(), taps = s.r * s.s;
-    Thing filters{"filters",
-                  fmt::format("{} of {}", grouped_digits(s.k),
-                              s.c == 1
-                                  ? fmt::format("{} x {}", s.r, s.s)
-                                  : fmt::format("{} x {} x {}", grouped_digits(s.c / s.groups), s.r, s.s)),
-                  static_cast<double>(values),
-                  static_cast<double>(s.k),
-                  filter_colour,
-                  {},
-                  {},
-                  {},
-                  "",
-                  {},
-                  {}};
+    const std::string of_channels = s.c == 1 ? "" : grouped_digits(s.c / s.groups) + " x ";
+    Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped_digits(s.k), of_channels, s.r, s.s),
+                  double(values), double(s.k), filter_colour};
     const std::int64_t step =
         needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         const double top = share(box.filters.begin, s.k), bottom = share(box.filters.end, s.k);
-        if (step > 0 && launch.kernel != "filter_stream") {
+        if (step > 0 && !needs.walk.filters_stay) {
             for (std::int64_t j = 0; j * step < values; ++j)
                 add(filters.patches,
                     {share(j * step, values), share(std::min(values, (j + 1) * step), values), top, bottom,
@@ -238,9 +218,8 @@ Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs
                      : j == 1 ? When::next
                               : When::later});
         } else {
-            add(filters.patches,
-                {share(box.channels.begin * taps, values), share(box.channels.end * taps, values), top,
-                 bottom, needs.when_of(launch, i)});
+            add(filters.patches, {share(box.channels.begin * taps, values),
+                                  share(box.channels.end * taps, values), top, bottom, needs.when_of(i)});
         }
     }
     const IndexRange first = needs.boxes.front().filters;
@@ -248,36 +227,25 @@ Thing filters_of(const ConvShape &s, const Partition &launch, const Needs &needs
                                                  : span_text("filter", needs.filters)};
     if (first.size() < needs.filters.size())
         filters.notes.push_back(fmt::format("{} at a time", grouped_digits(first.size())));
-    if (step > 0 && launch.kernel != "filter_stream")
+    if (step > 0 && !needs.walk.filters_stay)
         filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
     else if (needs.channels.size() < s.c)
         filters.notes.push_back(count_text(needs.channels.size() * taps, "value") + " each");
     return filters;
 }
 
-Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs) {
-    Thing output{"output",
-                 fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
-                 static_cast<double>(s.q()),
-                 static_cast<double>(s.p()),
-                 output_colour,
-                 {},
-                 {},
-                 {},
-                 "filters",
-                 {},
-                 {}};
+Thing output_of(const ConvShape &s, const Needs &needs) {
+    Thing output{"output",      fmt::format("{} x {} x {}", s.k, s.p(), s.q()),
+                 double(s.q()), double(s.p()),
+                 output_colour, true};
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
-        add(output.patches,
-            {share(box.columns.begin, s.q()), share(box.columns.end, s.q()), share(box.rows.begin, s.p()),
-             share(box.rows.end, s.p()), needs.when_of(launch, i)});
-        add(output.depth,
-            {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(launch, i)});
+        add(output.patches, {share(box.columns.begin, s.q()), share(box.columns.end, s.q()),
+                             share(box.rows.begin, s.p()), share(box.rows.end, s.p()), needs.when_of(i)});
+        add(output.depth, {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(i)});
     }
     const OutputBox &first = needs.boxes.front();
-    const bool flat = launch.kernel == "stride_fixed_block" || launch.kernel == "naive_global";
-    if (flat) {
+    if (!needs.walk.flat.empty()) {
         std::int64_t outputs = 0;
         for (const OutputBox &box : needs.boxes)
             outputs += box.rows.size() * box.columns.size();
@@ -290,20 +258,19 @@ Thing output_of(const ConvShape &s, const Partition &launch, const Needs &needs)
     }
     output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
                                                        : "of " + count_text(needs.filters.size(), "filter"));
-    if (needs.channels.size() < s.c / s.groups && launch.kernel == "channel_split")
+    if (needs.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
         output.notes.push_back("a partial sum");
     return output;
 }
 
 /// Where the parts of CTAs begin along rows, columns of the output, if there are few enough to draw.
-void add_borders(const ConvShape &s, const Partition &launch, Thing &output, Thing &filters) {
-    const std::int64_t all = cta_count(launch);
+void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &output, Thing &filters) {
     constexpr std::int64_t most = 20'000, most_lines = 48;
     if (all > most)
         return;
     std::vector<std::int64_t> rows, columns, begins;
     for (std::int64_t cta = 0; cta < all; ++cta)
-        for (const OutputBox &box : outputs_of(s, launch, cta)) {
+        for (const OutputBox &box : outputs_of(walk, cta)) {
             rows.push_back(box.rows.begin);
             columns.push_back(box.columns.begin);
             begins.push_back(box.filters.begin);
@@ -318,10 +285,17 @@ void add_borders(const ConvShape &s, const Partition &launch, Thing &output, Thi
                     shares.push_back(share(value, size));
     };
     distinct(rows, s.p(), output.rows);
-    if (launch.kernel != "stride_fixed_block" && launch.kernel != "naive_global")
+    if (walk.flat.empty())
         distinct(columns, s.q(), output.columns);
     distinct(begins, s.k, filters.rows);
 }
+
+constexpr double gap = 3.0, line_height = 10.5;
+
+struct LegendEntry {
+    When when;
+    std::string colour, words;
+};
 
 /// Draws in points; every text is 8 points high.
 class Canvas {
@@ -340,14 +314,13 @@ class Canvas {
     }
     /// White lines between square cells and around them.
     void grid(double x, double y, double cell, std::int64_t columns, std::int64_t rows) {
-        const double right = x + static_cast<double>(columns) * cell,
-                     lower = y + static_cast<double>(rows) * cell;
+        const double right = x + double(columns) * cell, lower = y + double(rows) * cell;
         std::string path;
         for (std::int64_t i = 0; i <= columns; ++i)
-            path += fmt::format("M{0} {1}V{2}", coordinate(x + static_cast<double>(i) * cell), coordinate(y),
+            path += fmt::format("M{0} {1}V{2}", coordinate(x + double(i) * cell), coordinate(y),
                                 coordinate(lower));
         for (std::int64_t i = 0; i <= rows; ++i)
-            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + static_cast<double>(i) * cell),
+            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + double(i) * cell),
                                 coordinate(right));
         body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"/>\n", path);
     }
@@ -359,23 +332,32 @@ class Canvas {
                              look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
     }
 
-    /// `tag` names what the patch is of, for programs that read the drawing.
     void patch(double x, double y, double w, double h, const std::string &colour, When when) {
         constexpr double least = 1.2; // narrower is not seen
-        const double wide = std::max(w, least), high = std::max(h, least);
-        switch (when) {
-        case When::now:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\"", colour));
-        case When::next:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.5\"", colour));
-        case When::later:
-            return rect(x, y, wide, high, fmt::format("fill=\"{}\" fill-opacity=\"0.22\"", colour));
-        case When::halo:
-            return rect(x, y, wide, high,
-                        fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
-                                    "stroke-dasharray=\"2 1.2\"",
-                                    colour));
+        rect(x, y, std::max(w, least), std::max(h, least),
+             when == When::halo ? fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
+                                              "stroke-dasharray=\"2 1.2\"",
+                                              colour)
+                                : fmt::format("fill=\"{}\"{}", colour,
+                                              when == When::now    ? ""
+                                              : when == When::next ? " fill-opacity=\"0.5\""
+                                                                   : " fill-opacity=\"0.22\""));
+    }
+
+    double heading(double y, const std::string &words) {
+        text(gap, y, words, "start", "strong");
+        return y + line_height + gap;
+    }
+
+    /// Entries side by side, each a patch and what it means.
+    double legend(double y, const std::vector<LegendEntry> &entries) {
+        double x = gap;
+        for (const LegendEntry &entry : entries) {
+            patch(x, y + 1.5, 9.0, 6.5, entry.colour, entry.when);
+            text(x + 12.0, y, entry.words);
+            x += 12.0 + text_width(entry.words, paper_text_bp) + 9.0;
         }
+        return y + line_height + gap;
     }
 
     std::string finish(double height, const std::string &title) const {
@@ -399,7 +381,6 @@ class Canvas {
     std::string body_;
 };
 
-constexpr double gap = 3.0, line_height = 10.5;
 constexpr const char *frame = "fill=\"none\" stroke=\"#444\" stroke-width=\"0.6\"";
 constexpr const char *thin_frame = "fill=\"none\" stroke=\"#999\" stroke-width=\"0.35\"";
 constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
@@ -411,7 +392,7 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
     const double top = y + 2.0 * line_height + gap;
     constexpr double high = 58.0, bar = 6.0, room_for_bar = 14.0;
-    const double wide = width - (thing.depth_name.empty() ? 0.0 : room_for_bar);
+    const double wide = width - (thing.deep ? room_for_bar : 0.0);
     // Proportions as they are, unless the shorter side would be too thin to show anything.
     const double ratio = std::clamp(thing.width / thing.height, 0.5, 2.0);
     const double w = std::min(wide, high * ratio), h = std::min(high, w / ratio);
@@ -425,7 +406,7 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     for (const double at : thing.rows)
         canvas.line(x, top + at * h, x + w, top + at * h, thin);
     canvas.rect(x, top, w, h, frame);
-    if (!thing.depth_name.empty()) {
+    if (thing.deep) {
         const double left = x + w + gap;
         for (const Stripe &stripe : thing.depth)
             canvas.patch(left, top + stripe.from * h, bar, (stripe.to - stripe.from) * h, thing.colour,
@@ -440,21 +421,24 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     return at;
 }
 
-double draw_legend(Canvas &canvas, double y, bool next, bool later, bool halo) {
-    double x = gap;
-    const auto entry = [&](When when, const char *words) {
-        canvas.patch(x, y + 1.5, 9.0, 6.5, "#444444", when);
-        canvas.text(x + 12.0, y, words);
-        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
-    };
-    entry(When::now, "computed now");
-    if (next)
-        entry(When::next, "copied meanwhile");
-    if (later)
-        entry(When::later, "later");
-    if (halo)
-        entry(When::halo, "halo");
-    return y + line_height + gap;
+bool has(const std::vector<const Thing *> &things, When when) {
+    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+        return std::any_of(thing->patches.begin(), thing->patches.end(),
+                           [&](const Patch &p) { return p.when == when; }) ||
+               std::any_of(thing->depth.begin(), thing->depth.end(),
+                           [&](const Stripe &s) { return s.when == when; });
+    });
+}
+
+double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
+    std::vector<LegendEntry> entries;
+    for (const auto &[when, words] : {std::pair{When::now, "computed now"},
+                                      {When::next, "copied meanwhile"},
+                                      {When::later, "later"},
+                                      {When::halo, "halo"}})
+        if (when == When::now || has(things, when))
+            entries.push_back({when, "#444444", words});
+    return canvas.legend(y, entries);
 }
 
 /// Shared memory as a bar, to scale.
@@ -465,8 +449,7 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
         return y;
-    canvas.text(gap, y, "Shared memory: " + count_text(all, "byte"), "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, "Shared memory: " + count_text(all, "byte"));
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
     // All kinds of the first buffer, then all of the second: as they lie.
@@ -509,15 +492,13 @@ struct Cells {
 Cells cells_of(std::int64_t columns, std::int64_t rows, double width, double height) {
     constexpr std::int64_t most = 16;
     Cells cells{std::min(columns, most), std::min(rows, most), 0.0};
-    cells.size =
-        std::min({7.0, width / static_cast<double>(cells.columns), height / static_cast<double>(cells.rows)});
+    cells.size = std::min({7.0, width / double(cells.columns), height / double(cells.rows)});
     return cells;
 }
 
 void draw_cells(Canvas &canvas, const Cells &cells, double x, double y, const std::string &colour,
                 When when) {
-    canvas.patch(x, y, static_cast<double>(cells.columns) * cells.size,
-                 static_cast<double>(cells.rows) * cells.size, colour, when);
+    canvas.patch(x, y, double(cells.columns) * cells.size, double(cells.rows) * cells.size, colour, when);
     canvas.grid(x, y, cells.size, cells.columns, cells.rows);
 }
 
@@ -553,17 +534,16 @@ double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
 /// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
 double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
     const ThreadTile &threads = walk.threads;
-    canvas.text(gap, y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32), "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32));
     constexpr double high = 44.0, wide = 84.0;
     const double left = gap + line_height;
     // All of them as one block, a warp of them dark: filters down, pixels across.
-    const double warps_across = std::max(1.0, static_cast<double>(threads.along_pixels) / 32.0);
-    double warp_w = wide / warps_across, warp_h = high / static_cast<double>(threads.along_filters);
+    const double warps_across = std::max(1.0, double(threads.along_pixels) / 32.0);
+    double warp_w = wide / warps_across, warp_h = high / double(threads.along_filters);
     if (!threads.warp_along_pixels) { // neighbouring threads take neighbouring filters
-        const double down = std::min<double>(32.0, static_cast<double>(threads.along_filters));
-        warp_h = high * down / static_cast<double>(threads.along_filters);
-        warp_w = wide * (32.0 / down) / static_cast<double>(threads.along_pixels);
+        const double down = std::min<double>(32.0, double(threads.along_filters));
+        warp_h = high * down / double(threads.along_filters);
+        warp_w = wide * (32.0 / down) / double(threads.along_pixels);
     }
     canvas.patch(left, y + line_height, wide, high, output_colour, When::later);
     canvas.patch(left, y + line_height, std::min(warp_w, wide), std::min(warp_h, high), output_colour,
@@ -602,8 +582,7 @@ std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::i
 }
 
 /// When the CTA needs a value of the filters, by its place in memory; absent where it does not.
-std::optional<When> when_needed(const ConvShape &shape, const Partition &launch, const Needs &needs,
-                                std::int64_t place) {
+std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std::int64_t place) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
                        value = place % shape.products(), channel = value / taps;
@@ -611,8 +590,8 @@ std::optional<When> when_needed(const ConvShape &shape, const Partition &launch,
         channel >= first.channels.end)
         return std::nullopt;
     std::int64_t step = 0;
-    if (launch.kernel == "filter_stream")
-        step = 0; // its filters stay on the SM
+    if (needs.walk.filters_stay)
+        step = 0;
     else if (needs.walk.step_values > 0)
         step = value / needs.walk.step_values;
     else if (needs.walk.step_channels > 0)
@@ -624,23 +603,20 @@ std::optional<When> when_needed(const ConvShape &shape, const Partition &launch,
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
 /// what of them a step brings.
-double draw_memory(Canvas &canvas, const ConvShape &shape, const Partition &launch, const Needs &needs,
-                   double y) {
+double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, double y) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
-    canvas.text(gap, y,
-                "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
-                    (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") + " on",
-                "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(y, "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
+                              (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") +
+                              " on");
     constexpr double cell = 6.0, high = 9.0;
     const std::int64_t end =
         std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
-    const auto x_of = [&](std::int64_t place) { return gap + static_cast<double>(place - begin) * cell; };
+    const auto x_of = [&](std::int64_t place) { return gap + double(place - begin) * cell; };
     for (std::int64_t from = begin, to = begin; from < end; from = to) {
-        const std::optional<When> when = when_needed(shape, launch, needs, from);
-        while (to < end && when_needed(shape, launch, needs, to) == when)
+        const std::optional<When> when = when_needed(shape, needs, from);
+        while (to < end && when_needed(shape, needs, to) == when)
             ++to;
         if (when)
             canvas.patch(x_of(from), y, x_of(to) - x_of(from), high, filter_colour, *when);
@@ -668,11 +644,8 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     const PixelTile &tile = walk.pixels;
     if (tile.rows == 0)
         return y;
-    canvas.text(
-        gap, y,
-        fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)),
-        "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)));
     constexpr double cell = 6.0;
     const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
     const std::int64_t last = std::min<std::int64_t>(tile.columns - tile.own_columns + 2, 8);
@@ -685,7 +658,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     const std::int64_t window_w = side_by_side + shape.s - 1, window_h = threads.rows + shape.r - 1;
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (std::size_t j = 0; j < columns.size(); ++j) {
-            const double left = gap + static_cast<double>(j) * cell, top = y + static_cast<double>(i) * cell;
+            const double left = gap + double(j) * cell, top = y + double(i) * cell;
             if (rows[i] < 0 || columns[j] < 0) {
                 if (rows[i] < 0 ? j % 4 == 1 : i % 2 == 0)
                     canvas.rect(left + 2.5, top + 2.5, 1.0, 1.0, "fill=\"#222\"");
@@ -707,39 +680,32 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                                      : When::later);
         }
     canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
-    y += static_cast<double>(rows.size()) * cell + gap;
-    double x = gap;
-    const auto entry = [&](When when, const std::string &words) {
-        canvas.patch(x, y + 1.5, 9.0, 6.5, when == When::halo ? "#222222" : map_colour, when);
-        canvas.text(x + 12.0, y, words);
-        x += 12.0 + text_width(words, paper_text_bp) + 9.0;
-    };
-    entry(When::now, count_text(threads.rows * threads.columns, "output"));
-    entry(When::next, fmt::format("window of {} x {}", window_h, window_w));
+    y += double(rows.size()) * cell + gap;
+    std::vector<LegendEntry> entries = {
+        {When::now, map_colour, count_text(threads.rows * threads.columns, "output")},
+        {When::next, map_colour, fmt::format("window of {} x {}", window_h, window_w)}};
     if (tile.rows > tile.own_rows || tile.columns > tile.own_columns)
-        entry(When::halo, "halo");
-    return y + line_height + gap;
+        entries.push_back({When::halo, "#222222", "halo"});
+    return canvas.legend(y, entries);
 }
 
 /// What lanes read of the banks of shared memory in one instruction: Chen's n.
 double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes,
                   double y) {
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
-    canvas.text(gap, y,
-                fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit),
-                "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit));
     constexpr std::int64_t lanes = 4;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
-    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / static_cast<double>(elements));
+    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / double(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
         const std::int64_t lane = i / unit;
-        const double x = gap + static_cast<double>(i) * cell;
+        const double x = gap + double(i) * cell;
         if (lane < lanes)
             canvas.patch(x, y, cell, 11.0, map_colour, lane % 2 == 0 ? When::now : When::next);
         canvas.rect(x, y, cell, 11.0, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
     }
-    const double all = static_cast<double>(elements) * cell;
+    const double all = double(elements) * cell;
     for (std::int64_t bytes = 0; bytes <= elements * element; bytes += bank_bytes) {
         const double x = gap + all * share(bytes, elements * element);
         canvas.line(x, y - 1.5, x, y + 12.5, "stroke=\"#222\" stroke-width=\"0.8\"");
@@ -751,83 +717,73 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
     return y + line_height + gap;
 }
 
-bool has(const std::vector<const Thing *> &things, When when) {
-    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
-        return std::any_of(thing->patches.begin(), thing->patches.end(),
-                           [&](const Patch &p) { return p.when == when; }) ||
-               std::any_of(thing->depth.begin(), thing->depth.end(),
-                           [&](const Stripe &s) { return s.when == when; });
-    });
-}
-
-/// The launch of a plan that computes most; several that do the same for other filters are alike.
-const Partition &drawn_launch(const Plan &plan) {
-    if (!has_regions(plan))
-        throw std::invalid_argument(cannot_draw(plan));
-    return *computing_launches(plan).front();
+/// Several launches that do the same for other filters are alike, and partial sums are added behind the
+/// first.
+const Partition &drawn_launch(const Case &item) {
+    return item.prediction.value().plan.value().launches.front();
 }
 
 } // namespace
 
-std::string cannot_draw(const Plan &plan) {
-    if (has_regions(plan))
+std::string cannot_draw(const std::string &strategy) {
+    const Strategy asked = parse_strategy(strategy);
+    if (asked.kind->walk != nullptr)
         return "";
-    return "no diagram is known of " +
-           (plan.launches.empty() ? std::string("an empty plan") : plan.launches.front().kernel) +
-           "; there is one of filter_split, map_split, channel_split, filter_stream, map_stream, "
-           "stride_fixed_block, "
-           "row_register, block_register, naive_shared and naive_global";
+    std::vector<std::string> drawn;
+    for (const StrategyKind *kind : strategy_kinds())
+        if (kind->walk != nullptr)
+            drawn.push_back(kind->name);
+    return "no diagram is known of " + asked.kind->name + "; there is one of " + join(drawn);
 }
 
 std::int64_t bank_bytes_of(const GpuProfile &profile) {
     return profile.bank_width ? std::llround(profile.bank_width->value.value) : 4;
 }
 
-std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width,
-                              std::int64_t bank_bytes) {
-    const Partition &launch = drawn_launch(plan);
-    const std::int64_t cta = drawn_cta(shape, launch);
-    const Needs needs(shape, launch, cta);
-    Thing map = map_of(shape, launch, needs), filters = filters_of(shape, launch, needs),
-          output = output_of(shape, launch, needs);
-    add_borders(shape, launch, output, filters);
+std::string partition_diagram(const Case &item, const GpuProfile &profile, const PaperWidth &width) {
+    if (const std::string why = cannot_draw(item.strategy.value()); !why.empty())
+        throw std::invalid_argument(why);
+    const ConvShape shape = ConvShape::parse(item.shape);
+    const Strategy strategy = parse_strategy(*item.strategy);
+    const Partition &launch = drawn_launch(item);
+    const Walk walk = strategy.kind->walk(strategy, shape, Gpu(profile), launch);
+    const std::int64_t cta = drawn_cta(walk, launch.ctas);
+    const Needs needs(walk, cta);
+    Thing map = map_of(shape, needs), filters = filters_of(shape, needs), output = output_of(shape, needs);
+    add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);
     double y = gap;
-    canvas.text(gap, y,
-                fmt::format("CTA {} of {} reads and computes", grouped_digits(cta),
-                            grouped_digits(cta_count(launch))),
-                "start", "strong");
-    y += line_height + gap;
+    y = canvas.heading(
+        y, fmt::format("CTA {} of {} reads and computes", grouped_digits(cta), grouped_digits(launch.ctas)));
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
     double lower = y, x = gap;
-    for (const Thing *thing : {&map, &filters, &output}) {
+    const std::vector<const Thing *> things = {&map, &filters, &output};
+    for (const Thing *thing : things) {
         lower = std::max(lower, draw_thing(canvas, *thing, x, y, column));
         x += column + between;
     }
-    const std::vector<const Thing *> things = {&map, &filters, &output};
-    y = draw_legend(canvas, lower + gap, has(things, When::next), has(things, When::later),
-                    has(things, When::halo));
-    y = draw_paragraph(canvas, needs.walk.remark, y) + gap;
-    if (launch.kernel != "naive_global" && launch.kernel != "naive_shared")
-        y = draw_memory(canvas, shape, launch, needs, y);
-    y = draw_shared(canvas, launch, needs.walk, y);
-    y = draw_pixels(canvas, shape, needs.walk, y);
-    y = draw_threads(canvas, launch, needs.walk, y);
-    if (launch.kernel == "row_register" || launch.kernel == "block_register")
-        y = draw_banks(canvas, shape, needs.walk, bank_bytes, y);
+    y = draw_legend(canvas, lower + gap, things);
+    y = draw_paragraph(canvas, walk.remark, y) + gap;
+    if (walk.draws_memory)
+        y = draw_memory(canvas, shape, needs, y);
+    y = draw_shared(canvas, launch, walk, y);
+    y = draw_pixels(canvas, shape, walk, y);
+    y = draw_threads(canvas, launch, walk, y);
+    if (walk.draws_banks)
+        y = draw_banks(canvas, shape, walk, bank_bytes_of(profile), y);
     return canvas.finish(y, shape.id() + " by " + launch.kernel);
 }
 
-std::string partition_caption(const ConvShape &shape, const std::string &strategy, const Plan &plan) {
-    const Partition &launch = drawn_launch(plan);
+std::string partition_caption(const Case &item) {
+    const Partition &launch = drawn_launch(item);
     return fmt::format("{} by {}: a grid of {} x {} x {} CTAs of {} threads, {} on an SM at once. The grey "
                        "lines are where other "
                        "CTAs' parts begin, the bars beside map and output their channels and filters. Parts "
                        "too thin to be seen are "
                        "drawn thicker, and proportions beyond 2 to 1 are drawn as 2 to 1.",
-                       shape.id(), strategy, launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
-                       launch.ctas_per_sm);
+                       item.shape, *item.strategy, launch.grid[0], launch.grid[1], launch.grid[2],
+                       launch.threads, launch.ctas_per_sm);
 }
 
 } // namespace convcast

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "model/machine/profile.hpp"
-#include "model/plan/plan.hpp"
-#include "model/shape/conv_shape.hpp"
+#include "model/record/run.hpp"
 #include "reports/figure.hpp"
 
 #include <cstdint>
@@ -13,18 +12,17 @@
 
 namespace convcast {
 
-/// "" if the plan can be drawn, else why not.
-std::string cannot_draw(const Plan &plan);
+/// "" if the plans of a strategy can be drawn, else why not.
+std::string cannot_draw(const std::string &strategy);
 
 /// The width of a GPU's banks of shared memory; 4 where its profile does not say.
 std::int64_t bank_bytes_of(const GpuProfile &profile);
 
-/// An SVG of that width on paper, its text 8 points high. `bank_bytes` is the width of the GPU's banks of
-/// shared memory. Throws std::invalid_argument for a plan that cannot be drawn.
-std::string partition_diagram(const ConvShape &shape, const Plan &plan, const PaperWidth &width,
-                              std::int64_t bank_bytes = 4);
+/// An SVG, of that width on paper, of the plan of a case that was predicted for the profile. Its text is 8
+/// points high. Throws std::invalid_argument for a strategy that cannot be drawn.
+std::string partition_diagram(const Case &item, const GpuProfile &profile, const PaperWidth &width);
 
 /// What the diagram shows, for a caption.
-std::string partition_caption(const ConvShape &shape, const std::string &strategy, const Plan &plan);
+std::string partition_caption(const Case &item);
 
 } // namespace convcast

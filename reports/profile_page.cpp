@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
@@ -50,10 +51,6 @@ struct Number {
     NumberRow row;
     NumberCells cells;
 };
-
-std::string with_micro(const std::string &unit) {
-    return unit == "us" ? "µs" : unit;
-}
 
 template <class Base> std::string family() {
     if constexpr (std::is_same_v<Base, ArithmeticParams>)
@@ -156,11 +153,11 @@ std::string readable_text(const std::string &recorded) {
     return out.append(rest, text.end());
 }
 
-struct Column {
+struct NumbersColumn {
     const char *name, *key, *meaning;
 };
 
-constexpr std::array<Column, 8> columns = {{
+constexpr std::array<NumbersColumn, 8> columns = {{
     {"number", "name", "the field of the profile"},
     {"what it is", "", "docs/profile.md says more: how it is measured and what uses it"},
     {"value", "unit",
@@ -175,41 +172,35 @@ constexpr std::array<Column, 8> columns = {{
     {"by", "by", "the probe with its knobs, or the citation; the link leads to its curve"},
 }};
 
-class ProfilePageWriter : HtmlWriter {
+class ProfilePage {
   public:
-    explicit ProfilePageWriter(const GpuProfile &profile)
+    explicit ProfilePage(const GpuProfile &profile)
         : profile_(profile), numbers_(numbers_of(profile)), figures_(profile_figures(profile)) {}
 
-    std::string write() {
-        open("convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do");
-        add("<p class=\"answer\">{}</p>\n", escape_xml(answer(profile_)));
-        std::vector<std::pair<std::string, std::string>> parts = {{"numbers", "numbers"},
-                                                                  {"checks", "checks"}};
-        if (!profile_.missing.empty())
-            parts.emplace_back("missing", "absent");
-        if (!figures_.empty())
-            parts.emplace_back("curves", "curves");
-        if (!profile_.peers.empty())
-            parts.emplace_back("peers", "other GPUs");
-        parts.insert(parts.end(), {{"conditions", "conditions"}, {"method", "method"}});
-        nav(parts);
-        out_ += "</header>\n<main>\n";
-        tiles();
-        numbers();
-        checks();
-        missing();
-        curves();
-        peers();
-        conditions();
-        method();
+    Page page() {
+        Page page{"convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do"};
+        page.head = {answer_paragraph(answer(profile_))};
+        page.opening = {cards()};
+        page.sections = {{"numbers", "numbers", "All numbers", numbers()}, checks()};
+        const auto add = [&](Section section) {
+            if (!section.parts.empty())
+                page.sections.push_back(std::move(section));
+        };
+        add({"missing", "absent", "Absent, and why", missing()});
+        add({"curves", "curves", "Curves",
+             curves()}); // behind the numbers, which ask which figures there are
+        add({"peers", "other GPUs", "Other GPUs of the host", peers()});
+        add(conditions());
+        add(method());
         JsonArray rows;
         for (const Number &number : numbers_)
             rows.push_back(described::write(number.row));
-        return close(rows);
+        page.data = script_rows(rows);
+        return page;
     }
 
   private:
-    void tiles() {
+    std::vector<Card> cards() const {
         const auto measured = std::count_if(numbers_.begin(), numbers_.end(),
                                             [](const Number &n) { return n.row.status == "measured"; });
         const auto holding = std::count_if(profile_.checks.begin(), profile_.checks.end(),
@@ -219,131 +210,124 @@ class ProfilePageWriter : HtmlWriter {
             if (n.row.status == "measured" && n.row.interval &&
                 (widest == nullptr || *n.row.interval > *widest->row.interval))
                 widest = &n;
-        open_tiles();
-        tile(fmt::format("{} of {}", measured, numbers_.size() + profile_.missing.size()), "numbers measured",
+        std::vector<Card> cards = {
+            {fmt::format("{} of {}", measured, numbers_.size() + profile_.missing.size()), "numbers measured",
              profile_.missing.empty() ? "none is absent"
-                                      : fmt::format("{} absent, with the reason", profile_.missing.size()));
+                                      : fmt::format("{} absent, with the reason", profile_.missing.size())}};
         if (profile_.limits.sm_count > 0)
-            tile(std::to_string(profile_.limits.sm_count), "SMs",
-                 "compute capability " + profile_.compute_capability);
+            cards.push_back({std::to_string(profile_.limits.sm_count), "SMs",
+                             "compute capability " + profile_.compute_capability});
         if (const std::optional<double> peak = peak_flop_per_s(profile_))
-            tile(fmt::format("{:.1f}\u00a0TFLOP/s", *peak * 1e-12), "FP32 peak",
-                 profile_.ffma_rate ? "all SMs at the measured rate and clock" : "one FFMA a core and clock");
+            cards.push_back({fmt::format("{:.1f}\u00a0TFLOP/s", *peak * 1e-12), "FP32 peak",
+                             profile_.ffma_rate ? "all SMs at the measured rate and clock"
+                                                : "one FFMA a core and clock"});
         if (!profile_.checks.empty())
-            tile(fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
-                 "numbers that must agree");
+            cards.push_back({fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
+                             "numbers that must agree"});
         for (const Number &n : numbers_)
             if (n.row.name == "dram_read_bandwidth")
-                tile(n.cells.value + "\u00a0" + n.cells.unit, "read from DRAM", n.row.name);
+                cards.push_back({n.cells.value + "\u00a0" + n.cells.unit, "read from DRAM", n.row.name});
         if (widest != nullptr)
-            tile(fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval),
-                 "the widest 95\u00a0% interval", "of " + widest->row.name);
-        close_tiles();
+            cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval),
+                             "the widest 95\u00a0% interval", "of " + widest->row.name});
+        return cards;
     }
 
-    void conditions() {
-        out_ +=
-            "<section id=\"conditions\"><h2>Which GPU, and how it was measured</h2>\n<dl class=\"facts\">\n";
-        fact("id", profile_.id);
-        fact("compute capability", profile_.compute_capability);
+    Section conditions() const {
+        std::vector<Fact> facts = {{"id", profile_.id}, {"compute capability", profile_.compute_capability}};
         boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
             std::string name = member.name;
             const double value = static_cast<double>(profile_.limits.*member.pointer);
             const bool bytes = name.find("bytes") != std::string::npos;
             std::replace(name.begin(), name.end(), '_', ' ');
-            fact(name, bytes ? readable(value, "B") : fmt::format("{:.0f}", value));
+            facts.push_back({name, bytes ? readable(value, "B") : fmt::format("{:.0f}", value)});
         });
-        for (const auto &[name, value] : profile_.conditions)
-            fact(name, value);
-        out_ += "</dl>\n";
-        if (!profile_.notes.empty()) {
-            out_ += "<h3>Notes</h3>\n<ul>\n";
-            for (const std::string &note : profile_.notes)
-                add("<li>{}</li>\n", escape_xml(readable_text(note)));
-            out_ += "</ul>\n";
-        }
-        out_ += "</section>\n";
+        for (Fact &fact : facts_of(profile_.conditions))
+            facts.push_back(std::move(fact));
+        std::vector<std::string> notes;
+        for (const std::string &note : profile_.notes)
+            notes.push_back(readable_text(note));
+        return {"conditions",
+                "conditions",
+                "Which GPU, and how it was measured",
+                {std::move(facts), listed("Notes", notes)}};
     }
 
-    void checks() {
-        out_ += "<section id=\"checks\"><h2>Checks: numbers that must agree</h2>\n";
+    Section checks() const {
+        Section section{"checks", "checks", "Checks: numbers that must agree", {}};
         if (profile_.checks.empty()) {
-            out_ += "<p>This profile has none.</p></section>\n";
-            return;
+            section.parts.push_back(paragraph("This profile has none."));
+            return section;
         }
-        head(3, {"check", "result", "numbers"});
-        for (const bool passed : {false, true}) // what fails comes first
-            for (const ProfileCheck &check : profile_.checks)
-                if (check.passed == passed)
-                    add("<tr><th scope=\"row\">{}</th><td class=\"{}\">{}</td><td>{}</td></tr>\n",
-                        escape_xml(check.name), passed ? "ok" : "failed", passed ? "holds" : "fails",
-                        escape_xml(readable_text(check.text)));
-        tail();
-        out_ += "</section>\n";
+        std::vector<ProfileCheck> checks = profile_.checks; // what fails comes first
+        std::stable_partition(checks.begin(), checks.end(),
+                              [](const ProfileCheck &check) { return !check.passed; });
+        section.parts.push_back(Listing{table_of<ProfileCheck>(
+            checks, {{{"check"}, &ProfileCheck::name},
+                     {{"result"},
+                      [](const ProfileCheck &check) {
+                          Cell cell(check.passed ? "holds" : "fails");
+                          cell.look = check.passed ? "ok" : "failed";
+                          return cell;
+                      }},
+                     {{"numbers"}, [](const ProfileCheck &check) { return readable_text(check.text); }}})});
+        return section;
     }
 
-    void numbers() {
-        out_ += "<section id=\"numbers\"><h2>All numbers</h2>\n";
-        if (numbers_.empty()) {
-            out_ += "<p>This profile has none.</p>\n";
-        }
-        out_ += "<form class=\"scripted filters\">\n"
-                "<label>filter <input type=\"search\" id=\"filter\" placeholder=\"part of a row\"></label>\n";
+    std::vector<PagePart> numbers() const {
         std::vector<std::string> groups, sources;
         const auto note = [](std::vector<std::string> &seen, const std::string &value) {
             if (std::find(seen.begin(), seen.end(), value) == seen.end())
                 seen.push_back(value);
         };
+        std::string head, lines;
+        for (const NumbersColumn &column : columns)
+            head += fmt::format("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(column.meaning),
+                                *column.key == '\0' ? "" : fmt::format(" data-key=\"{}\"", column.key),
+                                column.name);
         for (const Number &number : numbers_) {
             note(groups, number.row.group);
             note(sources, number.row.status);
+            lines += number_line(number);
         }
-        checkboxes("about", "group", groups);
-        checkboxes("source", "status", sources);
-        out_ += "<output id=\"shown\" aria-live=\"polite\"></output></form>\n"
-                "<div class=\"scroll cases\"><table id=\"table\" class=\"of-numbers\" "
-                "data-rows=\"numbers\"><thead><tr>";
-        for (const Column &column : columns)
-            add("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(column.meaning),
-                *column.key == '\0' ? "" : fmt::format(" data-key=\"{}\"", column.key), column.name);
-        out_ += "</tr></thead><tbody>\n";
-        for (const Number &number : numbers_)
-            number_line(number);
-        tail();
-        out_ += "</section>\n";
+        return {Html{(numbers_.empty() ? "<p>This profile has none.</p>\n" : "") +
+                     std::string("<form class=\"scripted filters\">\n<label>filter <input type=\"search\" "
+                                 "id=\"filter\" placeholder=\"part of a row\"></label>\n") +
+                     checkboxes("about", "group", groups) + checkboxes("source", "status", sources) +
+                     "<output id=\"shown\" aria-live=\"polite\"></output></form>\n"
+                     "<div class=\"scroll cases\"><table id=\"table\" class=\"of-numbers\" "
+                     "data-rows=\"numbers\"><thead><tr>" +
+                     head + "</tr></thead><tbody>\n" + lines + "</tbody></table></div>\n"}};
     }
 
-    void number_line(const Number &number) {
+    std::string number_line(const Number &number) const {
         const NumberRow &row = number.row;
         const NumberCells &cells = number.cells;
         const auto or_dash = [](const std::string &text) { return text.empty() ? std::string(dash) : text; };
         const auto share = [](std::optional<double> value, const char *sign) {
-            return value ? fmt::format("<br><small>{}{:.1f}\u00a0%</small>", sign, 100.0 * *value) : "";
+            return value ? fmt::format("<br><small>{}{}</small>", sign, percent_text(*value, 1)) : "";
         };
-        add("<tr id=\"c{0}\" data-case=\"{0}\"><th scope=\"row\">{1}</th><td>{2}</td><td>{3}{4}{5}</td>",
-            row.id, escape_xml(row.name), escape_xml(meaning(row.name)), cells.value,
-            cells.unit.empty() ? "" : "\u00a0" + cells.unit,
-            cells.groups.empty() ? "" : "<br><small>groups at " + cells.groups + "</small>");
-        add("<td>{}{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", or_dash(cells.interval),
-            share(row.interval, "±"), or_dash(cells.spread), share(row.spread, ""),
-            row.samples ? std::to_string(*row.samples) : dash, row.status, by_text(row.by));
+        return fmt::format("<tr id=\"c{0}\" data-case=\"{0}\"><th "
+                           "scope=\"row\">{1}</th><td>{2}</td><td>{3}{4}{5}</td><td>{6}{7}</td><td>{8}{9}</"
+                           "td><td>{10}</td><td>{11}</td><td>{12}</td></tr>\n",
+                           row.id, escape_xml(row.name), escape_xml(meaning(row.name)), cells.value,
+                           cells.unit.empty() ? "" : "\u00a0" + cells.unit,
+                           cells.groups.empty() ? "" : "<br><small>groups at " + cells.groups + "</small>",
+                           or_dash(cells.interval), share(row.interval, "±"), or_dash(cells.spread),
+                           share(row.spread, ""), row.samples ? std::to_string(*row.samples) : dash,
+                           row.status, by_text(row.by));
     }
 
     /// The probe leads to its figure.
     std::string by_text(const std::string &by) const {
         const std::string probe = by.substr(0, by.find(' '));
-        const bool drawn =
-            std::any_of(figures_.begin(), figures_.end(), [&](const Figure &f) { return f.id == probe; });
-        if (!drawn)
+        if (std::none_of(figures_.begin(), figures_.end(), [&](const Figure &f) { return f.id == probe; }))
             return escape_xml(by);
-        return "<a href=\"#f-" + escape_xml(probe) + "\">" + escape_xml(probe) + "</a>" +
-               escape_xml(by.substr(probe.size()));
+        return fmt::format("<a href=\"#f-{0}\">{0}</a>{1}", escape_xml(probe),
+                           escape_xml(by.substr(probe.size())));
     }
 
-    void missing() {
-        if (profile_.missing.empty())
-            return;
-        out_ += "<section id=\"missing\"><h2>Absent, and why</h2>\n<dl>\n";
+    std::vector<PagePart> missing() const {
         std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
         for (const auto &[field, why] : profile_.missing) {
             auto same = std::find_if(reasons.begin(), reasons.end(),
@@ -352,40 +336,37 @@ class ProfilePageWriter : HtmlWriter {
                 same = reasons.insert(reasons.end(), {why, {}});
             same->second.push_back(field);
         }
+        std::string out;
         for (const auto &[why, fields] : reasons)
-            add("<dt><code>{}</code></dt><dd>{}</dd>\n", escape_xml(join(fields)), escape_xml(why));
-        out_ += "</dl></section>\n";
+            out += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", escape_xml(join(fields)),
+                               escape_xml(why));
+        if (out.empty())
+            return {};
+        return {Html{"<dl>\n" + out + "</dl>\n"}};
     }
 
-    void curves() {
-        if (figures_.empty())
-            return;
-        out_ += "<section id=\"curves\"><h2>Curves</h2>\n";
-        std::set<std::string> drawn;
-        const auto draw = [&](const char *title, auto wanted) {
-            bool any = false;
-            for (const Figure &f : figures_) {
-                if (!wanted(f.id))
-                    continue;
-                if (!any)
-                    add("<h3 class=\"group\">{}</h3>\n<div class=\"maps\">", title);
-                any = true;
-                figure(f, SvgUse::in_column);
-                drawn.insert(f.id);
+    /// Takes the figures.
+    std::vector<PagePart> curves() {
+        std::vector<PagePart> parts;
+        std::map<std::string, std::vector<PagePart>> drawings; // by group
+        for (Figure &f : figures_) {
+            const std::string group = figure_group(f.id);
+            drawings[group].push_back(Drawing{std::move(f), SvgUse::in_column});
+        }
+        std::vector<std::string> groups = figure_groups();
+        groups.emplace_back("More"); // of no group
+        for (const std::string &group : groups)
+            if (const auto found = drawings.find(group); found != drawings.end()) {
+                parts.push_back(Html{fmt::format("<h3 class=\"group\">{}</h3>\n", group)});
+                parts.push_back(beside("maps", std::move(found->second)));
             }
-            if (any)
-                out_ += "</div>\n";
-        };
-        for (const FigureGroup &group : figure_groups())
-            draw(group.title, [&](const std::string &id) {
-                return std::find(group.names.begin(), group.names.end(), id) != group.names.end();
-            });
-        draw("More", [&](const std::string &id) { return !drawn.contains(id); });
-        out_ += "</section>\n";
+        return parts;
     }
 
+    /// A number of each link, from each GPU to each other.
     template <class Q>
-    void matrix(const char *title, const std::set<int> &gpus, std::optional<Q> PeerLink::*quantity) {
+    void matrix(std::vector<PagePart> &parts, const std::string &title, const std::set<int> &gpus,
+                std::optional<Q> PeerLink::*quantity) const {
         double largest = 0.0;
         for (const PeerLink &link : profile_.peers)
             if (link.*quantity)
@@ -393,58 +374,49 @@ class ProfilePageWriter : HtmlWriter {
         if (largest == 0.0)
             return;
         const ReadableUnit unit = readable_unit(largest, UnitOf<Q>::text);
-        add("<h3>{}, {}</h3>\n", title, with_micro(unit.text));
-        std::vector<std::string> names = {"from \\ to"};
-        for (const int gpu : gpus)
-            names.push_back(std::to_string(gpu));
-        head(1, names);
-        for (const int from : gpus) {
-            std::vector<std::string> cells = {std::to_string(from)};
-            for (const int to : gpus) {
-                const auto link =
-                    std::find_if(profile_.peers.begin(), profile_.peers.end(), [&](const PeerLink &l) {
-                        return l.from == from && l.to == to && l.*quantity;
-                    });
-                cells.push_back(link == profile_.peers.end()
-                                    ? std::string(dash)
-                                    : short_number(((*link).*quantity)->value / unit.size) +
-                                          (link->direct ? "" : "*"));
-            }
-            line(cells);
-        }
-        tail();
+        std::vector<Field<int>> fields = {{{"from \\ to"}, [](int from) { return std::to_string(from); }}};
+        for (const int to : gpus)
+            fields.push_back({{std::to_string(to), As::number}, [this, to, quantity, unit](int from) {
+                                  const auto link = std::find_if(
+                                      profile_.peers.begin(), profile_.peers.end(), [&](const PeerLink &l) {
+                                          return l.from == from && l.to == to && l.*quantity;
+                                      });
+                                  return link == profile_.peers.end()
+                                             ? Cell()
+                                             : Cell(short_number(((*link).*quantity)->value / unit.size) +
+                                                    (link->direct ? "" : "*"));
+                              }});
+        parts.push_back(heading(title + ", " + with_micro(unit.text)));
+        parts.push_back(Listing{table_of<int>(gpus, fields)});
     }
 
-    void peers() {
-        if (profile_.peers.empty())
-            return;
-        out_ += "<section id=\"peers\"><h2>Other GPUs of the host</h2>\n";
+    std::vector<PagePart> peers() const {
+        std::vector<PagePart> parts;
         std::set<int> gpus;
         bool detour = false;
         for (const PeerLink &link : profile_.peers) {
             gpus.insert({link.from, link.to});
             detour = detour || !link.direct;
         }
-        matrix("One way, nothing else running", gpus, &PeerLink::bandwidth_bytes_per_s);
-        matrix("Both ways at once, sum", gpus, &PeerLink::both_ways_bytes_per_s);
-        matrix("One dependent load", gpus, &PeerLink::latency_s);
+        matrix(parts, "One way, nothing else running", gpus, &PeerLink::bandwidth_bytes_per_s);
+        matrix(parts, "Both ways at once, sum", gpus, &PeerLink::both_ways_bytes_per_s);
+        matrix(parts, "One dependent load", gpus, &PeerLink::latency_s);
         if (detour)
-            out_ += "<p class=\"small\">*: no peer access, by way of the host.</p>\n";
-        out_ += "</section>\n";
+            parts.push_back(paragraph("*: no peer access, by way of the host.", "small"));
+        return parts;
     }
 
-    void method() {
-        out_ += "<section id=\"method\"><h2>How it was measured</h2>\n"
-                "<p>Each number comes from a probe, a kernel that does one thing and proves that it did it. "
-                "A value is the "
-                "median of the samples; of several configurations the best one counts, and they are never "
-                "mixed. Where "
-                "the samples fall into separate groups, both are shown. The interval says where the median "
-                "of as many new "
-                "samples would lie, by bootstrap: two values whose intervals overlap cannot be told apart by "
-                "these samples. No "
-                "setting of the GPU "
-                "was changed. What could not be measured is absent, with the reason.</p></section>\n";
+    static Section method() {
+        return {"method",
+                "method",
+                "How it was measured",
+                {paragraph(
+                    "Each number comes from a probe, a kernel that does one thing and proves that it did it. "
+                    "A value is the median of the samples; of several configurations the best one counts, "
+                    "and they are never mixed. Where the samples fall into separate groups, both are shown. "
+                    "The interval says where the median of as many new samples would lie, by bootstrap: two "
+                    "values whose intervals overlap cannot be told apart by these samples. No setting of the "
+                    "GPU was changed. What could not be measured is absent, with the reason.")}};
     }
 
     const GpuProfile &profile_;
@@ -481,8 +453,9 @@ std::string answer(const GpuProfile &profile) {
     return text;
 }
 
-std::string write_profile_page(const GpuProfile &profile) {
-    return ProfilePageWriter(profile).write();
+PageReport report_on(const GpuProfile &profile) {
+    return {profile.name.empty() ? profile.id : profile.name, profile_figures(profile),
+            ProfilePage(profile).page()};
 }
 
 } // namespace convcast

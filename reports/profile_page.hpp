@@ -1,14 +1,14 @@
-// A profile as one HTML file, like the page of a run: every number, check and curve, readable offline and
-// without scripts.
+// The page of a profile: every number, check and curve.
 #pragma once
 
 #include "model/machine/profile.hpp"
+#include "reports/write_report.hpp"
 
 #include <string>
 
 namespace convcast {
 
-std::string write_profile_page(const GpuProfile &profile);
+PageReport report_on(const GpuProfile &profile);
 
 /// The page's first paragraph: how many numbers, how many checks hold, what is absent.
 std::string answer(const GpuProfile &profile);

@@ -128,20 +128,6 @@ const char *const no_pair = "no case has both a forecast and a measured time";
 
 } // namespace
 
-std::string microseconds(Seconds time) {
-    const double us = time.value * micro;
-    return fmt::format("{:.{}f}", us, us < 9.995 ? 2 : us < 99.95 ? 1 : 0);
-}
-
-std::string signed_percent(double share) {
-    const std::string digits = fmt::format("{:.1f}", std::abs(share) * percent);
-    return (digits == "0.0" ? "±" : share < 0.0 ? "−" : "+") + digits + "\u00a0%";
-}
-
-std::string times(double ratio) {
-    return fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 1);
-}
-
 std::string describe(const CaseRow &row) {
     std::string text = row.shape + " " + row.name;
     if (row.predicted_s)
@@ -156,8 +142,8 @@ std::string describe(const CaseRow &row) {
 Figure predicted_vs_measured(const ReportStatistics &statistics) {
     Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
     figure.caption = "Each mark is one case, by its regime: compute bound, memory bound or exposed. On the "
-                     "line the forecast is exact; the band is ±10 %. Two "
-                     "logarithmic axes flatter any model: read the errors beside it.";
+                     "line the forecast is exact; the band is ±10 %. Two logarithmic axes flatter any model: "
+                     "read the errors beside it.";
     figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
     figure.y = {"forecast, µs", Scale::logarithmic, {}, {}, {}};
     figure.square = true;
@@ -214,10 +200,9 @@ Figure relative_error(const ReportStatistics &statistics) {
 
 Figure error_cdf(const ReportStatistics &statistics) {
     Figure figure{"error_cdf", "Share of the cases within an error", "", {}, {}};
-    figure.caption =
-        "How many of our cases each model forecasts with at most that error, of all that it gives a time "
-        "and that were measured. Error is |forecast / measured − 1|. Beside the forecast: MWP-CWP, a "
-        "wave-quantised roofline and the speed of light.";
+    figure.caption = "How many of our cases each model forecasts with at most that error, of all that it "
+                     "gives a time and that were measured. Error is |forecast / measured − 1|. Beside the "
+                     "forecast: MWP-CWP, a wave-quantised roofline and the speed of light.";
     figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, percent, {}};
     figure.y = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
     struct Model {
@@ -264,10 +249,8 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
                   {}};
     figure.caption =
         "The fastest of our measured settings against cuDNN, cold L2; right of 1 we are faster. A row "
-        "without "
-        "marks was not measured on both sides. cuDNN's tensors lie in NCHW. The papers' averages are of "
-        "their "
-        "own kernels, on their GPUs against the cuDNN of their time.";
+        "without marks was not measured on both sides. cuDNN's tensors lie in NCHW. The papers' averages are "
+        "of their own kernels, on their GPUs against the cuDNN of their time.";
     figure.x = {"time of cuDNN / our time", Scale::logarithmic, {}, {}, {}};
     figure.y.scale = Scale::category;
     figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
@@ -366,9 +349,8 @@ Figure waterfall_of(const CaseRow &row) {
                   "",
                   {},
                   {}};
-    figure.caption =
-        "The time each part of the model adds when the parts are switched on one after another: a part that "
-        "hides behind an earlier one adds nothing.";
+    figure.caption = "The time each part of the model adds when the parts are switched on one after another: "
+                     "a part that hides behind an earlier one adds nothing.";
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
     figure.y.scale = Scale::category;
     Series parts{"part of the forecast", styles::context, Drawn::bars},
@@ -428,44 +410,44 @@ std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
 }
 
 std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies) {
-    std::vector<Figure> figures = {predicted_vs_measured(statistics), relative_error(statistics),
-                                   error_cdf(statistics)};
+    std::vector<Figure> figures;
+    const auto add = [&](const char *part, Figure figure) {
+        figure.part = part;
+        figures.push_back(std::move(figure));
+    };
+    add("overview", predicted_vs_measured(statistics));
+    add("accuracy", relative_error(statistics));
+    add("overview", error_cdf(statistics));
     const auto has_shapes = [&](const std::string &study) {
         return std::any_of(statistics.cases.begin(), statistics.cases.end(),
                            [&](const CaseRow &row) { return row.study.value_or("") == study; });
     };
-    std::vector<std::string> drawn;
-    for (const Study &study : studies)
-        if (has_shapes(study.id)) {
-            figures.push_back(speedup_over_cudnn(statistics, study));
-            drawn.push_back(study.id);
+    std::vector<Study> of_speed(studies.begin(), studies.end());
+    for (const ShapeRow &shape : statistics.shapes) // of a study that was not handed in, or of none
+        if (const std::string id = shape.study.value_or(""); std::none_of(
+                of_speed.begin(), of_speed.end(), [&](const Study &study) { return study.id == id; })) {
+            of_speed.emplace_back().id = id;
+            of_speed.back().title = id;
         }
-    // Cases of a study that was not handed in, or of none.
-    for (const ShapeRow &shape : statistics.shapes)
-        if (const std::string id = shape.study.value_or("");
-            has_shapes(id) && std::find(drawn.begin(), drawn.end(), id) == drawn.end()) {
-            Study unknown;
-            unknown.id = id;
-            unknown.title = id;
-            figures.push_back(speedup_over_cudnn(statistics, unknown));
-            drawn.push_back(id);
-        }
+    for (const Study &study : of_speed)
+        if (has_shapes(study.id))
+            add("speed", speedup_over_cudnn(statistics, study));
     for (Figure &map : regime_maps(statistics))
-        figures.push_back(std::move(map));
+        add("maps", std::move(map));
     if (!statistics.regimes.opinions.empty())
-        figures.push_back(regime_confusion(statistics));
-    if (!statistics.regimes.stalls.empty())
-        figures.push_back(stall_reasons(statistics));
+        add("regimes", regime_confusion(statistics));
     for (const Study &study : studies)
         for (const StudySweep &sweep : study.sweeps)
             if (has_shapes(study.id))
-                figures.push_back(boundary_sweep(statistics, sweep));
-    figures.push_back(work_bytes(statistics, "l2"));
-    figures.push_back(work_bytes(statistics, "dram"));
+                add("regimes", boundary_sweep(statistics, sweep));
+    if (!statistics.regimes.stalls.empty())
+        add("regimes", stall_reasons(statistics));
+    add("work", work_bytes(statistics, "l2"));
+    add("work", work_bytes(statistics, "dram"));
     if (const std::optional<std::int64_t> id = typical_case(statistics)) {
         Figure figure = waterfall_of(statistics.cases[static_cast<std::size_t>(*id)]);
         figure.id = "waterfall";
-        figures.push_back(std::move(figure));
+        add("", std::move(figure));
     }
     return figures;
 }

@@ -1,6 +1,7 @@
 // The figures of the report, each a plain function of the statistics.
 #pragma once
 
+#include "model/base/readable.hpp"
 #include "reports/figure.hpp"
 #include "reports/statistics.hpp"
 
@@ -32,13 +33,6 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
 
 /// What the CSV files say of each case, by CaseRow::id.
 std::vector<CaseColumns> case_columns(const ReportStatistics &statistics);
-
-/// "3.14", "31.4", "314": three digits of microseconds, no unit.
-std::string microseconds(Seconds time);
-/// "+4.2 %", "−10.1 %"
-std::string signed_percent(double share);
-/// "1.39×"
-std::string times(double ratio);
 
 /// What a reader sees on hovering over a case.
 std::string describe(const CaseRow &row);

@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/quantile.hpp"
 #include "model/strategies/list.hpp"
@@ -263,6 +264,19 @@ std::string papers_name(const Study &study) {
     return join(study.paper_kernels, "/") + ", as run";
 }
 
+/// A choice of cuDNN's algorithms that our fastest is compared with.
+struct Rival {
+    const char *name; ///< SpeedupStatistics::against
+    std::optional<std::int64_t> ShapeRow::*fastest;
+    std::optional<double> ShapeRow::*speedup;
+};
+constexpr Rival rivals[] = {
+    {"cudnn", &ShapeRow::cudnn, &ShapeRow::speedup},
+    {"cudnn, NHWC too", &ShapeRow::cudnn_any_layout, &ShapeRow::speedup_any_layout},
+    {"cudnn, deterministic", &ShapeRow::cudnn_deterministic, &ShapeRow::speedup_deterministic},
+    {"cudnn without Winograd and FFT", &ShapeRow::cudnn_direct, &ShapeRow::speedup_direct},
+};
+
 std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows,
                                 std::span<const Study> studies) {
     std::vector<ShapeRow> shapes;
@@ -301,14 +315,9 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
         if (!row.baseline && !on_tensor_cores(row) && row.cold_s)
             timed[{row.study, row.shape}].push_back(&row);
     for (ShapeRow &shape : shapes) {
-        if (shape.ours && shape.cudnn)
-            shape.speedup = seconds(*shape.cudnn) / seconds(*shape.ours);
-        if (shape.ours && shape.cudnn_deterministic)
-            shape.speedup_deterministic = seconds(*shape.cudnn_deterministic) / seconds(*shape.ours);
-        if (shape.ours && shape.cudnn_direct)
-            shape.speedup_direct = seconds(*shape.cudnn_direct) / seconds(*shape.ours);
-        if (shape.ours && shape.cudnn_any_layout)
-            shape.speedup_any_layout = seconds(*shape.cudnn_any_layout) / seconds(*shape.ours);
+        for (const Rival &rival : rivals)
+            if (shape.ours && shape.*rival.fastest)
+                shape.*rival.speedup = seconds(*(shape.*rival.fastest)) / seconds(*shape.ours);
         if (shape.papers && shape.cudnn)
             shape.speedup_papers = seconds(*shape.cudnn) / seconds(*shape.papers);
         if (shape.ours && shape.ours_tensor_cores)
@@ -470,15 +479,6 @@ std::vector<StatusCount> statuses_of(const std::vector<CaseRow> &rows) {
     return out;
 }
 
-} // namespace
-
-double percentile(std::vector<double> values, double share) {
-    std::sort(values.begin(), values.end());
-    return quantile_of_sorted(values, share);
-}
-
-namespace {
-
 std::optional<PaperBounds> bounds_of(const Run &run) {
     for (const Case &item : run.cases)
         if (item.prediction && item.prediction->rules) {
@@ -534,11 +534,8 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
             if (always || its.n > 0)
                 out.speedups.push_back(std::move(its));
         };
-        const std::string fastest = "our fastest";
-        add(fastest, "cudnn", &ShapeRow::speedup, true);
-        add(fastest, "cudnn, NHWC too", &ShapeRow::speedup_any_layout, true);
-        add(fastest, "cudnn, deterministic", &ShapeRow::speedup_deterministic, true);
-        add(fastest, "cudnn without Winograd and FFT", &ShapeRow::speedup_direct, true);
+        for (const Rival &rival : rivals)
+            add("our fastest", rival.name, rival.speedup, true);
         if (const Study *study = study_named(name, studies);
             study != nullptr && !study->paper_kernels.empty())
             add(papers_name(*study), "cudnn", &ShapeRow::speedup_papers, false);
@@ -554,5 +551,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     out.statuses = statuses_of(out.cases);
     return out;
 }
+
+template const described::Type &described::type_of<ReportStatistics>();
 
 } // namespace convcast

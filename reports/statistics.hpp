@@ -2,6 +2,8 @@
 // and `report --json` prints them.
 #pragma once
 
+#include "model/base/checked.hpp"
+#include "model/base/quantile.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "reports/accuracy.hpp"
@@ -194,7 +196,6 @@ struct ReportStatistics {
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged = {});
 
-/// By nearest rank (model/base/quantile.hpp). Requires at least one value and 0 < share <= 1.
-double percentile(std::vector<double> values, double share);
+extern template const described::Type &described::type_of<ReportStatistics>();
 
 } // namespace convcast

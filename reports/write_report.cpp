@@ -5,8 +5,6 @@
 #include "reports/page.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/pdf.hpp"
-#include "reports/profile_figures.hpp"
-#include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/timeline_figures.hpp"
 
@@ -122,9 +120,9 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const R
     return files;
 }
 
-ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder) {
-    ReportFiles files = write_figures(profile_figures(profile), folder);
-    write_into_folder(files.page, write_profile_page(profile));
+ReportFiles write_report(const PageReport &report, const std::filesystem::path &folder) {
+    ReportFiles files = write_figures(report.figures, folder);
+    write_into_folder(files.page, write_html(report.page));
     return files;
 }
 

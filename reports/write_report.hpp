@@ -1,8 +1,8 @@
 // The report as files: page.html and, for papers, figures/<id>.csv, .svg, .tex and .pdf.
 #pragma once
 
-#include "model/machine/profile.hpp"
 #include "reports/figure.hpp"
+#include "reports/html.hpp"
 #include "reports/statistics.hpp"
 
 #include <cstddef>
@@ -43,7 +43,12 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const R
                          const std::filesystem::path &folder, const Producer &current = {},
                          const ReportProgress &progress = {});
 
-/// The same of a profile.
-ReportFiles write_report(const GpuProfile &profile, const std::filesystem::path &folder);
+/// The report on a document that is no run: its page, and the figures that become files beside it.
+struct PageReport {
+    std::string gpu; ///< its name, for the captions
+    std::vector<Figure> figures;
+    Page page;
+};
+ReportFiles write_report(const PageReport &report, const std::filesystem::path &folder);
 
 } // namespace convcast

@@ -1,15 +1,19 @@
 #include "executor/count/exact_work.hpp"
 
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "executor/launch/kernel_cache.hpp"
 #include "executor/launch/prepare.hpp"
 #include "executor/verify/tensors.hpp"
+#include "gpu/stream.hpp"
+#include "model/choose/setting.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,43 +26,21 @@ namespace {
 /// Few enough to be on disk soon: switching the profiler on takes as long as patching the code of one to two.
 constexpr std::size_t most_at_once = 24;
 
-struct Stream {
-    Stream() { check(cudaStreamCreate(&handle), "cudaStreamCreate"); }
-    ~Stream() { (void)cudaStreamDestroy(handle); }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    cudaStream_t handle = nullptr;
-};
-
-/// What one shape's tasks are run on.
-struct ShapeData {
-    ShapeData(const ConvShape &its_shape, const ReferenceKernels &kernels, std::uint64_t seed)
-        : shape(its_shape), tensors(on_device(shape, real_inputs(shape, seed), kernels, seed)),
-          output(static_cast<std::size_t>(shape.output_bytes()), poison_of(shape)) {}
-
-    ConvShape shape;
-    Tensors tensors;
-    GuardedBuffer<std::byte> output;
-};
-
 /// A plan that gave the right result.
 struct Verified {
     std::size_t task;
     PreparedPlan prepared; ///< holds its workspace
 };
 
-bool is_fatal(const GpuError &error) {
-    return dynamic_cast<const DeviceLost *>(&error) != nullptr ||
-           dynamic_cast<const CounterPermissionError *>(&error) != nullptr;
-}
-
 /// What `make` gives, or what it says is wrong.
 template <class T, class Make> std::variant<T, std::string> unless_wrong(const Make &make) {
     try {
         return make();
+    } catch (const DeviceLost &) {
+        throw;
+    } catch (const CounterPermissionError &) {
+        throw;
     } catch (const GpuError &error) {
-        if (is_fatal(error))
-            throw;
         (void)cudaGetLastError(); // not sticky: cleared, so that the next call does not report it again
         return std::string(error.what());
     } catch (const std::bad_alloc &) {
@@ -79,20 +61,24 @@ class ExactCounter {
     }
 
     /// Of tasks `first` and up to as many of the same shape behind it as are counted together.
-    std::vector<ExactCounts> counts_from(std::size_t first) {
+    std::vector<CountedCall> counts_from(std::size_t first) {
         const ConvShape &shape = tasks_[first].shape;
         std::size_t end = first;
         while (end < tasks_.size() && end - first < most_at_once && tasks_[end].shape == shape)
             ++end;
-        if (!data_ || data_->shape != shape) {
+        if (!data_ || data_->shape() != shape) {
             data_.reset(); // frees the last shape's memory first
-            auto made = unless_wrong<std::optional<ShapeData>>(
-                [&] { return std::optional<ShapeData>(std::in_place, shape, reference_, options_.seed); });
-            if (const auto *why = std::get_if<std::string>(&made))
-                return std::vector<ExactCounts>(end - first, *why);
-            data_ = std::move(std::get<std::optional<ShapeData>>(made));
+            const auto made = unless_wrong<bool>([&] {
+                data_ = std::make_unique<ShapeData>(shape, reference_, options_.seed);
+                (void)data_->tensors(Gate::rounding);
+                return true;
+            });
+            if (const auto *why = std::get_if<std::string>(&made)) {
+                data_.reset();
+                return std::vector<CountedCall>(end - first, *why);
+            }
         }
-        std::vector<ExactCounts> counts;
+        std::vector<CountedCall> counts;
         std::vector<Verified> verified;
         for (std::size_t task = first; task < end; ++task) {
             if (!verified.empty() && short_of_memory())
@@ -104,8 +90,9 @@ class ExactCounter {
             else
                 verified.push_back(std::move(std::get<Verified>(made)));
         }
-        for (auto &[task, its] : collect(verified))
-            counts[task - first] = std::move(its);
+        std::vector<CountedCall> collected = collect(verified);
+        for (std::size_t i = 0; i < verified.size(); ++i)
+            counts[verified[i].task - first] = std::move(collected[i]);
         return counts;
     }
 
@@ -116,47 +103,24 @@ class ExactCounter {
         return free < total / 2;
     }
 
-    void run(const PreparedPlan &prepared) {
-        prepared.call(data_->tensors.input.data(), data_->tensors.filters.data(), data_->output.data(),
-                      stream_.handle);
-    }
-
     Verified verify(std::size_t task) {
         const Plan &plan = *tasks_[task].plan;
-        Verified made{task, prepare(kernels_, plan, data_->shape)};
-        data_->output.poison();
-        run(made.prepared);
-        check(cudaStreamSynchronize(stream_.handle), "cudaStreamSynchronize before counting");
-        const Gate gate = plan.transformed_fmas ? Gate::transformed : Gate::rounding;
+        Verified made{task, prepare(kernels_, plan, data_->shape())};
         const Verdict verdict =
-            judge(gate, data_->shape,
-                  reference_.compare(data_->shape, data_->output.data(), Layout::channels_first,
-                                     data_->tensors.reference, rounding_bound(data_->shape)));
+            data_->verify(made.prepared.call, plan.transformed_fmas ? Gate::transformed : Gate::rounding,
+                          Layout::channels_first, stream_.handle());
         if (!verdict.passed)
             throw GpuError("its result is wrong: " + verdict.message);
-        if (!data_->output.guards_intact())
-            throw GpuError("it writes outside its output");
         return made;
     }
 
-    /// By task.
-    std::vector<std::pair<std::size_t, ExactCounts>> collect(const std::vector<Verified> &verified) {
-        const auto values_of = [&](std::span<const Verified> some) {
-            std::vector<CounterSession::Work> calls;
-            for (const Verified &one : some)
-                calls.emplace_back([this, &one] { run(one.prepared); });
-            return session_.collect_each({}, calls);
-        };
-        std::vector<std::pair<std::size_t, ExactCounts>> counts;
-        const auto together =
-            unless_wrong<std::vector<CounterSession::Values>>([&] { return values_of(verified); });
-        const auto *values = std::get_if<std::vector<CounterSession::Values>>(&together);
-        for (std::size_t i = 0; i < verified.size(); ++i)
-            counts.emplace_back(verified[i].task, values ? ExactCounts((*values)[i])
-                                                         : unless_wrong<CounterSession::Values>([&] {
-                                                               return values_of({&verified[i], 1}).front();
-                                                           })); // one of them is to blame
-        return counts;
+    std::vector<CountedCall> collect(const std::vector<Verified> &verified) {
+        std::vector<CounterSession::Work> calls;
+        for (const Verified &one : verified)
+            calls.emplace_back([this, &one] {
+                data_->run(one.prepared.call, Gate::rounding, Layout::channels_first, stream_.handle());
+            });
+        return collect_calls(session_, {}, calls);
     }
 
     std::span<const ExactTask> tasks_;
@@ -164,15 +128,15 @@ class ExactCounter {
     KernelCache kernels_;
     ReferenceKernels reference_;
     CounterSession session_;
-    Stream stream_;
-    std::optional<ShapeData> data_;
+    Stream stream_{Stream::Kind::ordered};
+    std::unique_ptr<ShapeData> data_;
 };
 
 } // namespace
 
 bool count_exactly(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
                    const ExactOptions &options,
-                   const std::function<void(std::size_t, const ExactCounts &)> &counted,
+                   const std::function<void(std::size_t, const CountedCall &)> &counted,
                    const std::function<void(std::size_t)> &progress) {
     if (tasks.empty())
         return true;
@@ -180,11 +144,79 @@ bool count_exactly(Compiler &compiler, const Device &device, std::span<const Exa
     for (std::size_t task = 0; task < tasks.size();) {
         if (options.interrupt && options.interrupt->load())
             return false;
-        for (const ExactCounts &counts : counter.counts_from(task))
+        for (const CountedCall &counts : counter.counts_from(task))
             counted(task++, counts);
         progress(task);
     }
     return true;
+}
+
+namespace {
+
+/// A case with the plan that is counted for it.
+struct OpenCase {
+    Case *item;
+    ConvShape shape;
+    Plan plan;
+};
+
+/// Those of one shape behind each other.
+std::vector<OpenCase>
+open_cases(Run &run, const GpuProfile &profile,
+           const std::function<void(const Case &, const std::string *why_none)> &settled) {
+    const Gpu gpu(profile);
+    std::map<std::string, std::size_t> order; // of shapes, as they appear
+    std::vector<OpenCase> open;
+    for (Case &item : run.cases) {
+        if (!lacks_exact_counts(item))
+            continue;
+        order.try_emplace(item.shape, order.size());
+        const auto none = [&](const std::string &why) { settled(item, &why); };
+        try {
+            const ConvShape shape = ConvShape::parse(item.shape);
+            auto planned = plan(parse_strategy(*item.strategy), shape, gpu);
+            if (const auto *why = std::get_if<Infeasible>(&planned))
+                none(why->why);
+            else
+                open.push_back({&item, shape, std::move(std::get<PlannedStrategy>(planned).feasible.plan)});
+        } catch (const UsageError &error) { // a strategy's text in the document
+            none(error.what());
+        }
+    }
+    std::stable_sort(open.begin(), open.end(), [&](const OpenCase &a, const OpenCase &b) {
+        return order.at(a.item->shape) < order.at(b.item->shape);
+    });
+    return open;
+}
+
+} // namespace
+
+ExactEnd
+add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const Device &device,
+               const ExactOptions &options,
+               const std::function<void(const Case &, const std::string *why_none)> &settled,
+               const std::function<void(std::size_t done, std::size_t total, const Case *next)> &progress) {
+    bool all = true;
+    const auto settle = [&](const Case &item, const std::string *why_none) {
+        all = all && why_none == nullptr;
+        settled(item, why_none);
+    };
+    const std::vector<OpenCase> open = open_cases(run, profile, settle);
+    std::vector<ExactTask> tasks;
+    for (const OpenCase &one : open)
+        tasks.push_back({&one.plan, one.shape});
+    const bool finished = count_exactly(
+        compiler, device, tasks, options,
+        [&](std::size_t task, const CountedCall &counts) {
+            Case &item = *open[task].item;
+            if (const auto *values = std::get_if<CounterSession::Values>(&counts))
+                add_exact_counts(item, *values);
+            settle(item, std::get_if<std::string>(&counts));
+        },
+        [&](std::size_t done) {
+            progress(done, tasks.size(), done < tasks.size() ? open[done].item : nullptr);
+        });
+    return !finished ? ExactEnd::interrupted : all ? ExactEnd::all : ExactEnd::some;
 }
 
 } // namespace convcast

@@ -1,6 +1,6 @@
 #include "executor/launch/own_call.hpp"
 
-#include "gpu/kernel.hpp"
+#include "executor/launch/kernel_call.hpp"
 #include "model/base/errors.hpp"
 
 #include <cstddef>
@@ -50,31 +50,11 @@ std::string parameter_check(const OwnKernel &kernel, const OwnLaunch &launch, co
            " must be a __global__ function of (" + signature + "), as its launch says\");\n";
 }
 
-/// Argument values in place, and pointers to them.
-struct Arguments {
-    std::vector<OwnArgument> values;
-    std::vector<const void *> tensors;
-    std::vector<void *> pointers;
-
-    Arguments(const std::vector<OwnArgument> &all, const std::vector<std::string> &parameters,
-              const void *input, const void *filters, void *output)
-        : values(all), tensors(all.size()), pointers(all.size()) {
-        for (std::size_t i = 0; i < values.size(); ++i)
-            switch (values[i].type) {
-            case OwnArgument::Type::tensor:
-                tensors[i] = parameters[i] == "input" ? input : parameters[i] == "filters" ? filters : output;
-                pointers[i] = static_cast<void *>(&tensors[i]);
-                break;
-            case OwnArgument::Type::float32:
-                pointers[i] = &values[i].real;
-                break;
-            case OwnArgument::Type::int32: // its low half comes first in memory
-            case OwnArgument::Type::int64:
-                pointers[i] = &values[i].integer;
-                break;
-            }
-    }
-};
+KernelArgument number_argument(const OwnArgument &value) {
+    return value.type == OwnArgument::Type::float32 ? KernelArgument(value.real)
+           : value.type == OwnArgument::Type::int32 ? KernelArgument(static_cast<int>(value.integer))
+                                                    : KernelArgument(value.integer);
+}
 
 dim3 dim3_of(const std::array<std::int64_t, 3> &size) {
     return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
@@ -107,14 +87,19 @@ ConvCall own_call(const CompiledModule &compiled, const OwnKernel &kernel, const
                        " threads of " + std::to_string(loaded.registers()) + " registers, " +
                        std::to_string(shared + loaded.static_shared_bytes()) + " bytes of shared memory");
     const Names names = parameter_names(shape, gpu);
-    std::vector<OwnArgument> values;
+    KernelCall with_numbers{loaded, dim3_of(launch.grid), dim3_of(launch.block), shared, {}};
     for (const std::string &parameter : kernel.parameters)
-        values.push_back(own_argument(parameter, names));
-    return [module = std::move(module), loaded, values = std::move(values), parameters = kernel.parameters,
-            grid = dim3_of(launch.grid), block = dim3_of(launch.block),
-            shared](const void *input, const void *filters, void *output, cudaStream_t stream) {
-        Arguments arguments(values, parameters, input, filters, output);
-        loaded.launch(grid, block, shared, stream, arguments.pointers.data());
+        with_numbers.arguments.push_back(number_argument(own_argument(parameter, names)));
+    return [module = std::move(module), with_numbers = std::move(with_numbers),
+            parameters = kernel.parameters](const void *input, const void *filters, void *output,
+                                            cudaStream_t stream) {
+        std::vector<KernelArgument> arguments = with_numbers.arguments;
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            for (const auto &[name, tensor] : {std::pair("input", input), std::pair("filters", filters),
+                                               std::pair("output", static_cast<const void *>(output))})
+                if (parameters[i] == name)
+                    arguments[i] = tensor;
+        with_numbers.launch(arguments, stream);
     };
 }
 

@@ -1,6 +1,5 @@
 #include "executor/network/bound_rung.hpp"
 
-#include "executor/network/network_source.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
 
@@ -8,10 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -31,15 +28,27 @@ std::vector<float> flattened(const Parameters &parameters) {
     return all;
 }
 
+Parameters by_operator(const Network &network, std::span<const float> flat) {
+    Parameters all;
+    for (std::size_t i = 0; i < network.operators.size(); ++i) {
+        const auto count = size_of(parameters(network.operators[i], network.input_shapes(i).front()));
+        all.emplace_back(flat.begin(), flat.begin() + static_cast<std::ptrdiff_t>(count));
+        flat = flat.subspan(count);
+    }
+    return all;
+}
+
+std::string output_of(const Rung &rung) {
+    std::string last;
+    for (const LadderLaunch &launch : rung.launches)
+        if (!launch.operators.empty())
+            last = launch.operators.back();
+    return last;
+}
+
 Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
                       int compute_capability) {
-    const EmbeddedFile *file = find_embedded(network_sources, source + ".cu");
-    if (file == nullptr)
-        throw UsageError("there is no device code '" + source + "'");
-    CompileRequest request;
-    request.name = file->path;
-    request.source = file->text;
-    request.compute_capability = compute_capability;
+    CompileRequest request = network_request(source + ".cu", compute_capability);
     for (const Rung &rung : ladder.rungs)
         for (const ConstantCopy &copy : rung.constant)
             if (rung.source == source && !rung.launches.empty() &&
@@ -154,155 +163,116 @@ std::string NetworkMemory::overrun() const {
     return gradient_.guards_intact() ? "" : "gradient";
 }
 
-BoundLaunch::BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                         const LaunchShare &work, int sms)
-    : kernel_(module.kernel(launch.kernel)), launch_(launch), grid_(grid_of(launch, work.share.count, sms)) {
+namespace {
+
+/// What a launch computes: which images of how many, in how many groups, and which repetition it is.
+struct LaunchShare {
+    ImageShare share;
+    std::int64_t total = 1, groups = 1, turn = 0;
+};
+
+dim3 as_dim3(const std::array<std::int64_t, 3> &size) {
+    return dim3(static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]),
+                static_cast<unsigned>(size[2]));
+}
+
+KernelCall bound_launch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
+                        const LaunchShare &work, int sms) {
+    KernelCall call{module.kernel(launch.kernel),
+                    as_dim3(grid_of(launch, work.share.count, sms)),
+                    as_dim3(launch.block),
+                    size_of(launch.shared_bytes.value_or(0)),
+                    {},
+                    static_cast<unsigned>(launch.cluster.value_or(1))};
     const std::map<std::string, std::int64_t> numbers = {
         {"count", work.share.count}, {"total", work.total}, {"groups", work.groups}, {"turn", work.turn}};
-    for (const std::string &operand : launch.operands) {
+    for (const std::string &operand : launch.operands)
         if (const auto number = numbers.find(operand); number != numbers.end())
-            arguments_.push_back(&numbers_.emplace_back(static_cast<int>(number->second)));
+            call.arguments.emplace_back(static_cast<int>(number->second));
         else
-            arguments_.push_back(&pointers_.emplace_back(memory.address(operand, work.share.first)));
-    }
-    arguments_.push_back(nullptr);
+            call.arguments.emplace_back(memory.address(operand, work.share.first));
     if (launch.shared_bytes)
-        kernel_.allow_shared(size_of(*launch.shared_bytes));
+        call.kernel.allow_shared(call.shared_bytes);
+    return call;
 }
 
-void BoundLaunch::enqueue(cudaStream_t stream) {
-    const auto as_dim3 = [](const std::array<std::int64_t, 3> &size) {
-        return dim3(static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]),
-                    static_cast<unsigned>(size[2]));
-    };
-    kernel_.launch(as_dim3(grid_), as_dim3(launch_.block), size_of(launch_.shared_bytes.value_or(0)), stream,
-                   arguments_.data(), static_cast<unsigned>(launch_.cluster.value_or(1)));
+/// Groups of images of the first launch that takes them in groups.
+std::int64_t groups_of(const Rung &rung, std::int64_t images) {
+    for (const LadderLaunch &launch : rung.launches)
+        if (launch.group_images)
+            return (images + *launch.group_images - 1) / *launch.group_images;
+    return images;
 }
+
+} // namespace
 
 BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
-                     int sms)
-    : rung_(rung), memory_(memory), images_(images) {
-    std::int64_t groups = images;
-    for (const LadderLaunch &launch : rung.launches)
-        if (launch.group_images) {
-            groups = (images + *launch.group_images - 1) / *launch.group_images;
-            break;
-        }
+                     int sms) {
+    add_constants(module, rung, memory);
+    add_launches(module, rung, memory, images, sms);
+}
+
+void BoundRung::add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory) {
     for (const ConstantCopy &copy : rung.constant) {
         std::size_t room = 0;
-        constants_[copy.variable] = module.global(copy.variable, room);
-        if (room < size_of(memory_.bytes(copy.operand)))
+        void *const to = module.global(copy.variable, room);
+        const std::size_t bytes = size_of(memory.bytes(copy.operand));
+        if (room < bytes)
             throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
                            " bytes, too few for " + copy.operand);
+        (copy.each_call ? call_ : prepare_)
+            .add(0, [to, from = memory.address(copy.operand), bytes](cudaStream_t stream) {
+                check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
+                      "cudaMemcpyAsync to constant memory");
+            });
     }
-    const LaunchShare all{{0, images}, images, groups, 0};
+}
+
+void BoundRung::add_launches(const Module &module, const Rung &rung, const NetworkMemory &memory,
+                             std::int64_t images, int sms) {
+    const LaunchShare all{{0, images}, images, groups_of(rung, images), 0};
     for (const LadderLaunch &launch : rung.prepare)
-        prepare_.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, all, sms));
-    for (const LadderLaunch &launch : rung.launches)
-        launches_.push_back(bind(module, launch, images, groups, sms));
-    for (std::int64_t i = 0; i < rung.streams.value_or(0); ++i) {
-        streams_.push_back(std::make_unique<OwnedStream>());
-        ends_.push_back(std::make_unique<OwnedEvent>());
-    }
-}
-
-BoundRung::Launches BoundRung::bind(const Module &module, const LadderLaunch &launch, std::int64_t images,
-                                    std::int64_t groups, int sms) const {
-    Launches launches{launch.each_stream.value_or(false), launch.meet.value_or(false), {}};
-    const std::int64_t streams = launches.each_stream ? *rung_.streams : 1;
-    for (std::int64_t stream = 0; stream < streams; ++stream) {
-        auto &of_stream = launches.by_stream.emplace_back();
-        LaunchShare work{{0, images}, images, groups, 0};
-        if (launches.each_stream)
-            work.share = share_of(rung_, images, stream);
-        for (; work.turn < launch.repeat.value_or(1) && work.share.count > 0; ++work.turn)
-            of_stream.push_back(std::make_unique<BoundLaunch>(module, launch, memory_, work, sms));
-    }
-    return launches;
-}
-
-void BoundRung::prepare(cudaStream_t stream) {
-    copy_constants(stream, false);
-    for (const auto &launch : prepare_)
-        launch->enqueue(stream);
-}
-
-void BoundRung::call(cudaStream_t stream) {
-    copy_constants(stream, true);
-    bool forked = rung_.upload && !streams_.empty();
+        prepare_.add(0, bound_launch(module, launch, memory, all, sms));
+    const auto streams = size_of(rung.streams.value_or(0));
+    const auto share_on = [&](std::size_t stream) {
+        return stream == 0 ? all.share : share_of(rung, images, static_cast<std::int64_t>(stream) - 1);
+    };
+    for (std::size_t stream = 1; stream <= streams; ++stream)
+        (void)call_.add_stream();
+    const auto fork = [&] {
+        for (std::size_t stream = 1; stream <= streams; ++stream)
+            call_.follow(stream, 0);
+    };
+    const auto join = [&] {
+        for (std::size_t stream = 1; stream <= streams; ++stream)
+            call_.follow(0, stream);
+    };
+    bool forked = rung.upload && streams > 0;
     if (forked)
-        fork(stream);
-    if (rung_.upload && !forked)
-        memory_.upload({0, images_}, stream);
-    for (std::size_t i = 0; forked && i < streams_.size(); ++i)
-        if (const ImageShare share = share_of(rung_, images_, static_cast<std::int64_t>(i)); share.count > 0)
-            memory_.upload(share, streams_[i]->get());
-    for (const Launches &launches : launches_) {
-        if (launches.each_stream && !forked)
-            fork(stream);
-        if (!launches.each_stream && forked)
-            join(stream);
-        forked = launches.each_stream;
-        for (std::size_t i = 0; i < launches.by_stream.size(); ++i)
-            for (const auto &launch : launches.by_stream[i])
-                launch->enqueue(forked ? streams_[i]->get() : stream);
-        if (forked && launches.meet) {
-            join(stream);
-            fork(stream);
+        fork();
+    if (rung.upload)
+        for (std::size_t stream = forked ? 1 : 0; stream <= streams; ++stream)
+            if (const ImageShare share = share_on(stream); share.count > 0)
+                call_.add(stream, [&memory, share](cudaStream_t on) { memory.upload(share, on); });
+    for (const LadderLaunch &launch : rung.launches) {
+        const bool each = launch.each_stream.value_or(false);
+        if (each && !forked)
+            fork();
+        if (!each && forked)
+            join();
+        forked = each;
+        for (std::size_t stream = each ? 1 : 0; stream <= (each ? streams : 0); ++stream) {
+            LaunchShare work = all;
+            for (work.share = share_on(stream); work.turn < launch.repeat.value_or(1) && work.share.count > 0;
+                 ++work.turn)
+                call_.add(stream, bound_launch(module, launch, memory, work, sms));
+        }
+        if (each && launch.meet.value_or(false)) {
+            join();
+            (void)call_.add(0, {}); // where all meet
+            fork();
         }
     }
-    if (forked)
-        join(stream);
-}
-
-void BoundRung::fork(cudaStream_t stream) {
-    start_.record(stream);
-    for (const auto &other : streams_)
-        check(cudaStreamWaitEvent(other->get(), start_.get(), 0), "cudaStreamWaitEvent");
-}
-
-void BoundRung::join(cudaStream_t stream) {
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-        ends_[i]->record(streams_[i]->get());
-        check(cudaStreamWaitEvent(stream, ends_[i]->get(), 0), "cudaStreamWaitEvent");
-    }
-}
-
-void BoundRung::copy_constants(cudaStream_t stream, bool each_call) {
-    for (const ConstantCopy &copy : rung_.constant)
-        if (copy.each_call == each_call)
-            check(cudaMemcpyAsync(constants_.at(copy.variable), memory_.address(copy.operand),
-                                  size_of(memory_.bytes(copy.operand)), cudaMemcpyDeviceToDevice, stream),
-                  "cudaMemcpyAsync to constant memory");
-}
-
-CallGraph::CallGraph(std::span<const std::unique_ptr<BoundRung>> calls, cudaStream_t stream) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (const auto &call : calls)
-        call->call(stream);
-    end_capture(stream);
-}
-
-CallGraph::CallGraph(BoundRung &call, cudaStream_t stream) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    call.call(stream);
-    end_capture(stream);
-}
-
-void CallGraph::end_capture(cudaStream_t stream) {
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-    const cudaError_t error = cudaGraphInstantiate(&instance_, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    check(error, "cudaGraphInstantiate");
-}
-
-CallGraph::~CallGraph() {
-    (void)cudaGraphExecDestroy(instance_); // fails only with a lost context
-}
-
-void CallGraph::launch(cudaStream_t stream) const {
-    check(cudaGraphLaunch(instance_, stream), "cudaGraphLaunch");
 }
 
 } // namespace convcast

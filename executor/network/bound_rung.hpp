@@ -2,19 +2,15 @@
 // arguments.
 #pragma once
 
-#include "executor/network/stream.hpp"
+#include "executor/network/streamed_work.hpp"
 #include "gpu/compile.hpp"
-#include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/reference.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +20,11 @@ namespace convcast {
 
 /// Parameters of all operators behind each other, as kernels take them.
 std::vector<float> flattened(const Parameters &parameters);
+/// And by operator again.
+Parameters by_operator(const Network &network, std::span<const float> flat);
+
+/// The last operator that a launch of the rung computes.
+std::string output_of(const Rung &rung);
 
 /// Compiles and loads a source of the ladder with its constant arrays. Throws GpuError with the log.
 Module network_module(Compiler &compiler, const Ladder &ladder, const std::string &source,
@@ -92,81 +93,22 @@ class NetworkMemory {
     DeviceBuffer<StepSettings> settings_{1};
 };
 
-/// What a launch computes: which images of how many, in how many groups, and which repetition it is.
-struct LaunchShare {
-    ImageShare share;
-    std::int64_t total = 1, groups = 1, turn = 0;
-};
-
-/// A launch with its arguments in place.
-class BoundLaunch {
-  public:
-    BoundLaunch(const Module &module, const LadderLaunch &launch, const NetworkMemory &memory,
-                const LaunchShare &work, int sms);
-    BoundLaunch(const BoundLaunch &) = delete;
-    BoundLaunch &operator=(const BoundLaunch &) = delete;
-
-    void enqueue(cudaStream_t stream);
-
-  private:
-    Kernel kernel_;
-    const LadderLaunch &launch_;
-    std::array<std::int64_t, 3> grid_;
-    std::deque<int> numbers_;
-    std::deque<const void *> pointers_;
-    std::vector<void *> arguments_;
-};
-
-/// A rung ready to be enqueued for a number of images, at most those of its memory.
+/// A rung ready to be queued for a number of images, at most those of its memory. The module and the memory
+/// must outlive it.
 class BoundRung {
   public:
     BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images, int sms);
 
-    NetworkMemory &memory() { return memory_; }
-
     /// After the parameters were loaded.
-    void prepare(cudaStream_t stream);
-    void call(cudaStream_t stream);
+    void prepare(cudaStream_t stream) const { prepare_.enqueue(stream); }
+    void call(cudaStream_t stream) const { call_.enqueue(stream); }
 
   private:
-    /// A launch of the rung on its streams, or alone.
-    struct Launches {
-        bool each_stream = false, meet = false;
-        std::vector<std::vector<std::unique_ptr<BoundLaunch>>> by_stream; ///< each with its repetitions
-    };
+    void add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory);
+    void add_launches(const Module &module, const Rung &rung, const NetworkMemory &memory,
+                      std::int64_t images, int sms);
 
-    Launches bind(const Module &module, const LadderLaunch &launch, std::int64_t images, std::int64_t groups,
-                  int sms) const;
-    void copy_constants(cudaStream_t stream, bool each_call);
-    void fork(cudaStream_t stream);
-    void join(cudaStream_t stream);
-
-    const Rung &rung_;
-    NetworkMemory &memory_;
-    std::int64_t images_;
-    std::map<std::string, void *> constants_;
-    std::vector<std::unique_ptr<OwnedStream>> streams_;
-    std::vector<std::unique_ptr<OwnedEvent>> ends_; ///< of the streams
-    OwnedEvent start_;
-    std::vector<std::unique_ptr<BoundLaunch>> prepare_;
-    std::vector<Launches> launches_;
-};
-
-/// Calls as one graph that can be launched again and again.
-class CallGraph {
-  public:
-    CallGraph(std::span<const std::unique_ptr<BoundRung>> calls, cudaStream_t stream);
-    CallGraph(BoundRung &call, cudaStream_t stream);
-    CallGraph(const CallGraph &) = delete;
-    CallGraph &operator=(const CallGraph &) = delete;
-    ~CallGraph();
-
-    void launch(cudaStream_t stream) const;
-
-  private:
-    void end_capture(cudaStream_t stream);
-
-    cudaGraphExec_t instance_ = nullptr;
+    StreamedWork prepare_, call_;
 };
 
 } // namespace convcast

@@ -1,8 +1,9 @@
-#include "executor/network/devices_run.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
-#include "executor/network/devices_nccl.hpp"
 #include "executor/network/devices_step.hpp"
+#include "executor/network/network_data.hpp"
+#include "executor/network/network_source.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/reference.hpp"
 
@@ -10,13 +11,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,75 +30,33 @@ constexpr float verified_rate = 0.5F;
 /// largest once parameters differ by rounding.
 constexpr double split_limit = 1e-5, split_parameter_limit = 1e-4;
 
-double relative_error(std::span<const float> values, std::span<const float> reference) {
-    double error = 0.0, size = 0.0;
-    if (values.size() != reference.size())
-        return INFINITY;
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        const double wanted = static_cast<double>(reference[i]),
-                     off = static_cast<double>(values[i]) - wanted;
-        error += off * off, size += wanted * wanted;
-    }
-    return std::isnan(error) ? INFINITY : size > 0.0 ? std::sqrt(error / size) : std::sqrt(error);
-}
-
 double worst_error(const std::vector<std::vector<float>> &values, const std::vector<float> &reference) {
     double worst = 0.0;
     for (const std::vector<float> &of_one : values)
-        worst = std::max(worst, relative_error(of_one, reference));
+        worst = std::max(worst, relative_l2<float>(of_one, reference));
     return worst;
-}
-
-/// Images, labels and parameters of a seed, by SplitMix64.
-struct SplitData {
-    std::vector<float> pixels;
-    std::vector<std::uint8_t> labels;
-    std::vector<float> parameters;
-};
-
-SplitData split_data(const Network &network, std::uint64_t seed, std::int64_t images) {
-    const auto drawn = [state = seed]() mutable {
-        std::uint64_t x = state += 0x9e3779b97f4a7c15U;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-        return x ^ (x >> 31);
-    };
-    auto random = drawn;
-    SplitData data;
-    data.pixels.resize(static_cast<std::size_t>(images * elements(network.input)));
-    for (float &pixel : data.pixels)
-        pixel = static_cast<float>(std::ldexp(static_cast<double>(random() >> 40), -24)) - 0.5F;
-    for (std::int64_t i = 0; i < images; ++i)
-        data.labels.push_back(static_cast<std::uint8_t>(random() % 10));
-    data.parameters = flattened(seeded_parameters(network, seed));
-    return data;
 }
 
 /// Steps as one graph over all GPUs; where the driver does not capture them, breadth first on the streams.
 class RepeatedSteps {
   public:
-    RepeatedSteps(SplitSteps &steps, StepPart part, std::int64_t count)
-        : steps_(steps), part_(part), count_(count) {
+    /// `stream` is of the first GPU, which is the calling thread's device.
+    RepeatedSteps(const SplitSteps &steps, StepPart part, std::int64_t count, cudaStream_t stream)
+        : work_(steps.work(part, 0, count)), count_(count), stream_(stream) {
         try {
-            capture();
+            graph_.emplace(stream, [&] { work_.enqueue(stream); });
         } catch (const DeviceLost &) {
             throw;
         } catch (const GpuError &error) {
             why_no_graph_ = error.what();
         }
     }
-    RepeatedSteps(const RepeatedSteps &) = delete;
-    RepeatedSteps &operator=(const RepeatedSteps &) = delete;
-    ~RepeatedSteps() {
-        if (graph_)
-            (void)cudaGraphExecDestroy(graph_); // fails only with a lost context
-    }
 
-    void launch() {
+    void launch() const {
         if (graph_)
-            check(cudaGraphLaunch(graph_, steps_.first_stream()), "cudaGraphLaunch over all GPUs");
+            graph_->launch(stream_);
         else
-            enqueue();
+            work_.enqueue(stream_);
     }
 
     std::string how() const {
@@ -109,64 +66,33 @@ class RepeatedSteps {
     }
 
   private:
-    void enqueue() {
-        steps_.fork();
-        for (std::int64_t step = 0; step < count_; ++step)
-            steps_.enqueue(part_, step);
-        steps_.join();
-    }
-
-    void capture() {
-        const cudaStream_t stream = steps_.first_stream();
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-        cudaGraph_t graph = nullptr;
-        try {
-            enqueue();
-        } catch (const GpuError &) {
-            (void)cudaStreamEndCapture(stream, &graph);
-            (void)cudaGetLastError();
-            if (graph)
-                (void)cudaGraphDestroy(graph);
-            throw;
-        }
-        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-        const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
-        (void)cudaGraphDestroy(graph);
-        check(error, "cudaGraphInstantiate over all GPUs");
-    }
-
-    SplitSteps &steps_;
-    StepPart part_;
+    StreamedWork work_;
     std::int64_t count_;
-    cudaGraphExec_t graph_ = nullptr;
+    cudaStream_t stream_;
+    std::optional<Graph> graph_;
     std::string why_no_graph_;
 };
 
 /// Seconds of a step: the median over many repetitions of several steps. All GPUs start together, since each
 /// repetition begins where all have ended the one before, and the first GPU's events lie between: from the
 /// first start to the last end. The first ones run while the others are queued.
-double seconds_of(SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &how) {
+double seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &how) {
     const OnDevice here(group.ordinal(0));
-    RepeatedSteps repeated(steps, part, timed_steps);
+    const Stream stream;
+    const RepeatedSteps repeated(steps, part, timed_steps, stream.handle());
     how = repeated.how();
-    std::vector<DeviceEvent> events;
-    for (std::size_t i = 0; i <= timed_graphs; ++i)
-        events.emplace_back(cudaEventDefault);
+    const std::vector<Event> events(timed_graphs + 1);
     for (std::size_t i = 0; i < warm_ups; ++i)
         repeated.launch();
-    check(cudaEventRecord(events[0].get(), steps.first_stream()), "cudaEventRecord");
+    events.front().record(stream.handle());
     for (std::size_t i = 1; i <= timed_graphs; ++i) {
         repeated.launch();
-        check(cudaEventRecord(events[i].get(), steps.first_stream()), "cudaEventRecord");
+        events[i].record(stream.handle());
     }
     group.wait();
     std::vector<double> seconds;
-    for (std::size_t i = 1; i <= timed_graphs; ++i) {
-        float milliseconds = 0.0F;
-        check(cudaEventElapsedTime(&milliseconds, events[i - 1].get(), events[i].get()),
-              "cudaEventElapsedTime");
-        seconds.push_back(1e-3 * static_cast<double>(milliseconds) / static_cast<double>(timed_steps));
-    }
+    for (std::size_t i = 1; i <= timed_graphs; ++i)
+        seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
     std::nth_element(seconds.begin(), seconds.begin() + timed_graphs / 2, seconds.end());
     return seconds[timed_graphs / 2];
 }
@@ -177,13 +103,14 @@ class Splits {
            const SplitRunOptions &options, std::int64_t most_images)
         : group_(group), network_(network), options_(options),
           modules_(compiler, group.facts(0).compute_capability()),
-          data_(split_data(network, options.seed, std::min(most_images, pool_images))) {}
+          data_(network_data(network, std::min(most_images, pool_images), options.seed, {})),
+          parameters_(flattened(data_.parameters)) {}
 
     void settle(ScalingCase &item) {
         try {
             const std::shared_ptr<const Nccl> nccl = nccl_for(item);
-            SplitSteps steps(group_, modules_, nccl.get(), network_, item, images(item.batch),
-                             data_.parameters, verified_rate);
+            const SplitSteps steps(group_, modules_, nccl.get(), network_, item, images(item.batch),
+                                   parameters_, verified_rate);
             if (item.split != DeviceSplit::one && !verify(steps, item))
                 return;
             item.status = Status::ok;
@@ -207,7 +134,7 @@ class Splits {
     SplitImages images(std::int64_t batch) const {
         const auto given = static_cast<std::size_t>(std::min<std::int64_t>(batch, std::ssize(data_.labels)));
         const auto area = static_cast<std::size_t>(elements(network_.input));
-        return {{data_.pixels.data(), given * area}, {data_.labels.data(), given}, batch};
+        return {{data_.images.data(), given * area}, {data_.labels.data(), given}, batch};
     }
 
     std::shared_ptr<const Nccl> nccl_for(const ScalingCase &item) {
@@ -228,13 +155,14 @@ class Splits {
         SplitOutcome first, last; ///< after one step, and after all
     };
 
-    static OfOne steps_of(SplitSteps &steps) {
+    OfOne steps_of(const SplitSteps &steps) const {
+        const OnDevice here(group_.ordinal(0));
+        const Stream stream;
         OfOne outcome;
-        steps.enqueue(StepPart::step, 0);
-        outcome.first = steps.outcome();
-        for (std::int64_t step = 1; step < verified_steps; ++step)
-            steps.enqueue(StepPart::step, step);
-        outcome.last = steps.outcome();
+        steps.work(StepPart::step, 0, 1).enqueue(stream.handle());
+        outcome.first = steps.outcome(0);
+        steps.work(StepPart::step, 1, verified_steps - 1).enqueue(stream.handle());
+        outcome.last = steps.outcome(verified_steps - 1);
         return outcome;
     }
 
@@ -244,15 +172,15 @@ class Splits {
             return found->second;
         ScalingCase item;
         item.batch = batch;
-        SplitSteps steps(group_, modules_, nullptr, network_, item, images(batch), data_.parameters,
-                         verified_rate);
+        const SplitSteps steps(group_, modules_, nullptr, network_, item, images(batch), parameters_,
+                               verified_rate);
         return ones_.emplace(batch, steps_of(steps)).first->second;
     }
 
-    bool verify(SplitSteps &steps, ScalingCase &item) {
+    bool verify(const SplitSteps &steps, ScalingCase &item) {
         const OfOne &one = of_one(item.batch);
         const OfOne its = steps_of(steps);
-        item.output_error = relative_error(its.first.outputs, one.first.outputs);
+        item.output_error = relative_l2<float>(its.first.outputs, one.first.outputs);
         item.gradient_error = worst_error(its.first.gradients, one.first.gradients.front());
         item.parameter_error = worst_error(its.last.parameters, one.last.parameters.front());
         if (*item.output_error <= split_limit && *item.gradient_error <= split_limit &&
@@ -266,7 +194,7 @@ class Splits {
         return false;
     }
 
-    void time(SplitSteps &steps, ScalingCase &item) {
+    void time(const SplitSteps &steps, ScalingCase &item) {
         ScalingTimes times;
         std::string how;
         times.step_s = Seconds(seconds_of(steps, StepPart::step, group_, how));
@@ -284,7 +212,8 @@ class Splits {
     const Network &network_;
     const SplitRunOptions &options_;
     SplitModules modules_;
-    SplitData data_;
+    NetworkData data_;
+    std::vector<float> parameters_;
     std::map<std::int64_t, OfOne> ones_;
     std::string nccl_version_;
     bool nccl_opened_ = false, lost_ = false;
@@ -295,7 +224,7 @@ class Splits {
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, Scaling &scaling,
                  const SplitRunOptions &options) {
     scaling.conditions["gpu"] = group.facts(0).name;
-    scaling.conditions["split_code_hash"] = split_code_hash();
+    scaling.conditions["split_code_hash"] = network_code_hash(split_sources);
     if (!group.distinct())
         scaling.conditions["several_shares_a_gpu"] =
             "a GPU stands in the list several times: what is measured is right, and no speed-up";
@@ -343,15 +272,16 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
         split == DeviceSplit::batch_nccl ? std::make_unique<Nccl>(group) : nullptr;
     const std::vector<float> start =
         flattened(options.start ? *options.start : seeded_parameters(network, options.seed));
-    SplitSteps steps(group, modules, nccl.get(), network, item,
-                     {images.pixels, images.labels, std::ssize(images.labels)}, start,
-                     static_cast<float>(options.descent.rate));
+    const SplitSteps steps(group, modules, nccl.get(), network, item,
+                           {images.pixels, images.labels, std::ssize(images.labels)}, start,
+                           static_cast<float>(options.descent.rate));
     const OnDevice here(group.ordinal(0));
-    RepeatedSteps epoch(steps, StepPart::step, steps.batches());
+    const Stream stream;
+    const RepeatedSteps epoch(steps, StepPart::step, steps.batches(), stream.handle());
     const auto begin = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < options.epochs; ++i)
         epoch.launch();
-    const SplitOutcome outcome = steps.outcome();
+    const SplitOutcome outcome = steps.outcome(steps.batches() - 1);
     run.time_s = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     run.descent = {item.batch, options.epochs, options.descent.rate, 0.0, 0.0};
     run.steps = options.epochs * steps.batches();
@@ -359,16 +289,7 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
         run.step_s = run.time_s / static_cast<double>(run.steps);
     run.conditions["split"] = to_text(split) + " over " + std::to_string(group.size()) + " shares";
     run.conditions["issued"] = epoch.how();
-    Parameters all;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const auto count =
-            static_cast<std::size_t>(parameters(network.operators[i], network.input_shapes(i).front()));
-        const auto from = outcome.parameters.front().begin() + static_cast<std::ptrdiff_t>(at);
-        all.emplace_back(from, from + static_cast<std::ptrdiff_t>(count));
-        at += count;
-    }
-    return all;
+    return by_operator(network, outcome.parameters.front());
 }
 
 } // namespace convcast

@@ -1,8 +1,7 @@
 #include "executor/network/devices_step.hpp"
 
-#include "model/base/embedded.hpp"
+#include "executor/network/network_source.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/hash.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,16 +16,7 @@
 #include <vector>
 
 namespace convcast {
-
-extern const std::vector<EmbeddedFile> split_sources; ///< mnist.cu, then mnist_devices.cu
-
 namespace {
-
-// As mnist.cu and mnist_devices.cu have them.
-constexpr std::int64_t split_edge = 28, split_filters = 6, split_columns = 6, split_rows = 6,
-                       split_outputs = 10, split_block_images = 8, split_halo_rows = 4, split_pool = 4,
-                       split_parameters = 2326, split_convolution = 156,
-                       split_features = split_filters * split_columns * split_rows;
 
 struct DeviceShares { ///< Shares of mnist_devices.cu
     int devices = 0;
@@ -37,31 +27,32 @@ std::size_t room(std::int64_t count) {
     return static_cast<std::size_t>(count);
 }
 
-dim3 blocks_for(std::int64_t count, std::int64_t each) {
-    return dim3(static_cast<unsigned>((count + each - 1) / each));
-}
-
 bool splits_rows(DeviceSplit split) {
     return split == DeviceSplit::rows || split == DeviceSplit::parameters;
+}
+
+/// The launch of a kernel in the ladder's step of training.
+LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
+    for (const Rung &rung : find_ladder(network).rungs)
+        for (const LadderLaunch &launch : rung.launches)
+            if (rung.trains.value_or(false) && launch.kernel == kernel)
+                return launch;
+    throw UsageError("no step of training of the network '" + network.id + "' launches " + kernel);
+}
+
+const Operator &operator_of(const Network &network, OperatorKind kind) {
+    for (const Operator &op : network.operators)
+        if (op.kind == kind)
+            return op;
+    throw UsageError("the network '" + network.id + "' has no " + boost::describe::enum_to_string(kind, "?"));
 }
 
 } // namespace
 
 CompileRequest split_request(std::int64_t rows, int compute_capability) {
-    CompileRequest request;
-    request.name = "mnist_devices.cu";
-    for (const EmbeddedFile &file : split_sources)
-        request.source += file.text;
+    CompileRequest request = network_request("mnist_devices.cu", compute_capability);
     request.options = {"-DOWN_ROWS=" + std::to_string(rows)};
-    request.compute_capability = compute_capability;
     return request;
-}
-
-std::string split_code_hash() {
-    std::vector<std::string> texts;
-    for (const EmbeddedFile &file : split_sources)
-        texts.push_back(file.text);
-    return content_hash(texts);
 }
 
 const Module &SplitModules::of_rows(std::int64_t rows) {
@@ -72,15 +63,28 @@ const Module &SplitModules::of_rows(std::int64_t rows) {
 }
 
 /// What all GPUs have in common.
-struct SplitSteps::Numbers {
-    DeviceSplit split = DeviceSplit::one;
-    std::int64_t batch = 0, count = 0; ///< images of a step, and of all batches
-    float rate = 0.0F;
-    std::size_t step_shared_bytes = 0; ///< of mnist_step
-    DeviceShares rows;
-    std::int64_t stride = 0;     ///< from a GPU's gradient to the next one's
-    std::int64_t last_batch = 0; ///< that was enqueued
-    const Nccl *nccl = nullptr;
+struct SplitSteps::Sizes {
+    Sizes(const Network &network, const ScalingCase &item, std::int64_t images, float its_rate);
+
+    std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
+    std::int64_t pool_rows, halo_rows; ///< of the image: a window's, and what all windows need beyond theirs
+    std::int64_t convolution, all;     ///< parameters before the dense layer, and of all operators
+    LadderLaunch step, update;         ///< of the ladder: their blocks and groups
+    DeviceSplit split;
+    std::int64_t batch, count; ///< images of a step, and of all batches
+    float rate;
+    std::vector<std::int64_t> share_rows; ///< of windows that each GPU computes
+    DeviceShares shares;                  ///< where these begin
+
+    std::int64_t devices() const { return std::ssize(share_rows); }
+    std::int64_t features(std::int64_t of_rows) const { return filters * columns * of_rows; }
+    /// Parameters whose gradient a GPU with so many rows has.
+    std::int64_t parameters(std::int64_t of_rows) const {
+        return convolution + outputs * features(of_rows) + outputs;
+    }
+    std::int64_t stride() const { return parameters(share_rows.front()); } ///< between the GPUs' gradients
+    std::int64_t block_images() const { return *step.group_images; }
+    std::int64_t image_floats() const { return image_rows * image_columns; }
 
     std::int64_t batches() const { return (count + batch - 1) / batch; }
     /// Images of a batch.
@@ -89,9 +93,8 @@ struct SplitSteps::Numbers {
     std::int64_t images(std::int64_t which, std::size_t device) const {
         if (splits_rows(split) || split == DeviceSplit::one)
             return images(which);
-        const std::int64_t devices = rows.devices; // the last batch may have fewer images than GPUs
-        return images(which) / devices +
-               (static_cast<std::int64_t>(device) < images(which) % devices ? 1 : 0);
+        return images(which) / devices() + // the last batch may have fewer images than GPUs
+               (static_cast<std::int64_t>(device) < images(which) % devices() ? 1 : 0);
     }
     /// And of the GPUs before it.
     std::int64_t images_before(std::int64_t which, std::size_t device) const {
@@ -102,491 +105,431 @@ struct SplitSteps::Numbers {
     }
 };
 
-/// A GPU's memory, kernels and streams.
+SplitSteps::Sizes::Sizes(const Network &network, const ScalingCase &item, std::int64_t images, float its_rate)
+    : image_rows(network.input[1]), image_columns(network.input[2]),
+      step(launch_of_step(network, "mnist_step")), update(launch_of_step(network, "mnist_update")),
+      split(item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
+    const Operator &pool = operator_of(network, OperatorKind::max_pooling);
+    filters = pool.output[0], rows = pool.output[1], columns = pool.output[2];
+    pool_rows = (*pool.window)[0];
+    halo_rows = (*operator_of(network, OperatorKind::convolution).window)[0] - 1;
+    outputs = operator_of(network, OperatorKind::dense).output[0];
+    all = 0;
+    for (std::size_t i = 0; i < network.operators.size(); ++i)
+        all += convcast::parameters(network.operators[i], network.input_shapes(i).front());
+    convolution = all - outputs * features(rows) - outputs;
+    shares.devices = item.devices;
+    share_rows.assign(room(item.devices), rows);
+    if (splits_rows(split)) {
+        const std::vector<RowShare> given = row_shares(network, item.devices);
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            share_rows[i] = given[i].windows();
+            shares.first[i + 1] = static_cast<int>(given[i].last_window);
+        }
+    }
+}
+
+/// A GPU's memory and kernels.
 struct SplitSteps::Share {
-    int ordinal;
-    std::int64_t own_rows, image_rows, own_features, own_count, images; ///< images: of all batches
+    Share(int its_device, const Module &its_module, const Sizes &sizes, std::size_t index,
+          std::int64_t its_images)
+        : device(its_device), module(its_module), rows(sizes.share_rows[index]),
+          features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
+          image_rows(rows * sizes.pool_rows + sizes.halo_rows), images(its_images),
+          pixels(room(images * image_rows * sizes.image_columns)), labels(room(images)),
+          parameters(room(sizes.all)), out(room(sizes.images(0, index) * sizes.outputs)),
+          parts(blocks_for(sizes.images(0, index), sizes.block_images()).x * room(parameter_count)),
+          gradient(room(sizes.all)), settings(std::span<const float>(std::array{sizes.rate, 0.0F, 0.0F})),
+          velocity(std::span<const float>(std::vector<float>(room(sizes.all)))),
+          own(splits_rows(sizes.split) ? room(sizes.batch * features) : 1), places(own.size()) {
+        const std::int64_t devices = sizes.devices();
+        const std::size_t exchanged =
+            sizes.split == DeviceSplit::rows         ? room(sizes.batch * sizes.features(sizes.rows))
+            : sizes.split == DeviceSplit::parameters ? room(devices * sizes.batch * sizes.outputs)
+                                                     : 1;
+        for (std::size_t parity = 0; parity < 2; ++parity) {
+            gradients[parity] = DeviceBuffer<float>(room(devices * sizes.stride()));
+            received[parity] = DeviceBuffer<float>(exchanged);
+        }
+        if (!splits_rows(sizes.split))
+            module.kernel(sizes.step.kernel).allow_shared(room(sizes.step.shared_bytes.value_or(0)));
+    }
+
+    int device;
+    const Module &module;
+    std::int64_t rows, features, parameter_count, image_rows, images; ///< images: of all batches
     DeviceBuffer<float> pixels;
     DeviceBuffer<std::uint8_t> labels;
     DeviceBuffer<float> parameters, out, parts, gradient;
     DeviceBuffer<float> settings, velocity; ///< of plain gradient descent: the rate, no momentum, no decay
-    std::vector<DeviceBuffer<float>> gradients; ///< of all GPUs, for odd and even steps
-    std::vector<DeviceBuffer<float>> received;  ///< features or sums of all GPUs, likewise
-    DeviceBuffer<float> own;                    ///< features, where others get only sums
+    DeviceBuffer<float> own;                ///< features, where others get only sums
     DeviceBuffer<std::uint8_t> places;
-    Kernel step, update, gather, update_summed, update_rows;
-    std::optional<Kernel> rows_forward, rows_back;
-    DeviceStream stream;
-    DeviceEvent ordered;
-    std::vector<DeviceStream> sends; ///< to each GPU
-    std::vector<DeviceEvent> sent;
-
-    Share(int its_ordinal, const Module &module, const Numbers &numbers, std::size_t index,
-          std::size_t devices, std::int64_t its_rows, std::int64_t its_images);
+    std::array<DeviceBuffer<float>, 2> gradients; ///< of all GPUs, for even and odd steps
+    std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
 };
-
-SplitSteps::Share::Share(int its_ordinal, const Module &module, const Numbers &numbers, std::size_t index,
-                         std::size_t devices, std::int64_t its_rows, std::int64_t its_images)
-    : ordinal(its_ordinal), own_rows(its_rows), image_rows(its_rows * split_pool + split_halo_rows),
-      own_features(split_filters * split_columns * its_rows),
-      own_count(split_convolution + split_outputs * own_features + split_outputs), images(its_images),
-      pixels(room(images * image_rows * split_edge)), labels(room(images)),
-      parameters(room(split_parameters)), out(room(numbers.images(0, index) * split_outputs)),
-      parts(room((numbers.images(0, index) + split_block_images - 1) / split_block_images * own_count)),
-      gradient(room(split_parameters)),
-      settings(std::span<const float>(std::array{numbers.rate, 0.0F, 0.0F})),
-      velocity(std::span<const float>(std::vector<float>(room(split_parameters)))),
-      own(splits_rows(numbers.split) ? room(numbers.batch * own_features) : 1),
-      places(splits_rows(numbers.split) ? room(numbers.batch * own_features) : 1),
-      step(module.kernel("mnist_step")), update(module.kernel("mnist_update")),
-      gather(module.kernel("gather")), update_summed(module.kernel("update_summed")),
-      update_rows(module.kernel("update_rows")) {
-    for (int parity = 0; parity < 2; ++parity) {
-        gradients.emplace_back(devices * room(numbers.stride));
-        received.emplace_back(numbers.split == DeviceSplit::rows ? room(numbers.batch * split_features)
-                              : numbers.split == DeviceSplit::parameters
-                                  ? devices * room(numbers.batch * split_outputs)
-                                  : 1);
-    }
-    if (splits_rows(numbers.split)) {
-        rows_forward = module.kernel("rows_forward");
-        rows_back = module.kernel("rows_back");
-    } else {
-        step.allow_shared(numbers.step_shared_bytes);
-    }
-    for (std::size_t i = 0; i < devices; ++i) {
-        sends.emplace_back();
-        sent.emplace_back();
-    }
-}
 
 SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl,
                        const Network &network, const ScalingCase &item, const SplitImages &images,
                        std::span<const float> parameters, float rate)
-    : group_(group), numbers_(std::make_unique<Numbers>()) {
-    const auto devices = static_cast<std::size_t>(item.devices);
-    Numbers &numbers = *numbers_;
-    numbers.split = item.split;
-    numbers.batch = std::min(item.batch, images.count);
-    numbers.count = images.count;
-    numbers.rate = rate;
-    numbers.nccl = nccl;
-    for (const Rung &rung : find_ladder(network).rungs)
-        for (const LadderLaunch &launch : rung.launches)
-            if (launch.kernel == "mnist_step")
-                numbers.step_shared_bytes = room(launch.shared_bytes.value_or(0));
-    numbers.rows.devices = item.devices;
-    std::vector<std::int64_t> rows(devices, split_rows);
-    if (splits_rows(item.split)) {
-        const std::vector<RowShare> shares = row_shares(network, item.devices);
-        for (std::size_t i = 0; i < devices; ++i) {
-            rows[i] = shares[i].windows();
-            numbers.rows.first[i + 1] = static_cast<int>(shares[i].last_window);
-        }
-    }
-    numbers.stride =
-        split_convolution + split_outputs * split_filters * split_columns * rows.front() + split_outputs;
-    for (std::size_t i = 0; i < devices; ++i) {
+    : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group), nccl_(nccl) {
+    for (std::size_t i = 0; i < room(sizes_->devices()); ++i) {
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
-        for (std::int64_t batch = 0; batch < numbers.batches(); ++batch)
-            own_images += numbers.images(batch, i);
-        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(rows[i]), numbers, i,
-                                                  devices, rows[i], own_images));
+        for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
+            own_images += sizes_->images(batch, i);
+        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->share_rows[i]),
+                                                  *sizes_, i, own_images));
     }
     load(images, parameters);
-    for (const auto &share : shares_) { // blocking copies are on another stream than the steps
-        const OnDevice here(share->ordinal);
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after loading");
-    }
+    if (splits_rows(sizes_->split))
+        copy_halos();
+    group_.wait(); // blocking copies are on another stream than the steps
 }
 
 SplitSteps::~SplitSteps() = default;
 
 namespace {
 
-/// Parameters of a GPU that has only its features' weights, from all.
-std::vector<float> own_parameters(std::span<const float> all, std::int64_t first_row, std::int64_t rows) {
-    std::vector<float> own(all.begin(), all.begin() + split_convolution);
-    for (std::int64_t output = 0; output < split_outputs; ++output)
-        for (std::int64_t filter = 0; filter < split_filters; ++filter) {
-            const std::int64_t from = split_convolution + output * split_features +
-                                      (filter * split_rows + first_row) * split_columns;
-            own.insert(own.end(), all.begin() + from, all.begin() + from + rows * split_columns);
-        }
-    own.insert(own.end(), all.end() - split_outputs, all.end());
-    return own;
-}
-
-/// And back, into all.
-void put_own(std::span<const float> own, std::int64_t first_row, std::int64_t rows, std::vector<float> &all) {
-    std::copy(own.begin(), own.begin() + split_convolution, all.begin());
-    auto from = own.begin() + split_convolution;
-    for (std::int64_t output = 0; output < split_outputs; ++output)
-        for (std::int64_t filter = 0; filter < split_filters; ++filter) {
-            const std::int64_t to = split_convolution + output * split_features +
-                                    (filter * split_rows + first_row) * split_columns;
-            std::copy(from, from + rows * split_columns, all.begin() + to);
-            from += rows * split_columns;
-        }
-    std::copy(from, from + split_outputs, all.end() - split_outputs);
-}
-
-/// `count` images from number `first` on of a pool that is repeated.
-void upload_images(std::span<const float> pool, std::int64_t first, std::int64_t count, float *to) {
-    constexpr std::int64_t area = split_edge * split_edge;
-    const std::int64_t given = std::ssize(pool) / area;
+/// Copies `rows` of each of `count` images of a pool, from its image `first` and its row `first_row` on, into
+/// images of `to_rows` rows. The pool is repeated.
+void upload_images(std::span<const float> pool, const ImageShape &image, std::int64_t first,
+                   std::int64_t count, std::int64_t first_row, std::int64_t rows, std::int64_t to_rows,
+                   float *to) {
+    const std::size_t row_bytes = room(image[2]) * sizeof(float);
+    const std::int64_t floats = image[1] * image[2], given = std::ssize(pool) / floats;
     while (count > 0) {
         const std::int64_t at = first % given, now = std::min(count, given - at);
-        check(
-            cudaMemcpy(to, pool.data() + at * area, room(now * area) * sizeof(float), cudaMemcpyHostToDevice),
-            "cudaMemcpy of images");
-        first += now, count -= now, to += now * area;
+        check(cudaMemcpy2D(to, room(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
+                           room(image[1]) * row_bytes, room(rows) * row_bytes, room(now),
+                           cudaMemcpyHostToDevice),
+              "cudaMemcpy2D of images");
+        first += now, count -= now, to += now * to_rows * image[2];
     }
 }
 
-/// `rows` of each of `count` images from `first_row` on into images of `to_rows` rows, their first at
-/// `to_row`. The pool is repeated: its first copy comes from the host, the others from that one.
-void upload_rows(std::span<const float> pool, std::int64_t count, std::int64_t first_row, std::int64_t rows,
-                 std::int64_t to_rows, std::int64_t to_row, float *to) {
-    constexpr std::int64_t row_bytes = split_edge * 4;
-    const std::int64_t given = std::min<std::int64_t>(std::ssize(pool) / (split_edge * split_edge), count);
-    float *const target = to + to_row * split_edge;
-    check(cudaMemcpy2D(target, room(to_rows * row_bytes), pool.data() + first_row * split_edge,
-                       room(split_edge * row_bytes), room(rows * row_bytes), room(given),
-                       cudaMemcpyHostToDevice),
-          "cudaMemcpy2D");
-    for (std::int64_t done = given; done < count; done += std::min(done, count - done))
-        check(cudaMemcpy2D(target + done * to_rows * split_edge, room(to_rows * row_bytes), target,
-                           room(to_rows * row_bytes), room(rows * row_bytes),
-                           room(std::min(done, count - done)), cudaMemcpyDeviceToDevice),
-              "cudaMemcpy2D");
+/// Calls `run(at, own_at, count)` for parameters that a GPU has which computes `rows` rows of windows from
+/// `first_row` on: where they lie among all, and among its own.
+template <class Sizes, class Run>
+void for_own_parameters(const Sizes &sizes, std::int64_t first_row, std::int64_t rows, const Run &run) {
+    run(0, 0, sizes.convolution);
+    std::int64_t own_at = sizes.convolution;
+    const std::int64_t count = rows * sizes.columns;
+    for (std::int64_t map = 0; map < sizes.outputs * sizes.filters; ++map, own_at += count)
+        run(sizes.convolution + (map * sizes.rows + first_row) * sizes.columns, own_at, count);
+    run(sizes.all - sizes.outputs, own_at, sizes.outputs);
 }
 
 } // namespace
 
-/// Rows: of the image's rows each goes to one GPU from the host; the halo below a share comes from the GPU
-/// that has those rows, by a copy between the two.
+/// Of the image's rows each goes to one GPU from the host.
 void SplitSteps::load(const SplitImages &images, std::span<const float> parameters) {
-    const Numbers &numbers = *numbers_;
-    const bool by_rows = splits_rows(numbers.split);
+    const Sizes &sizes = *sizes_;
+    const ImageShape image{1, sizes.image_rows, sizes.image_columns};
     const std::int64_t pool = std::ssize(images.labels);
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
+        const OnDevice here(share.device);
+        const bool halo_elsewhere = splits_rows(sizes.split) && i + 1 < shares_.size();
+        const std::int64_t rows = share.image_rows - (halo_elsewhere ? sizes.halo_rows : 0);
         std::vector<std::uint8_t> labels;
-        if (by_rows || numbers.split == DeviceSplit::one) {
-            const std::int64_t first_row = numbers.rows.first[i] * split_pool;
-            const bool last = i + 1 == shares_.size() || !by_rows;
-            upload_rows(images.pixels, share.images, by_rows ? first_row : 0,
-                        last ? share.image_rows : share.image_rows - split_halo_rows, share.image_rows, 0,
-                        share.pixels.data());
-            for (std::int64_t image = 0; image < share.images; ++image)
-                labels.push_back(images.labels[room(image % pool)]);
-        } else {
-            std::int64_t done = 0;
-            for (std::int64_t batch = 0; batch < numbers.batches(); ++batch) {
-                const std::int64_t first = batch * numbers.batch + numbers.images_before(batch, i),
-                                   count = numbers.images(batch, i);
-                upload_images(images.pixels, first, count,
-                              share.pixels.data() + done * split_edge * split_edge);
-                for (std::int64_t image = first; image < first + count; ++image)
-                    labels.push_back(images.labels[room(image % pool)]);
-                done += count;
-            }
+        std::int64_t done = 0;
+        for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
+            const bool all = splits_rows(sizes.split) || sizes.split == DeviceSplit::one;
+            const std::int64_t first = batch * sizes.batch + (all ? 0 : sizes.images_before(batch, i)),
+                               count = sizes.images(batch, i);
+            upload_images(images.pixels, image, first, count, sizes.shares.first[i] * sizes.pool_rows, rows,
+                          share.image_rows,
+                          share.pixels.data() + done * share.image_rows * sizes.image_columns);
+            for (std::int64_t at = first; at < first + count; ++at)
+                labels.push_back(images.labels[room(at % pool)]);
+            done += count;
         }
         share.labels.copy_from(labels);
-        std::vector<float> its = numbers.split == DeviceSplit::parameters
-                                     ? own_parameters(parameters, numbers.rows.first[i], share.own_rows)
-                                     : std::vector<float>(parameters.begin(), parameters.end());
-        its.resize(room(split_parameters));
+        std::vector<float> its(parameters.begin(), parameters.end());
+        if (sizes.split == DeviceSplit::parameters)
+            for_own_parameters(sizes, sizes.shares.first[i], share.rows,
+                               [&](auto at, auto own_at, auto count) {
+                                   std::copy_n(parameters.begin() + at, count, its.begin() + own_at);
+                               });
         share.parameters.copy_from(its);
     }
-    for (std::size_t i = 0; by_rows && i + 1 < shares_.size(); ++i) {
+}
+
+/// The halo below a share comes from the GPU that has those rows, by a copy between the two.
+void SplitSteps::copy_halos() {
+    const std::size_t row_bytes = room(sizes_->image_columns) * sizeof(float);
+    for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
         Share &share = *shares_[i], &next = *shares_[i + 1];
-        const OnDevice here(share.ordinal);
-        constexpr std::size_t row_bytes = split_edge * 4;
+        const OnDevice here(share.device);
+        const auto images_of = [&](Share &of) {
+            return cudaPitchedPtr{of.pixels.data(), room(of.image_rows) * row_bytes,
+                                  room(of.image_rows) * row_bytes, room(of.images)};
+        };
         cudaMemcpy3DPeerParms copy{};
-        copy.srcDevice = next.ordinal;
-        copy.dstDevice = share.ordinal;
-        copy.srcPtr = cudaPitchedPtr{next.pixels.data(), room(next.image_rows) * row_bytes,
-                                     room(next.image_rows) * row_bytes, room(next.images)};
-        copy.dstPtr = cudaPitchedPtr{share.pixels.data(), room(share.image_rows) * row_bytes,
-                                     room(share.image_rows) * row_bytes, room(share.images)};
-        copy.dstPos = cudaPos{room(share.image_rows - split_halo_rows) * row_bytes, 0, 0};
-        copy.extent = cudaExtent{room(split_halo_rows) * row_bytes, room(share.images), 1};
+        copy.srcDevice = next.device;
+        copy.dstDevice = share.device;
+        copy.srcPtr = images_of(next);
+        copy.dstPtr = images_of(share);
+        copy.dstPos = cudaPos{room(share.image_rows - sizes_->halo_rows) * row_bytes, 0, 0};
+        copy.extent = cudaExtent{room(sizes_->halo_rows) * row_bytes, room(share.images), 1};
         check(cudaMemcpy3DPeer(&copy), "cudaMemcpy3DPeer of the halo");
     }
 }
 
 std::int64_t SplitSteps::batches() const {
-    return numbers_->batches();
+    return sizes_->batches();
 }
 
-cudaStream_t SplitSteps::first_stream() const {
-    return shares_.front()->stream.get();
-}
-
-void SplitSteps::fork() {
-    for (std::size_t i = 1; i < shares_.size(); ++i) {
-        const OnDevice here(shares_.front()->ordinal);
-        shares_.front()->ordered.order(first_stream(), shares_[i]->stream.get());
+/// Steps on their way to the streams: one of each GPU that computes, and of each GPU one to each other.
+class SplitSteps::Enqueued {
+  public:
+    explicit Enqueued(const SplitSteps &steps)
+        : sizes_(*steps.sizes_), group_(steps.group_), nccl_(steps.nccl_), shares_(steps.shares_),
+          work_(steps.shares_.front()->device), sends_(shares_.size()) {
+        computes_ = {0};
+        for (std::size_t i = 1; i < shares_.size(); ++i)
+            computes_.push_back(work_.add_stream(shares_[i]->device));
+        for (std::size_t from = 0; from < shares_.size(); ++from)
+            for (std::size_t to = 0; to < shares_.size(); ++to)
+                sends_[from].push_back(from == to ? computes_[from]
+                                                  : work_.add_stream(shares_[from]->device));
     }
-}
 
-void SplitSteps::join() {
-    for (std::size_t i = 1; i < shares_.size(); ++i) {
-        const OnDevice here(shares_[i]->ordinal);
-        shares_[i]->ordered.order(shares_[i]->stream.get(), first_stream());
-    }
-}
-
-void SplitSteps::enqueue(StepPart part, std::int64_t step) {
-    const std::int64_t batch = step % numbers_->batches();
-    numbers_->last_batch = batch;
-    if (numbers_->split == DeviceSplit::one)
-        one(part, batch);
-    else if (splits_rows(numbers_->split))
-        by_rows(part, step, batch);
-    else
-        by_batch(part, step, batch);
-}
-
-namespace {
-constexpr const int *as_they_lie = nullptr; ///< no other order of the images
-}
-
-void SplitSteps::one(StepPart part, std::int64_t batch) {
-    Share &share = *shares_.front();
-    const OnDevice here(share.ordinal);
-    const std::int64_t images = numbers_->images(batch);
-    const dim3 blocks = blocks_for(images, split_block_images);
-    const float *const pixels = share.pixels.data() + batch * numbers_->batch * split_edge * split_edge;
-    const std::uint8_t *const labels = share.labels.data() + batch * numbers_->batch;
-    const float *const parameters = share.parameters.data();
-    float *const parts = part == StepPart::forward ? nullptr : share.parts.data();
-    share.step.launch_with(blocks, dim3(split_block_images * split_columns * split_rows),
-                           numbers_->step_shared_bytes, share.stream.get(), pixels, labels, as_they_lie,
-                           static_cast<int>(images), parameters, share.out.data(), parts);
-    if (part == StepPart::forward)
-        return;
-    const float *const all_parts = parts, *const settings = share.settings.data();
-    share.update.launch_with(blocks_for(split_parameters, 32), dim3(32, 8), 0, share.stream.get(), all_parts,
-                             static_cast<int>(blocks.x), settings, share.velocity.data(),
-                             share.parameters.data(), share.gradient.data());
-}
-
-/// Each GPU to each other one on a stream of its own, in an order in which no GPU receives more than it
-/// sends. What is read was enqueued before; what a GPU enqueues from now on comes after all that it receives.
-void SplitSteps::exchange(
-    const std::function<void(std::size_t from, std::size_t to, cudaStream_t stream)> &send) {
-    const std::size_t devices = shares_.size();
-    for (const auto &share : shares_) {
-        const OnDevice here(share->ordinal);
-        check(cudaEventRecord(share->ordered.get(), share->stream.get()), "cudaEventRecord");
-    }
-    for (std::size_t far = 1; far < devices; ++far)
-        for (std::size_t from = 0; from < devices; ++from) {
-            Share &share = *shares_[from];
-            const std::size_t to = (from + far) % devices;
-            const OnDevice here(share.ordinal);
-            const cudaStream_t stream = share.sends[to].get();
-            check(cudaStreamWaitEvent(stream, share.ordered.get(), 0), "cudaStreamWaitEvent");
-            send(from, to, stream);
-            check(cudaEventRecord(share.sent[to].get(), stream), "cudaEventRecord");
-        }
-    for (std::size_t far = 1; far < devices; ++far)
-        for (std::size_t from = 0; from < devices; ++from) {
-            const std::size_t to = (from + far) % devices;
-            const OnDevice here(shares_[to]->ordinal);
-            check(cudaStreamWaitEvent(shares_[to]->stream.get(), shares_[from]->sent[to].get(), 0),
-                  "cudaStreamWaitEvent");
-        }
-}
-
-void SplitSteps::send_gradients(std::int64_t parity, std::size_t count) {
-    const std::int64_t stride = numbers_->stride;
-    exchange([&](std::size_t from, std::size_t to, cudaStream_t stream) {
-        const std::int64_t at = static_cast<std::int64_t>(from) * stride;
-        const std::size_t floats =
-            std::min(count, room(splits_rows(numbers_->split) ? shares_[from]->own_count : stride));
-        group_.copy(from, shares_[from]->gradients[room(parity)].data() + at, to,
-                    shares_[to]->gradients[room(parity)].data() + at, floats * sizeof(float), stream);
-    });
-}
-
-/// Of each GPU its blocks' parts into its own place among the gradients. Of split images a share of the
-/// batch's mean.
-void SplitSteps::gather(std::int64_t parity, std::int64_t batch) {
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const std::int64_t images = numbers_->images(batch, i);
-        const float weight = splits_rows(numbers_->split)
-                                 ? 1.0F
-                                 : static_cast<float>(static_cast<double>(images) /
-                                                      static_cast<double>(numbers_->images(batch)));
-        const float *const parts = share.parts.data();
-        float *const to =
-            share.gradients[room(parity)].data() + static_cast<std::int64_t>(i) * numbers_->stride;
-        share.gather.launch_with(blocks_for(share.own_count, 32), dim3(32, 8), 0, share.stream.get(), parts,
-                                 static_cast<int>(blocks_for(images, split_block_images).x),
-                                 static_cast<int>(share.own_count), weight, to);
-    }
-}
-
-void SplitSteps::by_batch(StepPart part, std::int64_t step, std::int64_t batch) {
-    const std::int64_t parity = step % 2;
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const std::int64_t before = batch * numbers_->images(0, i);
-        const std::int64_t images = numbers_->images(batch, i);
-        if (images == 0)
-            continue;
-        const float *const pixels = share.pixels.data() + before * split_edge * split_edge;
-        const std::uint8_t *const labels = share.labels.data() + before;
-        const float *const parameters = share.parameters.data();
-        float *const parts = part == StepPart::forward ? nullptr : share.parts.data();
-        share.step.launch_with(blocks_for(images, split_block_images),
-                               dim3(split_block_images * split_columns * split_rows),
-                               numbers_->step_shared_bytes, share.stream.get(), pixels, labels, as_they_lie,
-                               static_cast<int>(images), parameters, share.out.data(), parts);
-    }
-    if (part == StepPart::forward)
-        return;
-    gather(parity, batch);
-    const bool by_nccl = numbers_->split == DeviceSplit::batch_nccl;
-    if (part == StepPart::step && by_nccl) {
-        std::vector<float *> values;
-        std::vector<cudaStream_t> streams;
-        for (std::size_t i = 0; i < shares_.size(); ++i) {
-            values.push_back(shares_[i]->gradients[room(parity)].data() +
-                             static_cast<std::int64_t>(i) * numbers_->stride);
-            streams.push_back(shares_[i]->stream.get());
-        }
-        numbers_->nccl->sum(values, room(split_parameters), streams);
-    } else if (part == StepPart::step) {
-        send_gradients(parity, room(split_parameters));
-    }
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const float *const gradients = share.gradients[room(parity)].data();
-        share.update_summed.launch_with(
-            blocks_for(split_parameters, 128), dim3(128), 0, share.stream.get(), gradients,
-            static_cast<int>(numbers_->stride), static_cast<int>(shares_.size()), static_cast<int>(i),
-            by_nccl ? 0 : static_cast<int>(split_parameters), static_cast<int>(split_parameters),
-            numbers_->rate, share.parameters.data(), share.gradient.data());
-    }
-}
-
-void SplitSteps::by_rows(StepPart part, std::int64_t step, std::int64_t batch) {
-    const Numbers &numbers = *numbers_;
-    const std::int64_t parity = step % 2, images = numbers.images(batch);
-    const int count = static_cast<int>(images);
-    const bool sums = numbers.split == DeviceSplit::parameters;
-    const auto pixels_of = [&](const Share &share) {
-        return share.pixels.data() + batch * numbers.batch * share.image_rows * split_edge;
-    };
-    const auto threads_of = [](const Share &share) {
-        return dim3(static_cast<unsigned>(split_block_images * split_columns * share.own_rows));
-    };
-    /// Where a GPU's features or sums lie among those of all, and how many they are.
-    const auto place = [&](std::size_t i) {
-        return sums ? static_cast<std::int64_t>(i) * images * split_outputs
-                    : images * split_filters * split_columns * numbers.rows.first[i];
-    };
-    const auto length = [&](const Share &share) {
-        return images * (sums ? split_outputs : share.own_features);
-    };
-    const auto own_of = [&](Share &share, std::size_t i) {
-        return sums ? share.own.data() : share.received[room(parity)].data() + place(i);
-    };
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const float *const pixels = pixels_of(share), *const parameters = share.parameters.data();
-        float *const its_sums = sums ? share.received[room(parity)].data() + place(i) : nullptr;
-        share.rows_forward->launch_with(blocks_for(images, split_block_images), threads_of(share), 0,
-                                        share.stream.get(), pixels, count, parameters, own_of(share, i),
-                                        share.places.data(), its_sums);
-    }
-    if (part != StepPart::computation)
-        exchange([&](std::size_t from, std::size_t to, cudaStream_t stream) {
-            group_.copy(from, shares_[from]->received[room(parity)].data() + place(from), to,
-                        shares_[to]->received[room(parity)].data() + place(from),
-                        room(length(*shares_[from])) * sizeof(float), stream);
-        });
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const float *const pixels = pixels_of(share), *const parameters = share.parameters.data(),
-                           *const received = share.received[room(parity)].data(), *const nothing = nullptr,
-                           *const own = own_of(share, i);
-        const std::uint8_t *const labels = share.labels.data() + batch * numbers.batch, *const places =
-                                                                                            share.places
-                                                                                                .data();
-        float *const parts = part == StepPart::forward ? nullptr : share.parts.data();
-        share.rows_back->launch_with(blocks_for(images, split_block_images), threads_of(share), 0,
-                                     share.stream.get(), pixels, labels, count, parameters,
-                                     sums ? nothing : received, sums ? received : nothing, own, places,
-                                     numbers.rows, static_cast<int>(i), share.out.data(), parts);
-    }
-    if (part == StepPart::forward)
-        return;
-    gather(parity, batch);
-    if (part == StepPart::step)
-        send_gradients(parity, sums ? room(split_convolution) : room(numbers.stride));
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        Share &share = *shares_[i];
-        const OnDevice here(share.ordinal);
-        const float *const gradients = share.gradients[room(parity)].data();
-        const int stride = static_cast<int>(numbers.stride);
-        if (sums)
-            share.update_summed.launch_with(
-                blocks_for(share.own_count, 128), dim3(128), 0, share.stream.get(), gradients, stride,
-                static_cast<int>(shares_.size()), static_cast<int>(i), static_cast<int>(split_convolution),
-                static_cast<int>(share.own_count), numbers.rate, share.parameters.data(),
-                share.gradient.data());
+    void add(StepPart part, std::int64_t step) {
+        parity_ = room(step % 2);
+        batch_ = step % sizes_.batches();
+        trains_ = part != StepPart::forward;
+        exchanges_ = part != StepPart::computation;
+        if (splits_rows(sizes_.split))
+            by_rows();
         else
-            share.update_rows.launch_with(blocks_for(split_parameters, 128), dim3(128), 0, share.stream.get(),
-                                          gradients, stride, numbers.rows, numbers.rate,
-                                          share.parameters.data(), share.gradient.data());
+            by_images();
     }
+
+    StreamedWork take() { return std::move(work_); }
+
+  private:
+    template <class... Arguments>
+    void launch(std::size_t i, const std::string &kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
+                const Arguments &...arguments) {
+        work_.add(computes_[i],
+                  KernelCall{shares_[i]->module.kernel(kernel), grid, block, shared_bytes, {arguments...}});
+    }
+
+    /// Each GPU sends to each other one, in an order in which no GPU receives more than it sends. What is
+    /// read was added before; what a GPU does from now on comes after all that it receives.
+    void exchange(const std::function<StreamedWork::Call(std::size_t from, std::size_t to)> &copy) {
+        const std::size_t devices = shares_.size();
+        for (std::size_t far = 1; far < devices; ++far)
+            for (std::size_t from = 0; from < devices; ++from) {
+                const std::size_t to = (from + far) % devices;
+                work_.follow(sends_[from][to], computes_[from]);
+                work_.add(sends_[from][to], copy(from, to));
+            }
+        for (std::size_t far = 1; far < devices; ++far)
+            for (std::size_t from = 0; from < devices; ++from)
+                work_.follow(computes_[(from + far) % devices], sends_[from][(from + far) % devices]);
+    }
+
+    /// From a GPU to the same place of another one's memory.
+    StreamedWork::Call copy_of(std::size_t from, const float *source, std::size_t to, float *target,
+                               std::int64_t floats) const {
+        return [=, &group = group_](cudaStream_t stream) {
+            group.copy(from, source, to, target, room(floats) * sizeof(float), stream);
+        };
+    }
+
+    void send_gradients(std::int64_t count) {
+        exchange([&](std::size_t from, std::size_t to) {
+            const std::int64_t at = static_cast<std::int64_t>(from) * sizes_.stride();
+            return copy_of(from, shares_[from]->gradients[parity_].data() + at, to,
+                           shares_[to]->gradients[parity_].data() + at,
+                           std::min(count, shares_[from]->parameter_count));
+        });
+    }
+
+    void sum_gradients_by_nccl() {
+        std::vector<float *> values;
+        std::vector<cudaStream_t> streams(1);
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            values.push_back(shares_[i]->gradients[parity_].data() +
+                             static_cast<std::int64_t>(i) * sizes_.stride());
+            if (i > 0)
+                streams.push_back(work_.handle(computes_[i]));
+        }
+        work_.add(0, [=, nccl = nccl_, count = room(sizes_.all)](cudaStream_t first) {
+            std::vector<cudaStream_t> all = streams;
+            all.front() = first;
+            nccl->sum(values, count, all);
+        });
+    }
+
+    /// Of each GPU its blocks' parts into its own place among the gradients. Of split images a share of the
+    /// batch's mean.
+    void gather() {
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            const Share &share = *shares_[i];
+            const std::int64_t images = sizes_.images(batch_, i);
+            const float weight =
+                static_cast<float>(static_cast<double>(images) / static_cast<double>(sizes_.images(batch_)));
+            launch(i, "gather", blocks_for(share.parameter_count, sizes_.update.block[0]), update_block(), 0,
+                   share.parts.data(), static_cast<int>(blocks_for(images, sizes_.block_images()).x),
+                   static_cast<int>(share.parameter_count), weight,
+                   shares_[i]->gradients[parity_].data() + static_cast<std::int64_t>(i) * sizes_.stride());
+        }
+    }
+
+    /// The first `summed` of `count` parameters from all GPUs' gradients, the others from the own ones.
+    void update_summed(std::size_t i, std::int64_t summed, std::int64_t count) {
+        launch(i, "update_summed", blocks_for(count, update_threads), dim3(update_threads), 0,
+               shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
+               static_cast<int>(shares_.size()), static_cast<int>(i), static_cast<int>(summed),
+               static_cast<int>(count), sizes_.rate, shares_[i]->parameters.data(),
+               shares_[i]->gradient.data());
+    }
+
+    /// One GPU, or each with its images.
+    void by_images() {
+        const int *const as_they_lie = nullptr; // no other order of the images
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            const Share &share = *shares_[i];
+            const std::int64_t images = sizes_.images(batch_, i), before = batch_ * sizes_.images(0, i);
+            if (images > 0)
+                launch(i, sizes_.step.kernel, blocks_for(images, sizes_.block_images()),
+                       dim3(static_cast<unsigned>(sizes_.step.block[0])),
+                       room(sizes_.step.shared_bytes.value_or(0)),
+                       share.pixels.data() + before * sizes_.image_floats(), share.labels.data() + before,
+                       as_they_lie, static_cast<int>(images), share.parameters.data(), share.out.data(),
+                       parts_of(share));
+        }
+        if (!trains_)
+            return;
+        if (sizes_.split == DeviceSplit::one) {
+            const Share &share = *shares_.front();
+            launch(0, sizes_.update.kernel, blocks_for(sizes_.all, sizes_.update.block[0]), update_block(), 0,
+                   share.parts.data(),
+                   static_cast<int>(blocks_for(sizes_.images(batch_), sizes_.block_images()).x),
+                   share.settings.data(), share.velocity.data(), share.parameters.data(),
+                   share.gradient.data());
+            return;
+        }
+        gather();
+        const bool by_nccl = sizes_.split == DeviceSplit::batch_nccl;
+        if (exchanges_ && by_nccl)
+            sum_gradients_by_nccl();
+        else if (exchanges_)
+            send_gradients(sizes_.all);
+        for (std::size_t i = 0; i < shares_.size(); ++i)
+            update_summed(i, by_nccl ? 0 : sizes_.all, sizes_.all);
+    }
+
+    void by_rows() {
+        const std::int64_t images = sizes_.images(batch_), before = batch_ * sizes_.batch;
+        const int count = static_cast<int>(images);
+        const bool sums = sizes_.split == DeviceSplit::parameters;
+        const dim3 blocks = blocks_for(images, sizes_.block_images());
+        const auto pixels_of = [&](const Share &share) {
+            return share.pixels.data() + before * share.image_rows * sizes_.image_columns;
+        };
+        const auto block_of = [&](const Share &share) {
+            return dim3(static_cast<unsigned>(sizes_.block_images() * sizes_.columns * share.rows));
+        };
+        /// Where a GPU's features or sums lie among those of all, in the memory of GPU `on`.
+        const auto place = [&](std::size_t i, std::size_t on) {
+            return shares_[on]->received[parity_].data() +
+                   (sums ? static_cast<std::int64_t>(i) * images * sizes_.outputs
+                         : images * sizes_.features(sizes_.shares.first[i]));
+        };
+        const auto own_of = [&](std::size_t i) { return sums ? shares_[i]->own.data() : place(i, i); };
+        float *const nothing = nullptr;
+        for (std::size_t i = 0; i < shares_.size(); ++i)
+            launch(i, "rows_forward", blocks, block_of(*shares_[i]), 0, pixels_of(*shares_[i]), count,
+                   shares_[i]->parameters.data(), own_of(i), shares_[i]->places.data(),
+                   sums ? place(i, i) : nothing);
+        if (exchanges_)
+            exchange([&](std::size_t from, std::size_t to) {
+                return copy_of(from, place(from, from), to, place(from, to),
+                               images * (sums ? sizes_.outputs : shares_[from]->features));
+            });
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            const Share &share = *shares_[i];
+            float *const received = shares_[i]->received[parity_].data();
+            launch(i, "rows_back", blocks, block_of(share), 0, pixels_of(share), share.labels.data() + before,
+                   count, share.parameters.data(), sums ? nothing : received, sums ? received : nothing,
+                   own_of(i), share.places.data(), sizes_.shares, static_cast<int>(i), share.out.data(),
+                   parts_of(share));
+        }
+        if (!trains_)
+            return;
+        gather();
+        if (exchanges_)
+            send_gradients(sums ? sizes_.convolution : sizes_.stride());
+        for (std::size_t i = 0; i < shares_.size(); ++i)
+            if (sums)
+                update_summed(i, sizes_.convolution, shares_[i]->parameter_count);
+            else
+                launch(i, "update_rows", blocks_for(sizes_.all, update_threads), dim3(update_threads), 0,
+                       shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
+                       sizes_.shares, sizes_.rate, shares_[i]->parameters.data(),
+                       shares_[i]->gradient.data());
+    }
+
+    const float *parts_of(const Share &share) const { return trains_ ? share.parts.data() : nullptr; }
+    dim3 update_block() const {
+        return dim3(static_cast<unsigned>(sizes_.update.block[0]),
+                    static_cast<unsigned>(sizes_.update.block[1]));
+    }
+
+    static constexpr unsigned update_threads = 128;
+
+    const Sizes &sizes_;
+    const DeviceGroup &group_;
+    const Nccl *nccl_;
+    const std::vector<std::unique_ptr<Share>> &shares_;
+    StreamedWork work_;
+    std::vector<std::size_t> computes_;
+    std::vector<std::vector<std::size_t>> sends_; ///< from and to
+    std::size_t parity_ = 0;
+    std::int64_t batch_ = 0;
+    bool trains_ = true, exchanges_ = true;
+};
+
+StreamedWork SplitSteps::work(StepPart part, std::int64_t first, std::int64_t count) const {
+    Enqueued steps(*this);
+    for (std::int64_t step = first; step < first + count; ++step)
+        steps.add(part, step);
+    return steps.take();
 }
 
-SplitOutcome SplitSteps::outcome() const {
-    const Numbers &numbers = *numbers_;
-    for (const auto &share : shares_) {
-        const OnDevice here(share->ordinal);
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after a step");
-    }
+SplitOutcome SplitSteps::outcome(std::int64_t step) const {
+    const Sizes &sizes = *sizes_;
+    group_.wait();
     SplitOutcome outcome;
-    const bool shared_out = !splits_rows(numbers.split) && numbers.split != DeviceSplit::one;
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-        const Share &share = *shares_[i];
-        if (i > 0 && !shared_out)
-            break;
-        const std::vector<float> all = share.out.to_host();
+    const bool shared_out = !splits_rows(sizes.split) && sizes.split != DeviceSplit::one;
+    for (std::size_t i = 0; i < (shared_out ? shares_.size() : 1); ++i) {
+        const std::vector<float> all = shares_[i]->out.to_host();
         outcome.outputs.insert(outcome.outputs.end(), all.begin(),
-                               all.begin() + numbers.images(numbers.last_batch, i) * split_outputs);
+                               all.begin() + sizes.images(step % sizes.batches(), i) * sizes.outputs);
     }
-    if (numbers.split == DeviceSplit::parameters) {
-        std::vector<float> gradient(room(split_parameters)), parameters = gradient;
-        for (std::size_t i = 0; i < shares_.size(); ++i) {
-            put_own(shares_[i]->gradient.to_host(), numbers.rows.first[i], shares_[i]->own_rows, gradient);
-            put_own(shares_[i]->parameters.to_host(), numbers.rows.first[i], shares_[i]->own_rows,
-                    parameters);
+    if (sizes.split != DeviceSplit::parameters) {
+        for (const auto &share : shares_) {
+            outcome.gradients.push_back(share->gradient.to_host());
+            outcome.parameters.push_back(share->parameters.to_host());
         }
-        outcome.gradients = {std::move(gradient)};
-        outcome.parameters = {std::move(parameters)};
         return outcome;
     }
-    for (const auto &share : shares_) {
-        outcome.gradients.push_back(share->gradient.to_host());
-        outcome.parameters.push_back(share->parameters.to_host());
+    std::vector<float> gradient(room(sizes.all)), parameters = gradient;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+        const std::vector<float> own_gradient = shares_[i]->gradient.to_host(),
+                                 own_parameters = shares_[i]->parameters.to_host();
+        for_own_parameters(sizes, sizes.shares.first[i], shares_[i]->rows,
+                           [&](auto at, auto own_at, auto count) {
+                               std::copy_n(own_gradient.begin() + own_at, count, gradient.begin() + at);
+                               std::copy_n(own_parameters.begin() + own_at, count, parameters.begin() + at);
+                           });
     }
+    outcome.gradients = {std::move(gradient)};
+    outcome.parameters = {std::move(parameters)};
     return outcome;
 }
 

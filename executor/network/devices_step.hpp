@@ -1,11 +1,11 @@
-// Steps of training of Cibil's network on several GPUs, enqueued breadth first by one thread: each kind of
-// work for all GPUs before the next kind, so that no GPU waits for another one's launches. Steps that are
-// timed are captured as one CUDA graph over all GPUs, whose launch then costs the same for any number of
-// them; a thread a GPU would save nothing there.
+// Steps of training of Cibil's network on several GPUs, as work on their streams: each kind of work for all
+// GPUs before the next kind, so that no GPU waits for another one's launches. Steps that are timed are
+// captured as one CUDA graph over all GPUs, whose launch then costs the same for any number of them; a thread
+// a GPU would save nothing there.
 #pragma once
 
 #include "executor/network/devices_group.hpp"
-#include "executor/network/devices_nccl.hpp"
+#include "executor/network/streamed_work.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
@@ -14,17 +14,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace convcast {
 
-/// What is enqueued. step: a whole step, forward and backward. forward: its forward part alone. computation:
-/// a step in which the GPUs exchange nothing; its results are wrong, and its time is that of the computation.
+/// What is queued. step: a whole step, forward and backward. forward: its forward part alone. computation: a
+/// step in which the GPUs exchange nothing; its results are wrong, and its time is that of the computation.
 enum class StepPart { step, forward, computation };
 
 /// Kernels for shares of one, two, three or all six rows of windows.
@@ -40,18 +38,14 @@ class SplitModules {
     std::map<std::int64_t, Module> modules_;
 };
 
-/// The text that is compiled for shares of so many rows.
+/// How the kernels for shares of so many rows are compiled.
 CompileRequest split_request(std::int64_t rows, int compute_capability);
-
-/// Of the device code of splits.
-std::string split_code_hash();
 
 /// Numbers as they lie on one GPU.
 struct SplitOutcome {
-    std::vector<float> outputs; ///< images x 10
-    std::vector<std::vector<float>>
-        gradients; ///< of each GPU all 2,326; of split parameters one, put together
-    std::vector<std::vector<float>> parameters; ///< likewise
+    std::vector<float> outputs; ///< image by image
+    /// Of each GPU those of all parameters; of split parameters one list, put together.
+    std::vector<std::vector<float>> gradients, parameters;
 };
 
 /// Images and labels of `count`, of which a pool is given and repeated.
@@ -74,31 +68,26 @@ class SplitSteps {
     ~SplitSteps();
 
     std::int64_t batches() const;
-    /// Puts step number `step` on the GPUs' streams: of batch `step` modulo their number.
-    void enqueue(StepPart part, std::int64_t step);
-    /// Makes all GPUs' streams start after what is on the first one's, or that one go on after all.
-    void fork();
-    void join();
-    cudaStream_t first_stream() const;
 
-    /// Waits, then reads what the last step left.
-    SplitOutcome outcome() const;
+    /// `count` steps from number `first` on, each of the batch of its number modulo batches(). To be queued
+    /// on a stream of the first GPU; this must outlive it.
+    StreamedWork work(StepPart part, std::int64_t first, std::int64_t count) const;
+
+    /// Waits for all GPUs, then reads what a step left, which was the last.
+    SplitOutcome outcome(std::int64_t step) const;
 
   private:
+    struct Sizes;
     struct Share;
-    struct Numbers;
+    class Enqueued;
 
+    std::unique_ptr<const Sizes> sizes_;
     const DeviceGroup &group_;
-    std::unique_ptr<Numbers> numbers_;
+    const Nccl *nccl_;
     std::vector<std::unique_ptr<Share>> shares_;
 
     void load(const SplitImages &images, std::span<const float> parameters);
-    void exchange(const std::function<void(std::size_t from, std::size_t to, cudaStream_t stream)> &send);
-    void one(StepPart part, std::int64_t batch);
-    void by_batch(StepPart part, std::int64_t step, std::int64_t batch);
-    void by_rows(StepPart part, std::int64_t step, std::int64_t batch);
-    void gather(std::int64_t parity, std::int64_t batch);
-    void send_gradients(std::int64_t parity, std::size_t count);
+    void copy_halos();
 };
 
 } // namespace convcast

@@ -13,13 +13,11 @@
 // Behind the paper: sums of dense layers by all threads of a block, more threads in conv2, channels of conv2 copied while
 // others are added up, and one kernel for all.
 
+#include "executor/network/fashion_mnist.cuh"
+
 namespace {
 
-constexpr int image_edge = 28, filter_edge = 5, filter_area = 25;
-constexpr int channels1 = 32, edge1 = 24, area1 = edge1 * edge1, pooled1 = 12, pooled_area1 = pooled1 * pooled1;
-constexpr int channels2 = 64, edge2 = 8, area2 = edge2 * edge2, pooled2 = 4, pooled_area2 = pooled2 * pooled2;
-constexpr int inputs1 = channels2 * pooled_area2, outputs1 = 64, outputs2 = 10;
-constexpr unsigned all_lanes = 0xffffffffU;
+constexpr int edge1 = 24, area1 = edge1 * edge1;
 
 __device__ float relu(float x) {
     return fmaxf(x, 0.0f);
@@ -46,25 +44,6 @@ __device__ float warp_sum(float x) {
     for (int lanes = 16; lanes > 0; lanes /= 2)
         x += __shfl_xor_sync(all_lanes, x, lanes);
     return x;
-}
-
-/// Starts a copy of 16 bytes to shared memory.
-__device__ void start_copy(float4 *to, const float4 *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-}
-
-/// Waits until all but the last `left` groups of this thread's copies are there.
-__device__ void wait_copies(int left) {
-    if (left == 3)
-        asm volatile("cp.async.wait_group 3;" ::: "memory");
-    else if (left == 2)
-        asm volatile("cp.async.wait_group 2;" ::: "memory");
-    else if (left == 1)
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
-    else
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
 }
 
 } // namespace
@@ -269,7 +248,7 @@ extern "C" __global__ void conv2_pool2_prefetch(const float *in, const float *fi
         else if (thread - map_loads < filter_loads)
             start_copy(filter + stage * filter_loads + thread - map_loads,
                        its_filter + stage * filter_loads + thread - map_loads);
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        end_copy_group();
     }
     const float bias = biases[blockIdx.x];
     const float *weights = reinterpret_cast<const float *>(filter) + group * filter_area;
@@ -473,13 +452,7 @@ __device__ void first_pair(OneShared &shared) {
         const int channel = at / pooled_area1, y = at % pooled_area1 / pooled1 * 2, x = at % pooled1 * 2;
         const float *filter = shared.filter1 + channel * filter_area;
         float pixels[6][6];
-#pragma unroll
-        for (int r = 0; r < 6; ++r)
-#pragma unroll
-            for (int s = 0; s < 3; ++s) {
-                const float2 two = *reinterpret_cast<const float2 *>(shared.image + (y + r) * image_edge + x + 2 * s);
-                pixels[r][2 * s] = two.x, pixels[r][2 * s + 1] = two.y;
-            }
+        read_window(pixels, shared.image + y * image_edge + x);
         float sums[2][2] = {};
 #pragma unroll
         for (int r = 0; r < filter_edge; ++r)

@@ -7,13 +7,9 @@
 // dense_batch does both dense layers for 16 images a block: a warp an eighth of the inputs, a lane two units of all images.
 // prepare_filters2 and prepare_weights1 lay parameters out as these read them, once for each set of parameters.
 
-namespace {
+#include "executor/network/fashion_mnist.cuh"
 
-constexpr int image_edge = 28, image_area = image_edge * image_edge, filter_edge = 5, filter_area = 25;
-constexpr int channels1 = 32, pooled1 = 12, pooled_area1 = pooled1 * pooled1;
-constexpr int channels2 = 64, edge2 = 8, pooled_area2 = 16;
-constexpr int inputs1 = channels2 * pooled_area2, outputs1 = 64, outputs2 = 10;
-constexpr unsigned all_lanes = 0xffffffffU;
+namespace {
 
 constexpr int threads = 256, images_at_once = 4, half_filters = channels2 / 2;
 constexpr int thread_filters = 4, thread_channels = 8;
@@ -65,13 +61,7 @@ __device__ void first_pair(PairsShared &shared) {
         const int image = window / pooled_area1, place = window % pooled_area1;
         const float *corner = shared.images[image] + place / pooled1 * 2 * image_edge + place % pooled1 * 2;
         float pixels[6][6];
-#pragma unroll
-        for (int r = 0; r < 6; ++r)
-#pragma unroll
-            for (int s = 0; s < 3; ++s) {
-                const float2 two = *reinterpret_cast<const float2 *>(corner + r * image_edge + 2 * s);
-                pixels[r][2 * s] = two.x, pixels[r][2 * s + 1] = two.y;
-            }
+        read_window(pixels, corner);
         float sums[thread_channels][4] = {};
 #pragma unroll
         for (int tap = 0; tap < filter_area; ++tap) {

@@ -13,12 +13,11 @@
 // Of a window only the maximum has a gradient. So a window of convolution 2 costs 25 products a channel on the way back, where
 // four pixels would cost 100. The lanes of a warp take the 32 channels: which pixel it is, is the same for all of them.
 
+#include "executor/network/fashion_mnist.cuh"
+
 namespace {
 
-constexpr int image_edge = 28, image_area = image_edge * image_edge, filter_edge = 5, filter_area = 25;
-constexpr int channels1 = 32, pooled1 = 12, pooled_area1 = pooled1 * pooled1, map_size = channels1 * pooled_area1;
-constexpr int channels2 = 64, edge2 = 8, area2 = edge2 * edge2, pooled2 = 4, pooled_area2 = pooled2 * pooled2;
-constexpr int inputs = channels2 * pooled_area2, units = 64, classes = 10;
+constexpr int map_size = channels1 * pooled_area1, inputs = inputs1, units = outputs1, classes = outputs2;
 constexpr int filters2_count = channels2 * channels1 * filter_area;
 constexpr unsigned char no_gradient = 4; ///< in place of the maximum's pixel: the ReLU gives 0 there
 
@@ -32,29 +31,6 @@ constexpr int biases1_at = channels1 * filter_area, filters2_at = biases1_at + c
 constexpr int part1_size = filters2_at, part2_size = filters2_count + channels2,
               dense_part_size = units * inputs + (parameter_count - dense_biases1_at);
 constexpr int filters_images = 4, dense_images = 16;
-
-/// Starts a copy of 16 bytes to shared memory.
-__device__ void start_copy(float4 *to, const float4 *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-}
-
-__device__ void end_copy_group() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/// Waits until all but the last `left` groups of this thread's copies are there.
-__device__ void wait_copies(int left) {
-    if (left == 3)
-        asm volatile("cp.async.wait_group 3;" ::: "memory");
-    else if (left == 2)
-        asm volatile("cp.async.wait_group 2;" ::: "memory");
-    else if (left == 1)
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
-    else
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
-}
 
 __device__ int image_at(const int *order, int at) {
     return order == nullptr ? at : order[at];
@@ -105,13 +81,7 @@ __device__ void first_pair(ForwardShared &shared, float *map, unsigned char *pla
         const int window = task % pooled_area1, first_channel = task / pooled_area1 * thread_channels;
         const float *corner = shared.image + window / pooled1 * 2 * image_edge + window % pooled1 * 2;
         float pixels[6][6];
-#pragma unroll
-        for (int r = 0; r < 6; ++r)
-#pragma unroll
-            for (int s = 0; s < 3; ++s) {
-                const float2 two = *reinterpret_cast<const float2 *>(corner + r * image_edge + 2 * s);
-                pixels[r][2 * s] = two.x, pixels[r][2 * s + 1] = two.y;
-            }
+        read_window(pixels, corner);
         float sums[thread_channels][4] = {};
 #pragma unroll
         for (int tap = 0; tap < filter_area; ++tap) {

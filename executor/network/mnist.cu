@@ -7,15 +7,11 @@
 // stay in registers for 2,400 FFMAs. Of the maps only the 216 maxima and where they lie are kept: no other pixel has a
 // gradient. Each block writes its part of the gradient, mnist_update adds the parts up in order and moves the parameters:
 // the same sums in every run.
-// Parameters lie behind each other: filters (6 x 25), biases (6), weights (10 x 216), biases (10).
+
+#include "executor/network/mnist.cuh"
 
 namespace {
 
-constexpr int image_edge = 28, image_area = image_edge * image_edge, filter_edge = 5, filter_area = 25;
-constexpr int filter_count = 6, pool = 4, pooled_edge = 6, pooled_area = pooled_edge * pooled_edge;
-constexpr int features = filter_count * pooled_area, outputs = 10;
-constexpr int biases_at = filter_count * filter_area, weights_at = biases_at + filter_count,
-              dense_biases_at = weights_at + outputs * features, parameter_count = dense_biases_at + outputs;
 constexpr int block_images = 8, threads = block_images * pooled_area;
 constexpr int patch = pool + filter_edge - 1;
 constexpr int dense_threads = 3; ///< that share an output's sum
@@ -210,8 +206,7 @@ extern "C" __global__ void __launch_bounds__(threads, 2)
     write_gradient(shared, parts + blockIdx.x * parameter_count);
 }
 
-/// The gradient is the sum of the parts: 32 parameters a block of 32 x 8 threads. `settings`: rate, momentum, decay; velocity =
-/// momentum velocity + gradient + decay parameter, and parameter -= rate velocity.
+/// The gradient is the sum of the parts: 32 parameters a block of 32 x 8 threads.
 extern "C" __global__ void mnist_update(const float *parts, int blocks, const float *settings, float *velocity,
                                         float *parameters, float *gradient) {
     __shared__ float sums[8][32];
@@ -227,7 +222,5 @@ extern "C" __global__ void mnist_update(const float *parts, int blocks, const fl
     for (int slice = 1; slice < 8; ++slice)
         sum += sums[slice][threadIdx.x];
     gradient[at] = sum;
-    const float speed = settings[1] * velocity[at] + sum + settings[2] * parameters[at];
-    velocity[at] = speed;
-    parameters[at] -= settings[0] * speed;
+    descend(sum, settings, velocity, parameters, at);
 }

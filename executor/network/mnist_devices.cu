@@ -1,4 +1,4 @@
-// Cibil's network on several GPUs. FP32. Compiled behind mnist.cu, once for each number of rows that a GPU has.
+// Cibil's network on several GPUs. FP32. Compiled with mnist.cu, once for each number of rows that a GPU has.
 //
 // The rows split gives a GPU OWN_ROWS of the six rows of pooling windows and the image's rows that these need: four for
 // each and four more, which its neighbour reads too (the halo). A block takes eight images, as in mnist.cu.
@@ -12,6 +12,8 @@
 //   update_summed, update_rows   add the GPUs' gradients in order, the same on every GPU, and move the parameters
 // Of its weights a GPU's own features have theirs: own parameters lie behind each other as filters, biases, weights
 // (10 x own features), biases of the dense layer.
+
+#include "executor/network/mnist.cu"
 
 #ifndef OWN_ROWS
 #define OWN_ROWS 6

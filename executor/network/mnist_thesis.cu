@@ -5,16 +5,12 @@
 // oriented_...  for the images of a stream, which lie behind each other for every pixel: neighbouring threads take neighbouring
 //               images. The convolution is 25 launches, one for each place of the filter, that add to the maps by atomicAdd and
 //               skip inputs that are zero. The ReLU lays the maps out anew, so that the 16 pixels of a window come from 16 arrays.
-// Parameters lie behind each other: filters (6 x 25), biases (6), weights (10 x 216), biases (10).
+
+#include "executor/network/mnist.cuh"
 
 namespace {
 
-constexpr int image_edge = 28, image_area = image_edge * image_edge, filter_edge = 5, filter_area = 25;
-constexpr int filters = 6, map_edge = 24, map_area = map_edge * map_edge;
-constexpr int pool = 4, window_area = pool * pool, pooled_edge = 6, pooled_area = pooled_edge * pooled_edge;
-constexpr int features = filters * pooled_area, classes = 10;
-constexpr int biases_at = filters * filter_area, weights_at = biases_at + filters,
-              dense_biases_at = weights_at + classes * features, parameter_count = dense_biases_at + classes;
+constexpr int map_edge = 24, map_area = map_edge * map_edge, window_area = pool * pool;
 constexpr int warp = 32, block_images = 128;
 constexpr unsigned all_lanes = 0xffffffffU;
 
@@ -52,11 +48,8 @@ extern "C" __global__ void thesis_clear(float *gradient) {
 /// Both ways: parameters -= rate * (gradient + decay * parameters), with a velocity where there is momentum.
 extern "C" __global__ void thesis_update(const float *gradient, const float *settings, float *velocity, float *parameters) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= parameter_count)
-        return;
-    const float speed = settings[1] * velocity[at] + gradient[at] + settings[2] * parameters[at];
-    velocity[at] = speed;
-    parameters[at] -= settings[0] * speed;
+    if (at < parameter_count)
+        descend(gradient[at], settings, velocity, parameters, at);
 }
 
 // ---- naive: block b is image b ----
@@ -64,18 +57,18 @@ extern "C" __global__ void thesis_update(const float *gradient, const float *set
 extern "C" __global__ void naive_convolve(const float *images, const float *parameters, float *maps) {
     const int row = threadIdx.x / map_edge, column = threadIdx.x % map_edge;
     const float *corner = images + static_cast<long long>(blockIdx.x) * image_area + row * image_edge + column;
-    for (int filter = 0; filter < filters; ++filter) {
+    for (int filter = 0; filter < filter_count; ++filter) {
         float sum = 0.0f;
         for (int r = 0; r < filter_edge; ++r)
             for (int s = 0; s < filter_edge; ++s)
                 sum += corner[r * image_edge + s] * parameters[filter * filter_area + r * filter_edge + s];
-        maps[(blockIdx.x * filters + filter) * map_area + threadIdx.x] = sum;
+        maps[(blockIdx.x * filter_count + filter) * map_area + threadIdx.x] = sum;
     }
 }
 
 extern "C" __global__ void naive_relu(const float *maps, const float *parameters, float *out) {
-    for (int filter = 0; filter < filters; ++filter) {
-        const int at = (blockIdx.x * filters + filter) * map_area + threadIdx.x;
+    for (int filter = 0; filter < filter_count; ++filter) {
+        const int at = (blockIdx.x * filter_count + filter) * map_area + threadIdx.x;
         out[at] = fmaxf(maps[at] + parameters[biases_at + filter], 0.0f);
     }
 }
@@ -83,25 +76,25 @@ extern "C" __global__ void naive_relu(const float *maps, const float *parameters
 /// Zeroes the sums of the dense layer too, which naive_dense adds to.
 extern "C" __global__ void naive_pool(const float *maps, float *pooled, float *sums) {
     const int row = threadIdx.x / pooled_edge, column = threadIdx.x % pooled_edge;
-    for (int filter = 0; filter < filters; ++filter) {
-        const float *window = maps + (blockIdx.x * filters + filter) * map_area + row * pool * map_edge + column * pool;
+    for (int filter = 0; filter < filter_count; ++filter) {
+        const float *window = maps + (blockIdx.x * filter_count + filter) * map_area + row * pool * map_edge + column * pool;
         pooled[blockIdx.x * features + filter * pooled_area + threadIdx.x] = window[largest_at(window)];
     }
-    if (threadIdx.x < classes)
-        sums[blockIdx.x * classes + threadIdx.x] = 0.0f;
+    if (threadIdx.x < outputs)
+        sums[blockIdx.x * outputs + threadIdx.x] = 0.0f;
 }
 
 /// A thread an input; the thesis' listing overwrites where it must add.
 extern "C" __global__ void naive_dense(const float *pooled, const float *parameters, float *sums) {
     const float input = pooled[blockIdx.x * features + threadIdx.x];
-    for (int output = 0; output < classes; ++output)
-        atomicAdd(&sums[blockIdx.x * classes + output], input * parameters[weights_at + output * features + threadIdx.x]);
+    for (int output = 0; output < outputs; ++output)
+        atomicAdd(&sums[blockIdx.x * outputs + output], input * parameters[weights_at + output * features + threadIdx.x]);
 }
 
 /// A thread an output. `by_sums`: gradient of the loss.
 extern "C" __global__ void naive_outputs(const float *sums, const float *parameters, const unsigned char *labels, int count,
                                          float *out, float *by_sums) {
-    const int at = blockIdx.x * classes + threadIdx.x;
+    const int at = blockIdx.x * outputs + threadIdx.x;
     const float value = 1.0f / (1.0f + __expf(-(sums[at] + parameters[dense_biases_at + threadIdx.x])));
     out[at] = value;
     by_sums[at] = by_sum_of(value, labels[blockIdx.x] == threadIdx.x, count);
@@ -112,22 +105,22 @@ extern "C" __global__ void naive_dense_back(const float *pooled, const float *by
                                             float *by_pooled, float *gradient) {
     const float input = pooled[blockIdx.x * features + threadIdx.x];
     float sum = 0.0f;
-    for (int output = 0; output < classes; ++output) {
-        const float by = by_sums[blockIdx.x * classes + output];
+    for (int output = 0; output < outputs; ++output) {
+        const float by = by_sums[blockIdx.x * outputs + output];
         const int weight = weights_at + output * features + threadIdx.x;
         sum += by * parameters[weight];
         atomicAdd(&gradient[weight], by * input);
     }
     by_pooled[blockIdx.x * features + threadIdx.x] = sum;
-    if (threadIdx.x < classes)
-        atomicAdd(&gradient[dense_biases_at + threadIdx.x], by_sums[blockIdx.x * classes + threadIdx.x]);
+    if (threadIdx.x < outputs)
+        atomicAdd(&gradient[dense_biases_at + threadIdx.x], by_sums[blockIdx.x * outputs + threadIdx.x]);
 }
 
 /// Max gate: a window's gradient goes to the first of its largest pixels.
 extern "C" __global__ void naive_pool_back(const float *maps, const float *by_pooled, float *by_maps) {
     const int row = threadIdx.x / pooled_edge, column = threadIdx.x % pooled_edge;
-    for (int filter = 0; filter < filters; ++filter) {
-        const int corner = (blockIdx.x * filters + filter) * map_area + row * pool * map_edge + column * pool;
+    for (int filter = 0; filter < filter_count; ++filter) {
+        const int corner = (blockIdx.x * filter_count + filter) * map_area + row * pool * map_edge + column * pool;
         for (int at = 0; at < window_area; ++at)
             by_maps[corner + at / pool * map_edge + at % pool] = 0.0f;
         by_maps[corner + largest_at(maps + corner)] = by_pooled[blockIdx.x * features + filter * pooled_area + threadIdx.x];
@@ -135,8 +128,8 @@ extern "C" __global__ void naive_pool_back(const float *maps, const float *by_po
 }
 
 extern "C" __global__ void naive_relu_back(const float *maps, float *by_maps) {
-    for (int filter = 0; filter < filters; ++filter)
-        if (const int at = (blockIdx.x * filters + filter) * map_area + threadIdx.x; !(maps[at] > 0.0f))
+    for (int filter = 0; filter < filter_count; ++filter)
+        if (const int at = (blockIdx.x * filter_count + filter) * map_area + threadIdx.x; !(maps[at] > 0.0f))
             by_maps[at] = 0.0f;
 }
 
@@ -146,7 +139,7 @@ extern "C" __global__ void naive_convolve_back(const float *images, const float 
         return;
     const bool bias = threadIdx.x >= biases_at;
     const int filter = bias ? threadIdx.x - biases_at : threadIdx.x / filter_area, place = threadIdx.x % filter_area;
-    const float *by = by_maps + (blockIdx.x * filters + filter) * map_area;
+    const float *by = by_maps + (blockIdx.x * filter_count + filter) * map_area;
     const float *corner = images + static_cast<long long>(blockIdx.x) * image_area + place / filter_edge * image_edge +
                           place % filter_edge;
     float sum = 0.0f;
@@ -160,16 +153,16 @@ extern "C" __global__ void naive_convolve_back(const float *images, const float 
 /// Zeroes what is added to: maps and sums of the dense layer.
 extern "C" __global__ void oriented_clear(float *maps, float *sums, int count) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    if (at < filters * map_area * count)
+    if (at < filter_count * map_area * count)
         maps[at] = 0.0f;
-    if (at < classes * count)
+    if (at < outputs * count)
         sums[at] = 0.0f;
 }
 
 /// Adds the products of one place of all filters. A thread takes a pixel of the map.
 extern "C" __global__ void oriented_convolve(const float *images, const float *parameters, float *maps, int count, int turn) {
-    __shared__ float weights[filters];
-    if (threadIdx.x < filters)
+    __shared__ float weights[filter_count];
+    if (threadIdx.x < filter_count)
         weights[threadIdx.x] = parameters[threadIdx.x * filter_area + turn];
     __syncthreads();
     const int at = blockIdx.x * blockDim.x + threadIdx.x, row = at / (map_edge * count);
@@ -179,7 +172,7 @@ extern "C" __global__ void oriented_convolve(const float *images, const float *p
     const float input = images[at + skipped * count];
     if (input == 0.0f)
         return;
-    for (int filter = 0; filter < filters; ++filter)
+    for (int filter = 0; filter < filter_count; ++filter)
         atomicAdd(&maps[at + filter * map_area * count], input * weights[filter]);
 }
 
@@ -187,10 +180,10 @@ extern "C" __global__ void oriented_convolve(const float *images, const float *p
 extern "C" __global__ void oriented_relu(const float *maps, const float *parameters, float *relaid, int count) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x, image = at % count, pixel = at / count;
     const int filter = pixel / map_area, row = pixel % map_area / map_edge, column = pixel % map_edge;
-    if (filter >= filters)
+    if (filter >= filter_count)
         return;
     const int place = row % pool * pool + column % pool, window = row / pool * pooled_edge + column / pool;
-    relaid[((place * filters + filter) * pooled_area + window) * count + image] =
+    relaid[((place * filter_count + filter) * pooled_area + window) * count + image] =
         fmaxf(maps[at] + parameters[biases_at + filter], 0.0f);
 }
 
@@ -211,26 +204,26 @@ extern "C" __global__ void oriented_pool(const float *relaid, float *pooled, int
 
 /// A block an input and 128 images, a thread an image; the thesis' listing overwrites where it must add.
 extern "C" __global__ void oriented_dense(const float *pooled, const float *parameters, float *sums, int count) {
-    __shared__ float weights[classes];
+    __shared__ float weights[outputs];
     const int feature = blockIdx.x % features, image = blockIdx.x / features * block_images + threadIdx.x;
-    if (threadIdx.x < classes)
+    if (threadIdx.x < outputs)
         weights[threadIdx.x] = parameters[weights_at + threadIdx.x * features + feature];
     __syncthreads();
     const float input = image < count ? pooled[feature * count + image] : 0.0f;
     if (input > 0.0f)
-        for (int output = 0; output < classes; ++output)
+        for (int output = 0; output < outputs; ++output)
             atomicAdd(&sums[output * count + image], input * weights[output]);
 }
 
 /// A block an output and 128 images. `out`: image x output; `total`: images of all streams.
 extern "C" __global__ void oriented_outputs(const float *sums, const float *parameters, const unsigned char *labels, int count,
                                             int total, float *out, float *by_sums) {
-    const int output = blockIdx.x % classes, image = blockIdx.x / classes * block_images + threadIdx.x;
+    const int output = blockIdx.x % outputs, image = blockIdx.x / outputs * block_images + threadIdx.x;
     if (image >= count)
         return;
     const int at = output * count + image;
     const float value = 1.0f / (1.0f + __expf(-(sums[at] + parameters[dense_biases_at + output])));
-    out[image * classes + output] = value;
+    out[image * outputs + output] = value;
     by_sums[at] = by_sum_of(value, labels[image] == output, total);
 }
 
@@ -242,7 +235,7 @@ extern "C" __global__ void oriented_dense_back(const float *pooled, const float 
     const float input = there ? pooled[feature * count + image] : 0.0f;
     float sum = 0.0f;
 #pragma unroll
-    for (int output = 0; output < classes; ++output) {
+    for (int output = 0; output < outputs; ++output) {
         const float by = there ? by_sums[output * count + image] : 0.0f;
         sum += by * parameters[weights_at + output * features + feature];
         const float by_weight = warp_sum(by * input), by_bias = warp_sum(by);

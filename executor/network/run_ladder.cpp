@@ -1,7 +1,9 @@
-#include "executor/network/run_ladder.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
+#include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
+#include "executor/network/node_spans.hpp"
 #include "executor/network/sequential.hpp"
 #include "gpu/check.hpp"
 #include "gpu/kernel.hpp"
@@ -10,19 +12,14 @@
 #include "model/base/errors.hpp"
 #include "model/network/reference.hpp"
 #include "model/network/rung_times.hpp"
-#include "model/network/split_mix.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <limits>
 #include <map>
-#include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,43 +40,6 @@ std::size_t index_of(std::int64_t value) {
     return static_cast<std::size_t>(value);
 }
 
-/// Images, labels and parameters. Integers: small ones, so that sums are exact in any order.
-struct Data {
-    std::vector<float> images;
-    std::vector<std::uint8_t> labels;
-    Parameters parameters;
-};
-
-Data data_of(const Network &network, std::int64_t batch, std::uint64_t seed, bool integers) {
-    SplitMix64 random(seed);
-    Data data;
-    data.parameters = seeded_parameters(network, seed);
-    data.images.resize(index_of(batch * elements(network.input)));
-    for (float &pixel : data.images)
-        pixel = integers ? static_cast<float>(random() % 3) : static_cast<float>(random.share()) - 0.5F;
-    const std::int64_t classes = elements(network.operators.back().output);
-    for (std::int64_t i = 0; i < batch; ++i)
-        data.labels.push_back(static_cast<std::uint8_t>(
-            random() % static_cast<std::uint64_t>(std::clamp<std::int64_t>(classes, 10, 256))));
-    if (integers) // of the many products of a dense layer most are with 0
-        for (std::size_t i = 0; i < data.parameters.size(); ++i)
-            for (double &value : data.parameters[i]) {
-                const std::uint64_t drawn = random();
-                const bool zero = network.operators[i].kind == OperatorKind::dense && drawn % 8 != 0;
-                value = zero ? 0.0 : static_cast<double>((drawn >> 8) % 3) - 1.0;
-            }
-    return data;
-}
-
-double relative_l2(std::span<const float> values, std::span<const double> reference) {
-    double error = 0.0, size = 0.0;
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        const double off = static_cast<double>(values[i]) - reference[i];
-        error += off * off, size += reference[i] * reference[i];
-    }
-    return std::isnan(error) ? INFINITY : size > 0.0 ? std::sqrt(error / size) : std::sqrt(error);
-}
-
 class Ladders {
   public:
     Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
@@ -97,8 +57,8 @@ class Ladders {
             }
             NetworkMemory memory(network_, rung, options_.batch);
             memory.set(verified_step);
-            BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
-            result.reason = verify(bound, rung, result);
+            const BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
+            result.reason = verify(memory, bound, rung, result);
             result.status = result.reason ? Status::wrong_result : Status::ok;
             if (!result.reason && options_.time)
                 time(bound, rung, result);
@@ -146,29 +106,32 @@ class Ladders {
     }
 
     /// A sentence on what is wrong; absent if nothing is.
-    std::optional<std::string> verify(BoundRung &bound, const Rung &rung, RungResult &result) {
+    std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
+                                      RungResult &result) {
         const bool exact = std::none_of(network_.operators.begin(), network_.operators.end(),
                                         [](const Operator &op) { return op.kind == OperatorKind::logistic; });
         if (exact)
-            if (auto wrong =
-                    verify(bound, rung, data_of(network_, options_.batch, options_.seed, true), 0.0, result))
+            if (auto wrong = verify(memory, bound, rung, data_of(true), 0.0, result))
                 return "gate 1, small integers: " + *wrong;
-        if (auto wrong = verify(bound, rung, data_of(network_, options_.batch, options_.seed, false),
-                                output_limit, result))
+        if (auto wrong = verify(memory, bound, rung, data_of(false), output_limit, result))
             return "gate 2, reals: " + *wrong;
         return std::nullopt;
     }
 
-    std::optional<std::string> verify(BoundRung &bound, const Rung &rung, const Data &data, double limit,
-                                      RungResult &result) {
-        bound.memory().load(data.images, data.labels, data.parameters);
+    NetworkData data_of(bool integers) const {
+        return network_data(network_, options_.batch, options_.seed, {integers, false});
+    }
+
+    std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
+                                      const NetworkData &data, double limit, RungResult &result) {
+        memory.load(data.images, data.labels, data.parameters);
         const cudaStream_t stream = watch_.stream();
         bound.prepare(stream);
         bound.call(stream);
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a call");
-        if (const std::string where = bound.memory().overrun(); !where.empty())
+        if (const std::string where = memory.overrun(); !where.empty())
             return "a kernel wrote beyond the end of " + where;
-        const double error = output_error(bound, rung, data);
+        const double error = output_error(memory, output_of(rung), data);
         result.relative_l2_error = error;
         if (!(error <= limit))
             return fmt::format("the outputs differ from the reference by {:.2e} in L2, more than {:.0e}",
@@ -180,9 +143,9 @@ class Ladders {
         for (const std::vector<double> &of :
              convcast::gradient(network_, options_.batch, images, data.parameters, data.labels))
             wanted.insert(wanted.end(), of.begin(), of.end());
-        const std::vector<float> gradient = bound.memory().gradient(), before = flattened(data.parameters),
-                                 after = bound.memory().trained();
-        result.gradient_error = relative_l2(gradient, wanted);
+        const std::vector<float> gradient = memory.gradient(), before = flattened(data.parameters),
+                                 after = memory.trained();
+        result.gradient_error = relative_l2<double>(gradient, wanted);
         if (!(*result.gradient_error <= gradient_limit))
             return fmt::format("the gradient differs from the reference by {:.2e} in L2",
                                *result.gradient_error);
@@ -191,17 +154,13 @@ class Ladders {
             moved.push_back(static_cast<double>(before[i]) -
                             verified_step.rate * (static_cast<double>(gradient[i]) +
                                                   verified_step.decay * static_cast<double>(before[i])));
-        if (const double off = relative_l2(after, moved); !(off <= output_limit))
+        if (const double off = relative_l2<double>(after, moved); !(off <= output_limit))
             return fmt::format("the parameters moved otherwise than by the gradient, {:.2e} in L2", off);
         return std::nullopt;
     }
 
     /// Of the first and last images.
-    double output_error(BoundRung &bound, const Rung &rung, const Data &data) {
-        std::string last;
-        for (const LadderLaunch &launch : rung.launches)
-            if (!launch.operators.empty())
-                last = launch.operators.back();
+    double output_error(const NetworkMemory &memory, const std::string &last, const NetworkData &data) {
         std::vector<std::int64_t> chosen;
         for (std::int64_t i = 0; i < options_.batch; ++i)
             if (options_.batch <= most_verified || i < most_verified / 2 ||
@@ -217,7 +176,7 @@ class Ladders {
         }
         const OperatorOutputs reference =
             forward(network_, std::ssize(chosen), images, data.parameters, labels);
-        const std::vector<float> all = bound.memory().output(last);
+        const std::vector<float> all = memory.output(last);
         std::vector<float> output;
         for (std::size_t i = 0; i < network_.operators.size(); ++i) {
             if (network_.operators[i].name != last)
@@ -226,13 +185,13 @@ class Ladders {
             for (const std::int64_t image : chosen)
                 output.insert(output.end(), all.begin() + image * numbers,
                               all.begin() + (image + 1) * numbers);
-            return relative_l2(output, reference[i]);
+            return relative_l2<double>(output, reference[i]);
         }
-        return INFINITY;
+        return std::numeric_limits<double>::infinity();
     }
 
-    void time(BoundRung &bound, const Rung &rung, RungResult &result) {
-        const CallGraph graph(bound, watch_.stream());
+    void time(const BoundRung &bound, const Rung &rung, RungResult &result) {
+        const Graph graph(watch_.stream(), [&] { bound.call(watch_.stream()); });
         const auto measured = [&](L2State l2, const StopWatch::Call &call) {
             StopWatchOptions options;
             options.l2 = l2;
@@ -247,28 +206,9 @@ class Ladders {
         result.stream_warm_s = measured(L2State::warm, one_by_one);
         result.stream_cold_s = measured(L2State::cold, one_by_one);
         // Of several streams only calls launch by launch tell which record belongs to which launch.
-        result.kernels = rung.streams ? kernels_of(rung, one_by_one) : kernels_of(rung, as_graph);
-    }
-
-    std::vector<RungKernelTime> kernels_of(const Rung &rung, const StopWatch::Call &call) {
-        constexpr int calls = 15;
-        StopWatchOptions how;
-        how.l2 = L2State::warm;
-        how.min_samples = how.max_samples = 1;
-        how.warm_up = Seconds(0.0);
-        std::vector<std::vector<NodeSpan>> all;
-        for (int i = 0; i < calls; ++i) {
-            SampleSeries series = watch_.measure(call, how);
-            if (rung.streams)
-                std::stable_sort(
-                    series.activities.begin(), series.activities.end(),
-                    [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
-            std::vector<NodeSpan> &spans = all.emplace_back();
-            for (const ActivityRecord &record : series.activities)
-                if (record.kind == ActivityKind::kernel)
-                    spans.push_back({record.start_ns, record.end_ns});
-        }
-        return kernel_times(rung, options_.batch, all);
+        const bool streams = rung.streams.has_value();
+        result.kernels = kernel_times(rung, options_.batch,
+                                      node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
     }
 
     Compiler &compiler_;
@@ -294,7 +234,7 @@ LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &lad
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     if (options.time) {
-        const Data data = data_of(network, 1, options.seed, false);
+        const NetworkData data = network_data(network, 1, options.seed, {});
         std::vector<std::vector<float>> parameters;
         for (const std::vector<double> &of : data.parameters)
             parameters.emplace_back(of.begin(), of.end());

@@ -1,9 +1,11 @@
-#include "executor/network/run_whole.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/launch/kernel_source.hpp"
+#include "executor/network/network_data.hpp"
+#include "executor/network/network_source.hpp"
+#include "executor/network/node_spans.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
-#include "executor/network/whole_source.hpp"
 #include "gpu/check.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
@@ -11,10 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,36 +25,6 @@ namespace {
 
 constexpr double whole_limit = 1e-4;         ///< relative L2 error of FP32 against double, as Winograd's gate
 constexpr std::int64_t reference_images = 4; ///< in double at once
-
-/// SplitMix64.
-std::uint64_t drawn(std::uint64_t &state) {
-    std::uint64_t x = state += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31);
-}
-
-struct WholeData {
-    std::vector<float> images;
-    Parameters parameters;
-};
-
-/// Reals of variance 1; integers so small that all sums are exact.
-WholeData whole_data(const Network &network, std::int64_t batch, const WholeOptions &options) {
-    std::uint64_t state = options.seed;
-    WholeData data{{}, relu_parameters(network, options.seed)};
-    data.images.resize(static_cast<std::size_t>(batch * elements(network.input)));
-    for (float &pixel : data.images)
-        pixel = options.integers
-                    ? static_cast<float>(drawn(state) % 3)
-                    : static_cast<float>((std::ldexp(static_cast<double>(drawn(state) >> 40), -23) - 1.0) *
-                                         std::sqrt(3.0));
-    if (options.integers)
-        for (std::vector<double> &of : data.parameters)
-            for (double &value : of)
-                value = static_cast<double>(drawn(state) % 3) - 1.0;
-    return data;
-}
 
 class WholeRunner {
   public:
@@ -74,7 +44,8 @@ class WholeRunner {
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
         {
-            const WholeData data = whole_data(plan_.network, plan_.forecast.batch, options_);
+            const NetworkData data =
+                network_data(plan_.network, plan_.forecast.batch, options_.seed, {options_.integers, true});
             whole_.load(data.images, data.parameters, watch_.stream());
         }
         run_.reason = verify();
@@ -96,8 +67,8 @@ class WholeRunner {
         if (!whole_.output_guards_intact())
             return "a kernel wrote beyond the end of the output";
         WholeReference reference(compiler_, device_.facts().compute_capability(), plan_.network, at_once);
-        WholeReference::Squares all;
-        std::vector<WholeReference::Squares> by_launch(whole_.launches());
+        L2Error all;
+        std::vector<L2Error> by_launch(whole_.launches());
         for (std::int64_t first = 0; first < batch; first += at_once) {
             const std::int64_t count = std::min(at_once, batch - first);
             reference.forward(
@@ -130,8 +101,7 @@ class WholeRunner {
                            limit());
     }
 
-    WholeReference::Squares compare(WholeReference &reference, std::size_t launch, std::int64_t first,
-                                    cudaStream_t stream) {
+    L2Error compare(WholeReference &reference, std::size_t launch, std::int64_t first, cudaStream_t stream) {
         const Tensor &tensor = plan_.schedule[launch].writes;
         if (tensor.of == Network::input_index)
             return {};
@@ -140,7 +110,7 @@ class WholeRunner {
     }
 
     void time() {
-        const LaunchGraph graph([&](cudaStream_t stream) { whole_.enqueue(stream); }, watch_.stream());
+        const Graph graph(watch_.stream(), [&] { whole_.enqueue(watch_.stream()); });
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
         const StopWatch::Call one_by_one = [&](cudaStream_t stream) { whole_.enqueue(stream); };
         run_.graph_s = measured(as_graph, L2State::warm);
@@ -165,56 +135,39 @@ class WholeRunner {
     }
 
     /// Rows of replays between two events.
-    TimeSpread replayed(const LaunchGraph &graph) {
+    TimeSpread replayed(const Graph &graph) {
         constexpr int rows = 15, least = 5, most = 100;
         constexpr double row_s = 0.02;
         const int replays = std::clamp(static_cast<int>(row_s / run_.graph_s->median_s.value), least, most);
-        cudaEvent_t begin = nullptr, end = nullptr;
-        check(cudaEventCreate(&begin), "cudaEventCreate");
-        check(cudaEventCreate(&end), "cudaEventCreate");
+        const cudaStream_t stream = watch_.stream();
+        const Event begin, end;
         std::vector<double> times;
         for (int row = 0; row <= rows; ++row) {
-            check(cudaEventRecord(begin, watch_.stream()), "cudaEventRecord");
+            begin.record(stream);
             for (int i = 0; i < replays; ++i)
-                graph.launch(watch_.stream());
-            check(cudaEventRecord(end, watch_.stream()), "cudaEventRecord");
-            check(cudaEventSynchronize(end), "cudaEventSynchronize after replays");
-            float milliseconds = 0.0F;
-            check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+                graph.launch(stream);
+            end.record(stream);
+            end.wait();
             if (row > 0) // the first warms up
-                times.push_back(1e-3 * static_cast<double>(milliseconds) / replays);
+                times.push_back(end.since(begin).value / replays);
         }
-        (void)cudaEventDestroy(begin);
-        (void)cudaEventDestroy(end);
         return time_spread(std::move(times));
     }
 
     /// When launches begin and end, of some calls of the graph; on several streams of calls launch by launch,
     /// whose records name the host's call.
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
-        constexpr int calls = 15;
-        StopWatchOptions how;
-        how.l2 = L2State::warm;
-        how.min_samples = how.max_samples = 1;
-        how.warm_up = Seconds(0.0);
-        const bool one_stream = streams_of(plan_.schedule) == 1;
+        const bool several = streams_of(plan_.schedule) > 1;
         std::vector<std::vector<double>> times(run_.launches.size()), begins(times.size()),
             ends(times.size());
-        for (int i = 0; i < calls; ++i) {
-            SampleSeries series = watch_.measure(one_stream ? as_graph : one_by_one, how);
-            if (!one_stream)
-                std::stable_sort(
-                    series.activities.begin(), series.activities.end(),
-                    [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
-            std::vector<NodeSpan> nodes;
-            for (const ActivityRecord &record : series.activities)
-                nodes.push_back({record.start_ns, record.end_ns});
+        for (const std::vector<NodeSpan> &nodes :
+             node_spans(watch_, several ? one_by_one : as_graph, several, false)) {
             const std::vector<LaunchSpan> spans = launch_spans(plan_, nodes);
             if (spans.empty()) {
                 if (options_.say)
                     options_.say(
                         fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
-                                    series.activities.size(), run_.nodes));
+                                    nodes.size(), run_.nodes));
                 return;
             }
             for (std::size_t launch = 0; launch < times.size(); ++launch) {

@@ -1,9 +1,7 @@
-#include "executor/network/train.hpp"
+#include "executor/network/run_network.hpp"
 
 #include "executor/network/bound_rung.hpp"
-#include "executor/network/classify.hpp"
 #include "executor/network/network_source.hpp"
-#include "executor/network/stream.hpp"
 #include "gpu/check.hpp"
 #include "gpu/memory.hpp"
 #include "model/base/errors.hpp"
@@ -16,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,25 +25,12 @@ namespace convcast {
 namespace {
 
 constexpr std::int64_t most_checked = 1000; ///< test images that the CPU classifies too
+constexpr std::int64_t most_classified_at_once = 2048;
 
 void require_shape(const Network &network, const LabelledImages &images) {
     if (images.shape != network.input)
         throw UsageError("the images are " + to_text(images.shape) + ", the network " + network.id +
                          " takes " + to_text(network.input));
-}
-
-/// Parameters as they lie on the device, by operator.
-Parameters split(const Network &network, const std::vector<float> &flat) {
-    Parameters all;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const auto count =
-            static_cast<std::size_t>(parameters(network.operators[i], network.input_shapes(i).front()));
-        all.emplace_back(flat.begin() + static_cast<std::ptrdiff_t>(at),
-                         flat.begin() + static_cast<std::ptrdiff_t>(at + count));
-        at += count;
-    }
-    return all;
 }
 
 /// The order of an epoch and its rate, copied to the device while the epoch before it runs.
@@ -77,7 +63,7 @@ class Epochs {
         explicit Slot(std::int64_t images) : order(static_cast<std::size_t>(images)), settings(1) {}
         PinnedBuffer<std::int32_t> order;
         PinnedBuffer<StepSettings> settings;
-        OwnedEvent read; ///< the device has both
+        Event read{Event::Kind::order_only}; ///< the device has both
     };
 
     const TrainingOptions &options_;
@@ -100,26 +86,29 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
                 {images.labels.data(), static_cast<std::size_t>(batch)},
                 options.start ? *options.start : seeded_parameters(network, options.seed));
     Epochs epochs(options, count, memory.settings());
-    std::vector<std::unique_ptr<BoundRung>> steps;
+    std::deque<BoundRung> steps;
     for (std::int64_t at = 0; at < count; at += batch) {
         memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at);
-        steps.push_back(std::make_unique<BoundRung>(module, rung, memory, std::min(batch, count - at), sms));
+        steps.emplace_back(module, rung, memory, std::min(batch, count - at), sms);
     }
-    const OwnedStream stream;
-    const CallGraph epoch(steps, stream.get());
-    steps.front()->prepare(stream.get());
+    const Stream stream(Stream::Kind::ordered);
+    const Graph epoch(stream.handle(), [&] {
+        for (const BoundRung &step : steps)
+            step.call(stream.handle());
+    });
+    steps.front().prepare(stream.handle());
     stream.wait();
     const auto start = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < options.epochs; ++i) {
-        epochs.enqueue(i, stream.get());
-        epoch.launch(stream.get());
+        epochs.enqueue(i, stream.handle());
+        epoch.launch(stream.handle());
     }
     stream.wait();
     run.time_s = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     run.steps = options.epochs * std::ssize(steps);
     if (run.steps > 0)
         run.step_s = run.time_s / static_cast<double>(run.steps);
-    return split(network, memory.trained());
+    return by_operator(network, memory.trained());
 }
 
 /// Throws UsageError where a step was too long and parameters are no numbers any more.
@@ -132,6 +121,43 @@ void require_finite(const Parameters &parameters, const Network &network, const 
                                              "or a --momentum below {}, for example --rate {}",
                                              network.operators[i].name, descent.rate, descent.momentum,
                                              descent.rate / 10.0));
+}
+
+/// Index of the operator whose output is the network's: the last that is no loss.
+std::size_t output_operator(const Network &network) {
+    return without_losses(network).operators.size() - 1;
+}
+
+/// The class of each image by a rung: by as many images a call as it takes.
+std::vector<std::uint8_t> classes_by(Compiler &compiler, const Device &device, const Ladder &ladder,
+                                     const Rung &rung, const Network &network, const LabelledImages &images,
+                                     const Parameters &parameters) {
+    const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input),
+                       classes = elements(network.operators[output_operator(network)].output);
+    const std::int64_t at_once =
+        rung.any_batch.value_or(false)
+            ? std::min({count, most_classified_at_once, rung.most_images.value_or(count)})
+            : 1;
+    const Module module = network_module(compiler, ladder, rung.source, device.facts().compute_capability());
+    const auto part_of = [](const auto &all, std::int64_t from, std::int64_t size) {
+        return std::span(all).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(size));
+    };
+    NetworkMemory memory(network, rung, at_once);
+    memory.load(part_of(images.pixels, 0, at_once * pixels), part_of(images.labels, 0, at_once), parameters);
+    const BoundRung bound(module, rung, memory, at_once, device.facts().sm_count);
+    const Stream stream(Stream::Kind::ordered);
+    bound.prepare(stream.handle());
+    std::vector<std::uint8_t> labels;
+    for (std::int64_t at = 0; at < count; at += at_once) {
+        const std::int64_t some = std::min(at_once, count - at); // of the last call others are left over
+        memory.load(part_of(images.pixels, at * pixels, some * pixels), part_of(images.labels, at, some));
+        bound.call(stream.handle());
+        stream.wait();
+        const std::vector<float> outputs = memory.output(output_of(rung));
+        const std::vector<std::uint8_t> its = classified({outputs.begin(), outputs.end()}, classes);
+        labels.insert(labels.end(), its.begin(), its.begin() + some);
+    }
+    return labels;
 }
 
 /// How many differ in their first elements.
@@ -222,6 +248,27 @@ TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder
                     options.descent.rate, options.descent.momentum, options.descent.decay,
                     options.descent.batch, options.epochs, run.images, options.seed, 100.0 * run.accuracy,
                     run.test_images, run.tested_on));
+    return run;
+}
+
+TrainingRun train_over(Compiler &compiler, const Device &first, const DeviceGroup &group, DeviceSplit split,
+                       const Ladder &ladder, const Network &network, const LabelledImages &images,
+                       const LabelledImages &tests, const TrainingOptions &options) {
+    TrainingRun trained;
+    TrainingOptions classify_only = options;
+    classify_only.start = train_split(compiler, group, network, split, images, options, trained);
+    classify_only.epochs = 0;
+    TrainingRun run = train(compiler, first, ladder, network, images, tests, classify_only);
+    run.time_s = trained.time_s;
+    run.step_s = trained.step_s;
+    run.descent = trained.descent;
+    run.steps = trained.steps;
+    run.epochs = options.epochs;
+    run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
+    run.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
+                                      "seed {}, {}: {:.2f} % of {} test images",
+                                      run.descent.rate, run.descent.batch, run.epochs, options.seed,
+                                      run.conditions["split"], 100.0 * run.accuracy, run.test_images);
     return run;
 }
 

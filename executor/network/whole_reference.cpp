@@ -1,14 +1,12 @@
 #include "executor/network/whole_reference.hpp"
 
-#include "executor/network/whole_source.hpp"
+#include "executor/network/streamed_work.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -37,45 +35,15 @@ Window window_of(const Operator &op, const ImageShape &input) {
             as_int(shape.stride_h), as_int(shape.stride_w), as_int(shape.pad_h), as_int(shape.pad_w)};
 }
 
-dim3 blocks_for(std::int64_t count, std::int64_t of_block) {
-    return dim3(static_cast<unsigned>((count + of_block - 1) / of_block));
-}
-
-Module reference_module(Compiler &compiler, int compute_capability) {
-    CompileRequest request;
-    request.name = "executor/network/whole_reference.cu";
-    request.source = find_embedded(whole_sources, request.name)->text;
-    request.compute_capability = compute_capability;
-    return Module(compiler.compile(request));
-}
-
 std::size_t numbers(std::int64_t images, const ImageShape &shape) {
     return static_cast<std::size_t>(images * elements(shape));
 }
 
 } // namespace
 
-double WholeReference::Squares::relative() const {
-    if (std::isnan(off))
-        return std::numeric_limits<double>::infinity();
-    return size > 0.0 ? std::sqrt(off / size) : std::sqrt(off);
-}
-
-WholeReference::Squares &WholeReference::Squares::operator+=(const Squares &other) {
-    off += other.off, size += other.size;
-    return *this;
-}
-
-std::int64_t WholeReference::bytes(const Network &network, std::int64_t images) {
-    std::int64_t count = elements(network.input);
-    for (const Operator &op : network.operators)
-        count += elements(op.output);
-    return count * images * static_cast<std::int64_t>(sizeof(double));
-}
-
 WholeReference::WholeReference(Compiler &compiler, int compute_capability, const Network &network,
                                std::int64_t images)
-    : network_(network), module_(reference_module(compiler, compute_capability)),
+    : network_(network), module_(compiler.compile(network_request("whole_reference.cu", compute_capability))),
       images_(numbers(images, network.input)), sums_(2 * compare_blocks) {
     for (const Operator &op : network.operators)
         outputs_.emplace_back(numbers(images, op.output));
@@ -146,8 +114,8 @@ void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStr
     throw UsageError("a loss has no reference on the GPU");
 }
 
-WholeReference::Squares WholeReference::compare(std::size_t op, const float *values, std::int64_t first,
-                                                std::int64_t columns, cudaStream_t stream) {
+L2Error WholeReference::compare(std::size_t op, const float *values, std::int64_t first, std::int64_t columns,
+                                cudaStream_t stream) {
     const double *reference = outputs_[op].data();
     double *sums = sums_.data();
     const long long count = elements(network_.operators[op].output);
@@ -156,10 +124,10 @@ WholeReference::Squares WholeReference::compare(std::size_t op, const float *val
                      static_cast<int>(count_), static_cast<int>(first), static_cast<int>(columns));
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after a comparison with the reference");
     const std::vector<double> of_blocks = sums_.to_host();
-    Squares squares;
+    L2Error error;
     for (std::size_t i = 0; i < of_blocks.size(); i += 2)
-        squares += {of_blocks[i], of_blocks[i + 1]};
-    return squares;
+        error += {of_blocks[i], of_blocks[i + 1]};
+    return error;
 }
 
 } // namespace convcast

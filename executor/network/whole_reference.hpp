@@ -2,6 +2,7 @@
 // the CPU reference takes too long for. Tests compare both.
 #pragma once
 
+#include "executor/network/network_data.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
@@ -25,20 +26,12 @@ class WholeReference {
     void forward(const float *images, std::int64_t count,
                  const std::function<const float *(std::size_t op)> &parameters, cudaStream_t stream);
 
-    struct Squares {
-        double off = 0.0, size = 0.0;
-        double relative() const;
-        Squares &operator+=(const Squares &other);
-    };
     /// How far an operator's output in `values` is from that of the last forward(). Its images there begin at
     /// `first`; `columns` images lie side by side, or with 0 one behind the other.
-    Squares compare(std::size_t op, const float *values, std::int64_t first, std::int64_t columns,
+    L2Error compare(std::size_t op, const float *values, std::int64_t first, std::int64_t columns,
                     cudaStream_t stream);
 
     std::vector<double> output(std::size_t op) const { return outputs_[op].to_host(); }
-
-    /// Of device memory, for so many images.
-    static std::int64_t bytes(const Network &network, std::int64_t images);
 
   private:
     void compute(std::size_t op, const float *its_parameters, cudaStream_t stream);

@@ -146,39 +146,38 @@ class Recorder {
         StampedKernels modules(compiler_, compute_capability_, stamped, outcomes_);
         const PreparedPlan prepared = prepare(modules, stamped.plan, shape);
         Output output(stamped, shape);
+        ShapeData data(shape, kernels_, options_.seed);
+        std::uint32_t calls = 0;
+        const auto call_on = [&](Gate gate) {
+            return [&calls, &prepared, &output, &tensors = data.tensors(gate)](cudaStream_t stream) {
+                ++calls;
+                prepared.call(tensors.input.data(), tensors.filters.data(), output.data(), stream);
+            };
+        };
         const bool transformed = stamped.plan.transformed_fmas.has_value();
         if (!transformed) {
-            const Tensors integers =
-                on_device(shape, integer_inputs(shape, options_.seed), kernels_, options_.seed);
             output.poison();
-            prepared.call(integers.input.data(), integers.filters.data(), output.data(), watch_.stream());
+            call_on(Gate::exact)(watch_.stream());
             check(cudaStreamSynchronize(watch_.stream()), "cudaStreamSynchronize after a stamped call");
-            expect_right(Gate::exact, shape, output, integers);
+            expect_right(data, Gate::exact, output);
         }
-        const Tensors reals = on_device(shape, real_inputs(shape, options_.seed), kernels_, options_.seed);
-        output.poison();
-        std::uint32_t calls = 0;
+        const Gate gate = transformed ? Gate::transformed : Gate::rounding;
         StopWatchOptions once; // queued behind a gate like every timed call, after two that load the code
         once.min_samples = once.max_samples = 1;
         once.max_time = once.warm_up = Seconds(0.0);
-        const SampleSeries series = watch_.measure(
-            [&](cudaStream_t stream) {
-                ++calls;
-                prepared.call(reals.input.data(), reals.filters.data(), output.data(), stream);
-            },
-            once);
-        expect_right(transformed ? Gate::transformed : Gate::rounding, shape, output, reals);
+        const StopWatch::Call timed = call_on(gate);
+        output.poison();
+        calls = 0;
+        const SampleSeries series = watch_.measure(timed, once);
+        expect_right(data, gate, output);
         Timeline timeline = timeline_from(stamped, output.records(), calls);
         timeline.call_s = series.samples.back().time;
         return timeline;
     }
 
   private:
-    void expect_right(Gate gate, const ConvShape &shape, Output &output, const Tensors &tensors) {
-        const double bound = gate == Gate::exact ? 0.0 : rounding_bound(shape);
-        const Verdict verdict =
-            judge(gate, shape,
-                  kernels_.compare(shape, output.data(), Layout::channels_first, tensors.reference, bound));
+    static void expect_right(ShapeData &data, Gate gate, Output &output) {
+        const Verdict verdict = data.verdict(gate, Layout::channels_first, output.data());
         if (!verdict.passed)
             throw GpuError("with stamps the result is wrong: " + verdict.message);
         if (!output.guards_intact())
@@ -241,6 +240,32 @@ std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &comp
     if (options.progress)
         options.progress(plans.size(), plans.size());
     return timelines;
+}
+
+bool add_timelines(Run &run, Compiler &compiler, const Device &device, const TimelineOptions &options,
+                   const std::function<bool(const Case &)> &wanted,
+                   const std::function<void(const Case &, const std::string *why_none)> &done) {
+    std::vector<std::pair<const Case *, Measurement *>> open;
+    std::vector<TimelineTask> tasks;
+    for (Case &item : run.cases) {
+        if (item.status != Status::ok || !wanted(item))
+            continue;
+        for (Measurement &m : item.measurements)
+            if (m.l2 == L2State::cold && !m.timeline) {
+                open.emplace_back(&item, &m);
+                tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
+            }
+    }
+    auto timelines = record_timelines(compiler, device, tasks, options);
+    bool all = true;
+    for (std::size_t i = 0; i < timelines.size(); ++i) {
+        const auto *why = std::get_if<std::string>(&timelines[i]);
+        if (why == nullptr)
+            open[i].second->timeline = std::move(std::get<Timeline>(timelines[i]));
+        all = all && why == nullptr;
+        done(*open[i].first, why);
+    }
+    return all;
 }
 
 } // namespace convcast

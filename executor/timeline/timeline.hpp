@@ -44,4 +44,10 @@ std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &comp
                                                                   std::span<const TimelineTask> tasks,
                                                                   const TimelineOptions &options);
 
+/// Gives each cold measurement of the cases that are `wanted` a timeline, where it has none. `done` is called
+/// for each of them, with the reason where it gets none. False if one gets none. Throws DeviceLost.
+bool add_timelines(Run &run, Compiler &compiler, const Device &device, const TimelineOptions &options,
+                   const std::function<bool(const Case &)> &wanted,
+                   const std::function<void(const Case &, const std::string *why_none)> &done);
+
 } // namespace convcast

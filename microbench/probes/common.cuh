@@ -47,7 +47,7 @@ __device__ inline void end_span(Span span, Span *spans) {
 }
 
 // Random non-zero data as a function of the place ("lowbias32" by C. Wellons); the same function is in
-// microbench/runners/harness.cpp.
+// microbench/patterns.cpp.
 __device__ inline unsigned word_at(unsigned i) {
     unsigned x = i + 0x9e3779b9u;
     x = (x ^ (x >> 16)) * 0x7feb352du;

@@ -32,12 +32,10 @@ struct Pattern {
     std::function<void(cudaStream_t)> call;
 };
 
-ProbeSamples time_of(ProbeContext &context, const Pattern &pattern, const char *probe) {
-    std::map<std::string, double> knobs = pattern.knobs;
+ProbeSamples time_of(ProbeContext &context, const Pattern &pattern) {
+    Knobs knobs = pattern.knobs;
     knobs["level"] = by_time;
-    return samples_from(context.watch.measure(pattern.call, sweep_options(L2State::cold)), probe, "B/s",
-                        std::move(knobs), "useful bytes over time, 4 B a lane, L2 flushed before",
-                        pattern.useful_bytes);
+    return timed(context, pattern.call, sweep_options(L2State::cold), std::move(knobs), pattern.useful_bytes);
 }
 
 /// GB20x calls bytes read from DRAM otherwise; asked of the chips' metric tables.
@@ -45,8 +43,7 @@ constexpr const char *dram_bytes_names[] = {metrics::dram_bytes_read.name, "dram
 
 /// What the counters say of each pattern. `timed` are the samples by time, in the order of `patterns`; their
 /// clocks stand for those under the profiler.
-Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, const char *probe,
-                const Samples &timed) {
+Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, const Samples &timed) {
     const char *dram_bytes_read = dram_bytes_names[0];
     std::unique_ptr<CounterSession> session;
     const auto open = [&] {
@@ -64,7 +61,8 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
     Samples all;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
         const Pattern &pattern = patterns[i];
-        ProbeSamples dram{probe, "1", pattern.knobs, {}, {}, {}}, l2 = dram;
+        ProbeSamples dram = configuration(context, pattern.knobs), l2 = dram;
+        dram.unit = l2.unit = "1";
         dram.knobs["level"] = moved_by_dram;
         dram.note = std::string(dram_bytes_read) + " per useful byte, L2 flushed before";
         l2.knobs["level"] = moved_by_l2;
@@ -73,10 +71,10 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
             const std::map<std::string, double> seen = session->collect(
                 [&] { context.watch.flush_l2(); }, [&] { pattern.call(context.watch.stream()); });
             constexpr double sector_bytes = 32.0;
-            dram.values.push_back(seen.at(dram_bytes_read) / pattern.useful_bytes);
-            l2.values.push_back(seen.at(metrics::l2_sectors_read.name) * sector_bytes / pattern.useful_bytes);
-            for (ProbeSamples *const some : {&dram, &l2})
-                some->sm_clock_hz.push_back(timed[i].sm_clock_hz.front());
+            const double clock = timed[i].sm_clock_hz.front();
+            add_sample(dram, seen.at(dram_bytes_read) / pattern.useful_bytes, clock);
+            add_sample(l2, seen.at(metrics::l2_sectors_read.name) * sector_bytes / pattern.useful_bytes,
+                       clock);
         }
         all.push_back(std::move(dram));
         all.push_back(std::move(l2));
@@ -85,10 +83,9 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
 }
 
 /// Adds what the counters say, or notes why they say nothing.
-void add_counted(ProbeContext &context, const std::vector<Pattern> &patterns, const char *probe,
-                 Samples &timed) {
+void add_counted(ProbeContext &context, const std::vector<Pattern> &patterns, Samples &timed) {
     try {
-        Samples by_counters = counted(context, patterns, probe, timed);
+        Samples by_counters = counted(context, patterns, timed);
         std::move(by_counters.begin(), by_counters.end(), std::back_inserter(timed));
     } catch (const DeviceLost &) {
         throw;
@@ -102,51 +99,47 @@ void add_counted(ProbeContext &context, const std::vector<Pattern> &patterns, co
 template <class... Parameters>
 void expect_read(const ProbeContext &context, const DeviceBuffer<std::uint32_t> &sink, const Kernel &kernel,
                  const char *reader, Parameters... parameters) {
-    DeviceBuffer<std::uint32_t> total(1);
-    total.fill_bytes(0);
-    std::uint32_t *const total_data = total.data();
+    DeviceBuffer<std::uint32_t> total = zeros(1);
     kernel.launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(), parameters...,
-                       total_data);
+                       total.data());
     wait(context, "cudaStreamSynchronize after adding up a pattern");
     expect_sum(sink, total.to_host()[0], reader);
 }
 
-} // namespace
+constexpr auto words_of = [](const FilledBuffer &buffer) {
+    return reinterpret_cast<const std::uint32_t *>(buffer.data.data());
+};
 
 Samples stride_granularity(ProbeContext &context, const Module &module) {
     const FilledBuffer buffer(context, dram_bytes(context));
-    const auto *const data = reinterpret_cast<const std::uint32_t *>(buffer.data.data());
     const unsigned ctas = ctas_per_sm * sms(context);
     DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
-    std::uint32_t *const sink_data = sink.data();
     const Kernel read = module.kernel("stride_read"), sum = module.kernel("stride_sum");
     Samples all;
     std::vector<Pattern> patterns;
     for (const unsigned stride : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u}) {
         const auto count = static_cast<unsigned>(buffer.data.bytes() / stride);
         const unsigned stride_words = stride / 4;
-        patterns.push_back(
-            {{{"stride_bytes", stride}, {"buffer_bytes", static_cast<double>(buffer.data.bytes())}},
-             4.0 * count,
-             [=, &read](cudaStream_t stream) {
-                 read.launch_with(dim3(ctas), dim3(threads), 0, stream, data, count, stride_words, sink_data);
-             }});
+        patterns.push_back({{{"stride_bytes", stride}, {"buffer_bytes", buffer.bytes()}},
+                            4.0 * count,
+                            [=, &read, &buffer, &sink](cudaStream_t stream) {
+                                read.launch_with(dim3(ctas), dim3(threads), 0, stream, words_of(buffer),
+                                                 count, stride_words, sink.data());
+                            }});
         sink.fill_bytes(0);
-        all.push_back(time_of(context, patterns.back(), "stride_granularity"));
+        all.push_back(time_of(context, patterns.back()));
         expect_read(context, sink, sum, "stride_read", count, stride_words);
     }
-    add_counted(context, patterns, "stride_granularity", all);
+    add_counted(context, patterns, all);
     return all;
 }
 
 Samples segment_granularity(ProbeContext &context, const Module &module) {
     // The permutation of segments needs a power of two.
-    const std::size_t bytes = std::bit_floor(dram_bytes(context));
-    const FilledBuffer buffer(context, bytes);
-    const auto *const data = reinterpret_cast<const std::uint32_t *>(buffer.data.data());
+    const FilledBuffer buffer(context, std::bit_floor(dram_bytes(context)));
+    const std::size_t bytes = buffer.data.bytes();
     const unsigned ctas = ctas_per_sm * sms(context);
     DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
-    std::uint32_t *const sink_data = sink.data();
     const auto count =
         static_cast<unsigned>(bytes / sizeof(std::uint32_t) / 8); // one slot of four, half of it
     Samples all;
@@ -158,21 +151,26 @@ Samples segment_granularity(ProbeContext &context, const Module &module) {
             const std::string arguments =
                 "<" + std::to_string(segment / 4) + (aligned ? ", true>" : ", false>");
             const Kernel read = module.kernel("segment_read" + arguments);
-            patterns.push_back({{{"segment_bytes", segment},
-                                 {"aligned", aligned ? 1.0 : 0.0},
-                                 {"buffer_bytes", static_cast<double>(bytes)}},
-                                4.0 * count,
-                                [=](cudaStream_t stream) {
-                                    read.launch_with(dim3(ctas), dim3(threads), 0, stream, data, count, slots,
-                                                     sink_data);
-                                }});
+            patterns.push_back(
+                {{{"segment_bytes", segment}, {"aligned", aligned}, {"buffer_bytes", buffer.bytes()}},
+                 4.0 * count,
+                 [=, &buffer, &sink](cudaStream_t stream) {
+                     read.launch_with(dim3(ctas), dim3(threads), 0, stream, words_of(buffer), count, slots,
+                                      sink.data());
+                 }});
             sink.fill_bytes(0);
-            all.push_back(time_of(context, patterns.back(), "segment_granularity"));
+            all.push_back(time_of(context, patterns.back()));
             expect_read(context, sink, module.kernel("segment_sum" + arguments), "segment_read", count,
                         slots);
         }
-    add_counted(context, patterns, "segment_granularity", all);
+    add_counted(context, patterns, all);
     return all;
+}
+
+} // namespace
+
+ProbeRuns granularity_runs() {
+    return {{"stride_granularity", stride_granularity}, {"segment_granularity", segment_granularity}};
 }
 
 } // namespace convcast::probe

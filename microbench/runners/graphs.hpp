@@ -1,46 +1,16 @@
-// CUDA graphs of what is captured, and times that have nothing of the host in them.
+// Times that have nothing of the host in them.
 #pragma once
 
+#include "gpu/stream.hpp"
 #include "microbench/runners/harness.hpp"
-#include "microbench/runners/streams.hpp"
 
 #include <string>
 
 namespace convcast::probe {
 
-/// What a function queues on a stream, to be launched as one.
-class Graph {
-  public:
-    template <class Queue> Graph(cudaStream_t stream, const Queue &queue) {
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-        cudaGraph_t graph = nullptr;
-        try {
-            queue();
-        } catch (...) {
-            (void)cudaStreamEndCapture(stream, &graph);
-            (void)cudaGraphDestroy(graph);
-            throw;
-        }
-        check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
-        (void)cudaGraphDestroy(graph);
-        check(made, "cudaGraphInstantiate");
-        check(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
-    }
-    Graph(const Graph &) = delete;
-    Graph &operator=(const Graph &) = delete;
-    ~Graph() { (void)cudaGraphExecDestroy(executable_); }
-
-    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
-
-  private:
-    cudaGraphExec_t executable_ = nullptr;
-};
-
 /// Seconds of what `queue` queues while the stream is held, so that the host's time is not inside.
 template <class Queue>
-double held_time(const Kernel &hold, cudaStream_t stream, const std::string &what,
-                 const Queue &queue) {
+double held_time(const Kernel &hold, cudaStream_t stream, const std::string &what, const Queue &queue) {
     constexpr unsigned long long longest_ns = 100'000'000;
     Event begin, end;
     for (unsigned long long held_ns = 2'000'000; held_ns < longest_ns; held_ns *= 2) {
@@ -54,6 +24,18 @@ double held_time(const Kernel &hold, cudaStream_t stream, const std::string &wha
             return end.since(begin).value;
     }
     throw GpuError("the host took longer than 50 ms to queue " + what);
+}
+
+/// Samples of one round each: `time_of(rounds)` of `many` rounds minus that of `few`. A first pair is to warm
+/// up.
+template <class TimeOf>
+void add_rounds(const ProbeContext &context, ProbeSamples &samples, int few, int many, std::size_t count,
+                const TimeOf &time_of) {
+    for (std::size_t i = 0; i <= count; ++i) {
+        const double shorter = time_of(few), longer = time_of(many);
+        if (i > 0)
+            add_sample(samples, (longer - shorter) / (many - few), context.watch.sm_clock().value);
+    }
 }
 
 } // namespace convcast::probe

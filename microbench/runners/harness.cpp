@@ -1,16 +1,11 @@
 #include "microbench/runners/harness.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <span>
 
 namespace convcast::probe {
-
-std::uint32_t word_at(std::uint32_t i) {
-    std::uint32_t x = i + 0x9e3779b9u;
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
 
 std::size_t free_device_bytes() {
     std::size_t free = 0, total = 0;
@@ -33,15 +28,24 @@ std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Ker
     return bytes;
 }
 
-std::uint32_t sum_of(const DeviceBuffer<std::uint32_t> &sink) {
-    const std::vector<std::uint32_t> values = sink.to_host();
-    return std::accumulate(values.begin(), values.end(), std::uint32_t{0}); // modulo 2^32, as on the device
+unsigned resident_ctas(const ProbeContext &context, unsigned cluster) {
+    constexpr double room = 0.85;
+    return std::max(1u, static_cast<unsigned>(room * sms(context)) / cluster) * cluster;
 }
 
-void expect_sum(const DeviceBuffer<std::uint32_t> &sink, std::uint32_t expected, const std::string &kernel) {
-    if (const std::uint32_t seen = sum_of(sink); seen != expected)
-        throw GpuError(kernel + " did not read what it was to read: its sum is " + std::to_string(seen) +
-                       ", expected " + std::to_string(expected));
+ProbeSamples configuration(const ProbeContext &context, Knobs knobs, const std::string &note) {
+    const Probe &probe = *context.probe;
+    return {std::string(probe.name),
+            std::string(probe.unit),
+            std::move(knobs),
+            {},
+            {},
+            note.empty() ? std::string(probe.note) : note};
+}
+
+void add_sample(ProbeSamples &samples, double value, double clock_hz) {
+    samples.values.push_back(value);
+    samples.sm_clock_hz.push_back(clock_hz);
 }
 
 Rate rate_of(const std::vector<Span> &spans) {
@@ -77,13 +81,118 @@ Rate rate_of(const std::vector<Span> &spans) {
     return {median(cycles), median(clocks)};
 }
 
-ProbeSamples samples_from(const SampleSeries &series, const char *probe, const char *unit,
-                          std::map<std::string, double> knobs, const std::string &note, double amount) {
-    ProbeSamples samples{probe, unit, std::move(knobs), {}, {}, note + "; by " + series.method};
-    for (const Sample &sample : series.samples) {
-        samples.values.push_back(amount > 0.0 ? amount / sample.time.value : sample.time.value);
-        samples.sm_clock_hz.push_back(sample.sm_clock.value);
+namespace {
+
+constexpr Seconds short_warm_up(0.05),
+    between_configurations(0.002); // the first configuration has woken the clocks
+/// An idle GPU takes that long to raise its clocks, seen from nvbench's practice.
+constexpr Seconds wake_up(0.4);
+
+/// Throws GpuError unless a kernel left what it was to leave.
+void expect_done(const ClockedLaunch &launch, const std::string &kernel,
+                 const std::vector<std::uint32_t> &left, unsigned ctas) {
+    const std::size_t of_cta = left.size() / ctas;
+    for (unsigned cta = 0; cta < ctas; ++cta) {
+        const std::span<const std::uint32_t> words(left.data() + cta * of_cta, of_cta);
+        const auto sum = std::accumulate(words.begin(), words.end(), std::uint32_t{0}); // modulo 2^32
+        if (launch.sum && sum != *launch.sum)
+            throw GpuError(kernel + " did not compute what it was to compute: the sum of a CTA is " +
+                           std::to_string(sum) + ", expected " + std::to_string(*launch.sum));
+        for (std::size_t word = 0; launch.right && word < words.size(); ++word)
+            if (!launch.right(word, words[word]))
+                throw GpuError(kernel + " did not compute what it was to compute: word " +
+                               std::to_string(word) + " of a CTA is " + std::to_string(words[word]));
     }
+}
+
+/// Repeats a launch: for at least `warm_up` unseen, then `sample_count` times. None if as many CTAs of an SM
+/// as are asked for do not fit.
+std::vector<Rate> rates(const ProbeContext &context, const Kernel &kernel, const ClockedLaunch &launch,
+                        Seconds warm_up) {
+    const std::optional<std::size_t> shared =
+        launch.spread ? shared_to_hold(context, kernel, launch.threads, launch.ctas_per_sm) : 0;
+    if (!shared)
+        return {};
+    const unsigned ctas =
+        launch.cluster > 1 ? resident_ctas(context, launch.cluster) : launch.ctas_per_sm * sms(context);
+    std::vector<std::uint32_t> given;
+    for (unsigned cta = 0; cta < (launch.memory_of_cta ? ctas : 1); ++cta)
+        given.insert(given.end(), launch.memory.begin(), launch.memory.end());
+    given.resize(std::max<std::size_t>(given.size(), 1));
+    const DeviceBuffer<std::uint32_t> memory{std::span<const std::uint32_t>(given)};
+    const DeviceBuffer<std::uint32_t> results = zeros(std::max(ctas * launch.results, 1u));
+    DeviceBuffer<Span> spans(ctas);
+    const void *const memory_data = memory.data(), *const results_data = results.data(),
+                      *const spans_data = spans.data();
+    std::vector<const void *> parameters;
+    if (!launch.memory.empty())
+        parameters.push_back(&memory_data);
+    for (const std::uint32_t &scalar : launch.scalars)
+        parameters.push_back(&scalar);
+    if (launch.results > 0)
+        parameters.push_back(&results_data);
+    parameters.push_back(&spans_data);
+    std::vector<void *> args;
+    for (const void *parameter : parameters)
+        args.push_back(const_cast<void *>(parameter)); // the driver only reads
+    const auto once = [&] {
+        spans.fill_bytes(0);
+        kernel.launch(dim3(ctas), dim3(launch.threads), *shared, context.watch.stream(), args.data(),
+                      launch.cluster);
+        wait(context, "cudaStreamSynchronize after a probe");
+    };
+    const auto start = std::chrono::steady_clock::now();
+    do
+        once();
+    while (std::chrono::steady_clock::now() - start < std::chrono::duration<double>(warm_up.value));
+    std::vector<Rate> found;
+    while (found.size() < sample_count) {
+        once();
+        found.push_back(rate_of(spans.to_host()));
+    }
+    if (launch.sum || launch.right)
+        expect_done(launch, kernel.name(), (launch.results > 0 ? results : memory).to_host(), ctas);
+    return found;
+}
+
+} // namespace
+
+Samples clocked(ProbeContext &context, const Module &module) {
+    const Probe &probe = *context.probe;
+    const std::string_view unit = probe.unit;
+    Samples all;
+    for (const ClockedLaunch &launch : launches_of(probe)) {
+        if (launch.capability != 0 && launch.capability != context.device.compute_capability())
+            continue;
+        const Seconds warm_up = unit == "Hz" ? wake_up : all.empty() ? short_warm_up : between_configurations;
+        const std::vector<Rate> found = rates(context, module.kernel(launch.kernel), launch, warm_up);
+        const std::vector<Rate> less =
+            launch.less.empty() ? std::vector<Rate>(found.size())
+                                : rates(context, module.kernel(launch.less), launch, between_configurations);
+        if (found.empty() || less.empty())
+            continue; // so many threads do not fit
+        ProbeSamples samples = configuration(context, launch.knobs, launch.note);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const double cycles = found[i].cycles_per_cta - less[i].cycles_per_cta;
+            add_sample(samples,
+                       unit == "Hz"    ? found[i].clock_hz
+                       : unit == "clk" ? cycles / launch.amount
+                                       : launch.amount / cycles,
+                       found[i].clock_hz);
+        }
+        all.push_back(std::move(samples));
+    }
+    return all;
+}
+
+ProbeSamples timed(ProbeContext &context, const StopWatch::Call &call, const StopWatchOptions &options,
+                   Knobs knobs, double amount, const std::string &note) {
+    const SampleSeries series = context.watch.measure(call, options);
+    ProbeSamples samples = configuration(context, std::move(knobs), note);
+    samples.note += "; by " + series.method;
+    for (const Sample &sample : series.samples)
+        add_sample(samples, samples.unit == "s" ? sample.time.value : amount / sample.time.value,
+                   sample.sm_clock.value);
     return samples;
 }
 
@@ -119,26 +228,34 @@ std::vector<InFlight> points_in_flight() {
 }
 
 FilledBuffer::FilledBuffer(ProbeContext &context, std::size_t bytes) : data(bytes / sizeof(uint4)) {
-    DeviceBuffer<std::uint32_t> total(1);
-    total.fill_bytes(0);
-    uint4 *const pointer = data.data();
+    DeviceBuffer<std::uint32_t> total = zeros(1);
     const unsigned long long count = data.size();
-    std::uint32_t *const total_data = total.data();
     context.fill.kernel("fill").launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(),
-                                            pointer, count, total_data);
+                                            data.data(), count, total.data());
     wait(context, "cudaStreamSynchronize after filling a buffer");
     sum = total.to_host()[0];
 }
 
+DeviceBuffer<std::uint32_t> zeros(std::size_t count) {
+    DeviceBuffer<std::uint32_t> words(count);
+    words.fill_bytes(0);
+    return words;
+}
+
+void expect_sum(const DeviceBuffer<std::uint32_t> &sink, std::uint32_t expected, const std::string &kernel) {
+    const std::vector<std::uint32_t> values = sink.to_host();
+    const auto seen = std::accumulate(values.begin(), values.end(), std::uint32_t{0}); // modulo 2^32
+    if (seen != expected)
+        throw GpuError(kernel + " did not read what it was to read: its sum is " + std::to_string(seen) +
+                       ", expected " + std::to_string(expected));
+}
+
 void expect_written(const ProbeContext &context, const DeviceBuffer<uint4> &data, std::size_t count,
                     const char *check, const std::string &kernel) {
-    DeviceBuffer<std::uint32_t> wrong(1);
-    wrong.fill_bytes(0);
-    const uint4 *const pointer = data.data();
+    DeviceBuffer<std::uint32_t> wrong = zeros(1);
     const unsigned long long checked = count;
-    std::uint32_t *const wrong_data = wrong.data();
     context.fill.kernel(check).launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(),
-                                           pointer, checked, 0u, wrong_data);
+                                           data.data(), checked, 0u, wrong.data());
     wait(context, "cudaStreamSynchronize after checking a buffer");
     if (const std::uint32_t found = wrong.to_host()[0]; found > 0)
         throw GpuError(kernel + " did not write what it was to write: " + std::to_string(found) + " of " +

@@ -3,21 +3,23 @@
 
 #include "gpu/check.hpp"
 #include "gpu/memory.hpp"
+#include "microbench/patterns.hpp"
 #include "microbench/runners.hpp"
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 namespace convcast::probe {
 
 using Samples = std::vector<ProbeSamples>;
+using Knobs = std::map<std::string, double>;
 
 inline constexpr std::size_t sample_count =
     15; // of probes that count cycles; a stop-watch decides for itself
+inline constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 /// As in probes/common.cuh.
 struct Span {
@@ -26,9 +28,6 @@ struct Span {
     std::uint32_t sm, padding;
 };
 static_assert(sizeof(Span) == 40);
-
-/// As in probes/common.cuh.
-std::uint32_t word_at(std::uint32_t i);
 
 inline unsigned sms(const ProbeContext &context) {
     return static_cast<unsigned>(context.device.sm_count);
@@ -47,10 +46,14 @@ std::size_t free_device_bytes();
 std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
                                           unsigned ctas);
 
-std::uint32_t sum_of(const DeviceBuffer<std::uint32_t> &sink);
+/// CTAs, in whole clusters, of which surely all run at once with one on an SM: GPCs have SMs left over.
+unsigned resident_ctas(const ProbeContext &context, unsigned cluster);
 
-/// Throws GpuError if the sums of all threads do not add up to `expected` modulo 2^32.
-void expect_sum(const DeviceBuffer<std::uint32_t> &sink, std::uint32_t expected, const std::string &kernel);
+/// A configuration of the running probe, as yet without samples. The row has the unit, and the note unless
+/// another is given.
+ProbeSamples configuration(const ProbeContext &context, Knobs knobs, const std::string &note = "");
+
+void add_sample(ProbeSamples &samples, double value, double clock_hz);
 
 // ---- probes that count cycles ----
 
@@ -61,58 +64,15 @@ struct Rate {
 
 Rate rate_of(const std::vector<Span> &spans);
 
-inline constexpr Seconds short_warm_up(0.05);
-/// An idle GPU takes that long to raise its clocks, seen from nvbench's practice.
-inline constexpr Seconds wake_up(0.4);
-
-/// Of a probe's next configuration: the first one has woken the clocks.
-inline Seconds warm_up_after(const Samples &earlier) {
-    return earlier.empty() ? short_warm_up : Seconds(0.002);
-}
-
-/// Repeats a launch that writes one Span per CTA: for at least `warm_up` unseen, then `sample_count` times.
-template <class Launch>
-std::vector<Rate> rates(const ProbeContext &context, std::size_t ctas, Seconds warm_up,
-                        const Launch &launch) {
-    DeviceBuffer<Span> spans(ctas);
-    const auto once = [&] {
-        spans.fill_bytes(0);
-        launch(spans.data());
-        wait(context, "cudaStreamSynchronize after a probe");
-    };
-    const auto start = std::chrono::steady_clock::now();
-    do
-        once();
-    while (std::chrono::steady_clock::now() - start < std::chrono::duration<double>(warm_up.value));
-    std::vector<Rate> found;
-    while (found.size() < sample_count) {
-        once();
-        found.push_back(rate_of(spans.to_host()));
-    }
-    return found;
-}
-
-/// `value` makes a sample of a Rate.
-template <class Value>
-ProbeSamples samples_from(const std::vector<Rate> &rates, const char *probe, const char *unit,
-                          std::map<std::string, double> knobs, const char *note, const Value &value) {
-    ProbeSamples samples{probe, unit, std::move(knobs), {}, {}, note};
-    for (const Rate &rate : rates) {
-        samples.values.push_back(value(rate));
-        samples.sm_clock_hz.push_back(rate.clock_hz);
-    }
-    return samples;
-}
-
 // ---- probes that take a kernel's time ----
-
-/// `amount` / time of each sample: bytes / s with the bytes that one call moves; with 0, the time itself.
-ProbeSamples samples_from(const SampleSeries &series, const char *probe, const char *unit,
-                          std::map<std::string, double> knobs, const std::string &note, double amount);
 
 StopWatchOptions bandwidth_options(L2State l2);
 /// For one of many points: fewer samples, less time.
 StopWatchOptions sweep_options(L2State l2);
+
+/// `amount` over the time of a call where the probe's unit is a bandwidth, else the time.
+ProbeSamples timed(ProbeContext &context, const StopWatch::Call &call, const StopWatchOptions &options,
+                   Knobs knobs, double amount = 1.0, const std::string &note = "");
 
 /// One CTA on each SM whose threads have `batch` accesses of 16 bytes each under way.
 struct InFlight {
@@ -123,13 +83,22 @@ struct InFlight {
 /// One CTA on each SM, so that the load is the same everywhere.
 std::vector<InFlight> points_in_flight();
 
+// ---- what kernels read and write ----
+
 /// Vectors of 16 bytes with word_at(), and what all their words add up to.
 struct FilledBuffer {
     DeviceBuffer<uint4> data;
     std::uint32_t sum = 0;
 
     FilledBuffer(ProbeContext &context, std::size_t bytes);
+    double bytes() const { return static_cast<double>(data.bytes()); }
 };
+
+/// Words that are all zero.
+DeviceBuffer<std::uint32_t> zeros(std::size_t count);
+
+/// Throws GpuError if the sums of all threads do not add up to `expected` modulo 2^32.
+void expect_sum(const DeviceBuffer<std::uint32_t> &sink, std::uint32_t expected, const std::string &kernel);
 
 /// Throws GpuError unless the first `count` vectors of `data` are as the kernel was to write them: by
 /// `check`, "wrong_words" or "wrong_quick_words" of fill.cu.

@@ -47,11 +47,12 @@ struct TicketGrid {
     unsigned tickets() const { return tiles * passes; }
     unsigned last_ticket() const { return tickets() + warps() - 1; }
     double bytes() const { return static_cast<double>(ticket_bytes) * tickets(); }
-    std::map<std::string, double> knobs() const {
+    Knobs knobs(const char *batch_knob) const {
         return {{"buffer_bytes", static_cast<double>(ticket_bytes) * tiles},
                 {"ctas_per_sm", ctas_per_sm},
                 {"threads", threads},
                 {"passes", passes},
+                {batch_knob, batch},
                 {"bytes_in_flight", 16.0 * ctas * threads * batch}};
     }
 };
@@ -60,52 +61,40 @@ struct TicketGrid {
 constexpr double dealt_equally = 1, dealt_by_tickets = 2, dealt_by_ctas = 3;
 
 ProbeSamples read_by_tickets(ProbeContext &context, const Module &module, const FilledBuffer &buffer,
-                             const char *probe, const TicketGrid &grid, const StopWatchOptions &options) {
+                             const TicketGrid &grid, const StopWatchOptions &options) {
     const Kernel kernel = module.kernel("l2_read_tickets<" + std::to_string(grid.batch) + ">");
-    DeviceBuffer<std::uint32_t> next(1), sink(std::size_t{grid.ctas} * grid.threads);
-    next.fill_bytes(0);
-    sink.fill_bytes(0);
-    const uint4 *const data = buffer.data.data();
-    std::uint32_t *const next_data = next.data(), *const sink_data = sink.data();
-    const SampleSeries series = context.watch.measure(
-        [&](cudaStream_t stream) {
-            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, data, grid.tiles,
-                               grid.tickets(), grid.last_ticket(), next_data, sink_data);
-        },
-        options);
-    expect_sum(sink, buffer.sum * grid.passes, "l2_read_tickets");
-    std::map<std::string, double> knobs = grid.knobs();
-    knobs["loads"] = grid.batch;
+    DeviceBuffer<std::uint32_t> next = zeros(1), sink = zeros(std::size_t{grid.ctas} * grid.threads);
+    Knobs knobs = grid.knobs("loads");
     knobs["dealt"] = dealt_by_tickets;
-    return samples_from(series, probe, "B/s", std::move(knobs),
-                        "16 B a lane, past L1, L2 warm; warps draw tickets for 32 KiB each", grid.bytes());
+    ProbeSamples samples = timed(
+        context,
+        [&](cudaStream_t stream) {
+            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, buffer.data.data(), grid.tiles,
+                               grid.tickets(), grid.last_ticket(), next.data(), sink.data());
+        },
+        options, std::move(knobs), grid.bytes());
+    expect_sum(sink, buffer.sum * grid.passes, "l2_read_tickets");
+    return samples;
 }
 
 ProbeSamples write_by_tickets(ProbeContext &context, const Module &module, DeviceBuffer<uint4> &buffer,
-                              const char *probe, const TicketGrid &grid, bool fenced,
-                              const StopWatchOptions &options) {
+                              const TicketGrid &grid, bool fenced, const StopWatchOptions &options) {
     const Kernel kernel =
         module.kernel("l2_write<" + std::to_string(grid.batch) + ", " + (fenced ? "true" : "false") + ">");
-    DeviceBuffer<std::uint32_t> next(1);
-    next.fill_bytes(0);
-    buffer.fill_bytes(0);
-    uint4 *const data = buffer.data();
-    std::uint32_t *const next_data = next.data();
-    const SampleSeries series = context.watch.measure(
-        [&](cudaStream_t stream) {
-            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, data, grid.tiles,
-                               grid.tickets(), grid.last_ticket(), next_data);
-        },
-        options);
-    expect_written(context, buffer, buffer.size(), "wrong_quick_words", "l2_write");
-    std::map<std::string, double> knobs = grid.knobs();
-    knobs["stores"] = grid.batch;
+    DeviceBuffer<std::uint32_t> next = zeros(1);
+    Knobs knobs = grid.knobs("stores");
     if (!fenced)
         knobs.erase("bytes_in_flight"); // not known
-    return samples_from(series, probe, "B/s", std::move(knobs),
-                        std::string("16 B a lane, L2 warm; warps draw tickets for 32 KiB each") +
-                            (fenced ? "; a thread waits by __threadfence after each batch of stores" : ""),
-                        grid.bytes());
+    buffer.fill_bytes(0);
+    ProbeSamples samples = timed(
+        context,
+        [&](cudaStream_t stream) {
+            kernel.launch_with(dim3(grid.ctas), dim3(grid.threads), 0, stream, buffer.data(), grid.tiles,
+                               grid.tickets(), grid.last_ticket(), next.data());
+        },
+        options, std::move(knobs), grid.bytes());
+    expect_written(context, buffer, buffer.size(), "wrong_quick_words", "l2_write");
+    return samples;
 }
 
 ProbeSamples read_equally(ProbeContext &context, const Module &module) {
@@ -116,25 +105,23 @@ ProbeSamples read_equally(ProbeContext &context, const Module &module) {
     const unsigned tiles =
         prime_at_most(static_cast<unsigned>(resident_bytes(context, resident_part, tile_bytes) / tile_bytes));
     const FilledBuffer buffer(context, tiles * tile_bytes);
-    DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
-    sink.fill_bytes(0);
-    const uint4 *const data = buffer.data.data();
-    std::uint32_t *const sink_data = sink.data();
-    const SampleSeries series = context.watch.measure(
+    DeviceBuffer<std::uint32_t> sink = zeros(std::size_t{ctas} * threads);
+    ProbeSamples samples = timed(
+        context,
         [&](cudaStream_t stream) {
-            kernel.launch_with(dim3(ctas), dim3(threads), 0, stream, data, tiles, passes, sink_data);
+            kernel.launch_with(dim3(ctas), dim3(threads), 0, stream, buffer.data.data(), tiles, passes,
+                               sink.data());
         },
-        bandwidth_options(L2State::warm));
+        bandwidth_options(L2State::warm),
+        {{"buffer_bytes", buffer.bytes()},
+         {"ctas_per_sm", ctas_per_sm},
+         {"threads", threads},
+         {"loads", loads},
+         {"passes", passes},
+         {"dealt", dealt_equally}},
+        buffer.bytes() * passes * ctas, "16 B a lane, past L1, L2 warm; every CTA reads all of the buffer");
     expect_sum(sink, buffer.sum * passes * ctas, "l2_read_all");
-    return samples_from(series, "l2_read_bandwidth", "B/s",
-                        {{"buffer_bytes", static_cast<double>(buffer.data.bytes())},
-                         {"ctas_per_sm", ctas_per_sm},
-                         {"threads", threads},
-                         {"loads", loads},
-                         {"passes", passes},
-                         {"dealt", dealt_equally}},
-                        "16 B a lane, past L1, L2 warm; every CTA reads all of the buffer",
-                        static_cast<double>(buffer.data.bytes()) * passes * ctas);
+    return samples;
 }
 
 ProbeSamples read_by_ctas(ProbeContext &context, const Module &module, unsigned loads) {
@@ -144,28 +131,25 @@ ProbeSamples read_by_ctas(ProbeContext &context, const Module &module, unsigned 
     const FilledBuffer buffer(context, resident_bytes(context, resident_part, slice_bytes));
     const auto slices = static_cast<unsigned>(buffer.data.bytes() / slice_bytes);
     DeviceBuffer<std::uint32_t> sink(slices);
-    const auto *const data = reinterpret_cast<const uint2 *>(buffer.data.data());
-    std::uint32_t *const sink_data = sink.data();
     const auto call = [&](cudaStream_t stream) {
-        kernel.launch_with(dim3(slices * ctas_per_slice), dim3(threads), 0, stream, data, slices, sink_data);
+        kernel.launch_with(dim3(slices * ctas_per_slice), dim3(threads), 0, stream,
+                           reinterpret_cast<const uint2 *>(buffer.data.data()), slices, sink.data());
     };
-    const SampleSeries series = context.watch.measure(call, bandwidth_options(L2State::warm));
+    ProbeSamples samples = timed(context, call, bandwidth_options(L2State::warm),
+                                 {{"buffer_bytes", buffer.bytes()},
+                                  {"threads", threads},
+                                  {"loads", loads},
+                                  {"slice_bytes", static_cast<double>(slice_bytes)},
+                                  {"passes", ctas_per_slice},
+                                  {"dealt", dealt_by_ctas}},
+                                 buffer.bytes() * ctas_per_slice,
+                                 "8 B a lane, past L1, L2 warm; each of many CTAs reads one slice");
     sink.fill_bytes(0); // the kernel adds to it
     call(context.watch.stream());
     wait(context, "cudaStreamSynchronize after l2_read_slices");
     expect_sum(sink, buffer.sum * ctas_per_slice, "l2_read_slices");
-    return samples_from(series, "l2_read_bandwidth", "B/s",
-                        {{"buffer_bytes", static_cast<double>(buffer.data.bytes())},
-                         {"threads", threads},
-                         {"loads", loads},
-                         {"slice_bytes", static_cast<double>(slice_bytes)},
-                         {"passes", ctas_per_slice},
-                         {"dealt", dealt_by_ctas}},
-                        "8 B a lane, past L1, L2 warm; each of many CTAs reads one slice",
-                        static_cast<double>(buffer.data.bytes()) * ctas_per_slice);
+    return samples;
 }
-
-} // namespace
 
 Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
     Samples all = {read_equally(context, module), read_by_ctas(context, module, 8),
@@ -175,7 +159,7 @@ Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
         for (const auto &[ctas_per_sm, threads, loads] :
              {std::array{2u, 512u, 4u}, {1u, 1024u, 8u}, {1u, 512u, 8u}})
             all.push_back(
-                read_by_tickets(context, module, buffer, "l2_read_bandwidth",
+                read_by_tickets(context, module, buffer,
                                 TicketGrid(context, ctas_per_sm, threads, loads, buffer.data.bytes(), 64),
                                 bandwidth_options(L2State::warm)));
     }
@@ -187,7 +171,7 @@ Samples l2_read_curve(ProbeContext &context, const Module &module) {
     Samples all;
     for (const InFlight &point : points_in_flight())
         all.push_back(
-            read_by_tickets(context, module, buffer, "l2_read_curve",
+            read_by_tickets(context, module, buffer,
                             TicketGrid(context, 1, point.threads, point.batch, buffer.data.bytes(), 24),
                             sweep_options(L2State::warm)));
     return all;
@@ -198,7 +182,7 @@ Samples l2_write_bandwidth(ProbeContext &context, const Module &module) {
     for (const double part : {0.2, resident_part}) {
         DeviceBuffer<uint4> buffer(resident_bytes(context, part, ticket_bytes) / sizeof(uint4));
         for (const auto &[ctas_per_sm, threads] : {std::pair{2u, 512u}, {1u, 1024u}, {1u, 512u}})
-            all.push_back(write_by_tickets(context, module, buffer, "l2_write_bandwidth",
+            all.push_back(write_by_tickets(context, module, buffer,
                                            TicketGrid(context, ctas_per_sm, threads, 4, buffer.bytes(), 64),
                                            false, bandwidth_options(L2State::warm)));
     }
@@ -209,42 +193,19 @@ Samples l2_write_curve(ProbeContext &context, const Module &module) {
     DeviceBuffer<uint4> buffer(resident_bytes(context, resident_part, ticket_bytes) / sizeof(uint4));
     Samples all;
     for (const InFlight &point : points_in_flight())
-        all.push_back(write_by_tickets(context, module, buffer, "l2_write_curve",
+        all.push_back(write_by_tickets(context, module, buffer,
                                        TicketGrid(context, 1, point.threads, point.batch, buffer.bytes(), 24),
                                        true, sweep_options(L2State::warm)));
     return all;
 }
 
-Samples store_sectors(ProbeContext &context, const Module &module) {
-    constexpr unsigned iterations = 64, places = 4, threads = 512, line_words = 32; // as in store_sectors.cu
-    Samples all;
-    for (const unsigned lanes : {32u, 8u, 4u, 1u}) {
-        const Kernel kernel = module.kernel("store_sectors<" + std::to_string(lanes) + ">");
-        const std::size_t shared = shared_to_hold(context, kernel, threads, 1).value();
-        const unsigned runs = 32 / lanes, warps = sms(context) * threads / 32;
-        DeviceBuffer<std::uint32_t> data(std::size_t{warps} * places * runs * line_words);
-        data.fill_bytes(0xff);
-        std::uint32_t *const to = data.data();
-        const std::vector<Rate> found = rates(context, sms(context), warm_up_after(all), [&](Span *spans) {
-            kernel.launch_with(dim3(sms(context)), dim3(threads), shared, context.watch.stream(), to,
-                               iterations, spans);
-        });
-        const std::vector<std::uint32_t> seen = data.to_host();
-        for (std::size_t word = 0; word < seen.size(); ++word) {
-            const std::size_t place = word / (runs * line_words) % places;
-            const bool stored = word % line_words < lanes;
-            if (seen[word] != (stored ? iterations - 1 + place : ~std::uint32_t{0}))
-                throw GpuError("store_sectors did not write what it was to write");
-        }
-        constexpr unsigned sector_lanes = 8;
-        const double sectors = lanes < sector_lanes ? runs : 32.0 / sector_lanes; // of a warp's store
-        all.push_back(samples_from(
-            found, "store_sectors", "clk", {{"lanes", lanes}, {"threads", threads}, {"places", places}},
-            "4 B a lane, runs of lanes begin lines, data in L2, all SMs store; until a fence says that they "
-            "are performed, by clock64 of the median SM, for each sector",
-            [&](const Rate &rate) { return rate.cycles_per_cta / (sectors * iterations * places * threads / 32); }));
-    }
-    return all;
+} // namespace
+
+ProbeRuns l2_runs() {
+    return {{"l2_read_bandwidth", l2_read_bandwidth},
+            {"l2_read_curve", l2_read_curve},
+            {"l2_write_bandwidth", l2_write_bandwidth},
+            {"l2_write_curve", l2_write_curve}};
 }
 
 } // namespace convcast::probe

@@ -7,7 +7,6 @@
 namespace convcast::probe {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr unsigned hop_unit = 32; // `unrolled` of the chases
 
 /// Whole laps of at least `least` hops.
@@ -18,11 +17,9 @@ unsigned laps_of(std::size_t nodes, std::size_t least) {
 /// The %smid of every SM, ascending.
 std::vector<std::uint32_t> sm_ids(const ProbeContext &context, const Module &module) {
     const Kernel kernel = module.kernel("list_sms");
-    const std::size_t shared = shared_to_hold(context, kernel, 1, 1).value();
-    DeviceBuffer<std::uint32_t> ids(sms(context)), arrived(1);
-    arrived.fill_bytes(0);
-    std::uint32_t *const ids_data = ids.data(), *const arrived_data = arrived.data();
-    kernel.launch_with(dim3(sms(context)), dim3(1), shared, context.watch.stream(), ids_data, arrived_data);
+    DeviceBuffer<std::uint32_t> ids(sms(context)), arrived = zeros(1);
+    kernel.launch_with(dim3(sms(context)), dim3(1), shared_to_hold(context, kernel, 1, 1).value(),
+                       context.watch.stream(), ids.data(), arrived.data());
     wait(context, "cudaStreamSynchronize after listing the SMs");
     const std::vector<std::uint32_t> seen = ids.to_host();
     const std::set<std::uint32_t> distinct(seen.begin(), seen.end());
@@ -48,68 +45,43 @@ std::vector<std::size_t> footprints(const DeviceFacts &device) {
     return found;
 }
 
-} // namespace
-
-Samples shared_latency(ProbeContext &context, const Module &module) {
-    constexpr unsigned nodes = 4096, warm = nodes, hops = 4 * nodes, threads = 128; // as in chase_shared.cu
-    const Kernel kernel = module.kernel("chase_shared");
-    const std::vector<std::uint32_t> ring = random_cycle(nodes);
-    const DeviceBuffer<std::uint32_t> next{std::span<const std::uint32_t>(ring)};
-    DeviceBuffer<std::uint32_t> end(sms(context));
-    const std::uint32_t *const next_data = next.data();
-    std::uint32_t *const end_data = end.data();
-    const std::vector<Rate> found = rates(context, sms(context), short_warm_up, [&](Span *spans) {
-        kernel.launch_with(dim3(sms(context)), dim3(threads), 0, context.watch.stream(), next_data, warm,
-                           hops, end_data, spans);
-    });
-    const std::uint32_t expected = after(ring, 0, warm + hops);
-    for (const std::uint32_t seen : end.to_host())
-        if (seen != expected)
-            throw GpuError("the chase through shared memory did not end where it was to end");
-    return {samples_from(
-        found, "shared_latency", "clk",
-        {{"footprint_bytes", 4.0 * nodes}, {"node_bytes", 4}, {"warm_hops", warm}, {"hops", hops}},
-        "one thread on each SM, random cycle of 32-bit addresses, clock64 around all hops on the median SM",
-        [](const Rate &rate) { return rate.cycles_per_cta / hops; })};
-}
+/// Device memory with a ring through `lines` of its first `slots` lines.
+struct RingMemory {
+    DeviceBuffer<unsigned char> memory;
+    PointerRing ring;
+    RingMemory(ProbeContext &context, const Module &module, std::size_t lines)
+        : memory(lines * line_bytes),
+          ring(module, memory.data(), scattered_lines(lines, lines), context.watch.stream()) {}
+    double bytes() const { return static_cast<double>(memory.bytes()); }
+};
 
 Samples l1_latency(ProbeContext &context, const Module &module) {
-    constexpr std::size_t bytes = 16384, nodes = bytes / line_bytes; // fits every L1, leaves none to chance
-    DeviceBuffer<unsigned char> memory(bytes);
-    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
-    ChaseOptions options;
-    options.warm = laps_of(nodes, 1);
-    options.hops = laps_of(nodes, 16384);
-    options.through_l1 = true;
-    return {chase(context, module, ring, "l1_latency", options, {{"footprint_bytes", double{bytes}}})};
+    constexpr std::size_t nodes = 16384 / line_bytes; // fits every L1, leaves none to chance
+    const RingMemory chased(context, module, nodes);
+    return {chase_by_loads(context, module, chased.ring,
+                           {.warm = laps_of(nodes, 1), .hops = laps_of(nodes, 16384), .through_l1 = true},
+                           {{"footprint_bytes", chased.bytes()}})};
 }
 
 Samples l2_latency(ProbeContext &context, const Module &module) {
     constexpr std::size_t samples_per_sm = 5;
-    // Enough lines that every slice of L2 has some, few enough to lie in the near half of an L2 of two parts.
-    const std::size_t nodes =
-        std::min<std::size_t>(2048, context.device.l2_bytes / 4 / line_bytes) / hop_unit * hop_unit;
+    const std::size_t nodes = near_nodes(context);
     const auto lap = static_cast<unsigned>(nodes);
-    DeviceBuffer<unsigned char> memory(nodes * line_bytes);
-    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
+    const RingMemory chased(context, module, nodes);
     const Kernel kernel = module.kernel("chase_on_sm");
     const std::size_t shared = shared_to_hold(context, kernel, 1, 1).value();
     DeviceBuffer<Span> spans(sms(context));
     DeviceBuffer<ChaseEnd> end(1);
-    DeviceBuffer<std::uint32_t> taken(1);
-    taken.fill_bytes(0);
-    const unsigned long long start = ring.address(0);
-    ChaseEnd *const end_data = end.data();
-    Span *const spans_data = spans.data();
-    std::uint32_t *const taken_data = taken.data();
+    DeviceBuffer<std::uint32_t> taken = zeros(1);
+    const unsigned long long start = chased.ring.address(0);
     unsigned ticket = 0;
     const auto sample = [&](std::uint32_t sm) {
         spans.fill_bytes(0);
         end.fill_bytes(0);
         kernel.launch_with(dim3(sms(context)), dim3(1), shared, context.watch.stream(), start, lap, lap, sm,
-                           ++ticket, taken_data, end_data, spans_data);
+                           ++ticket, taken.data(), end.data(), spans.data());
         wait(context, "cudaStreamSynchronize after a pointer chase");
-        if (end.to_host()[0].node != ring.address(0))
+        if (end.to_host()[0].node != chased.ring.address(0))
             throw GpuError("the pointer chase on SM " + std::to_string(sm) +
                            " did not end where it was to end");
         for (const Span &span : spans.to_host())
@@ -119,21 +91,14 @@ Samples l2_latency(ProbeContext &context, const Module &module) {
     };
     Samples all;
     for (const std::uint32_t sm : sm_ids(context, module)) {
-        ProbeSamples samples{"l2_latency",
-                             "clk",
-                             {{"sm", sm},
-                              {"footprint_bytes", static_cast<double>(nodes * line_bytes)},
-                              {"node_bytes", static_cast<double>(line_bytes)},
-                              {"warm_hops", lap},
-                              {"hops", lap}},
-                             {},
-                             {},
-                             "one thread of this SM, random cycle of absolute pointers, past L1, clock64 "
-                             "around a whole lap after another"};
+        ProbeSamples samples = configuration(context, {{"sm", sm},
+                                                       {"footprint_bytes", chased.bytes()},
+                                                       {"node_bytes", static_cast<double>(line_bytes)},
+                                                       {"warm_hops", lap},
+                                                       {"hops", lap}});
         for (std::size_t i = 0; i < samples_per_sm; ++i) {
             const Rate rate = sample(sm);
-            samples.values.push_back(rate.cycles_per_cta / lap);
-            samples.sm_clock_hz.push_back(rate.clock_hz);
+            add_sample(samples, rate.cycles_per_cta / lap, rate.clock_hz);
         }
         all.push_back(std::move(samples));
     }
@@ -148,16 +113,16 @@ Samples latency_by_footprint(ProbeContext &context, const Module &module) {
     Samples all;
     for (const std::size_t bytes : sizes) {
         const std::size_t nodes = bytes / line_bytes;
+        const bool whole = bytes <= whole_laps_to;
         const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
-        ChaseOptions options;
-        options.through_l1 = true;
-        options.touch = true;
-        options.warm = bytes <= whole_laps_to ? laps_of(nodes, 1) : 1024;
-        options.hops = bytes <= whole_laps_to ? laps_of(nodes, 8192) : 8192;
-        options.samples = 7;
-        all.push_back(chase(context, module, ring, "latency_by_footprint", options,
-                            {{"footprint_bytes", static_cast<double>(bytes)}}));
-        all.back().note += bytes <= whole_laps_to ? "; whole laps after one" : "; every line read before";
+        all.push_back(chase_by_loads(context, module, ring,
+                                     {.warm = whole ? laps_of(nodes, 1) : 1024,
+                                      .hops = whole ? laps_of(nodes, 8192) : 8192,
+                                      .through_l1 = true,
+                                      .touch = true,
+                                      .samples = 7,
+                                      .note = whole ? "; whole laps after one" : "; every line read before"},
+                                     {{"footprint_bytes", static_cast<double>(bytes)}}));
     }
     return all;
 }
@@ -165,16 +130,10 @@ Samples latency_by_footprint(ProbeContext &context, const Module &module) {
 Samples dram_latency(ProbeContext &context, const Module &module) {
     // Large against L2, small enough for the TLBs: misses there are another number (+40 % at 4 GiB on a
     // B200).
-    const std::size_t bytes = std::max(256 * mebibyte, 4 * context.device.l2_bytes);
-    const std::size_t nodes = bytes / line_bytes;
-    DeviceBuffer<unsigned char> memory(bytes);
-    const PointerRing ring(module, memory.data(), scattered_lines(nodes, nodes), context.watch.stream());
-    ChaseOptions options;
-    options.warm = 1024;
-    options.hops = 16384;
-    options.cold = true;
-    return {chase(context, module, ring, "dram_latency", options,
-                  {{"footprint_bytes", static_cast<double>(bytes)}})};
+    const RingMemory chased(context, module,
+                            std::max(256 * mebibyte, 4 * context.device.l2_bytes) / line_bytes);
+    return {chase_by_loads(context, module, chased.ring, {.warm = 1024, .hops = 16384, .cold = true},
+                           {{"footprint_bytes", chased.bytes()}})};
 }
 
 Samples tlb_latency(ProbeContext &context, const Module &module) {
@@ -195,14 +154,13 @@ Samples tlb_latency(ProbeContext &context, const Module &module) {
     for (; region <= largest; region *= 2) {
         const PointerRing ring(module, memory.data(), scattered_lines(lines, region / line_bytes),
                                context.watch.stream());
-        ChaseOptions options;
-        options.warm = 512;
-        options.hops = 4096;
-        options.cold = true; // the lines linked last are in L2
-        all.push_back(
-            chase(context, module, ring, "tlb_latency", options,
-                  {{"region_bytes", static_cast<double>(region)}, {"lines", static_cast<double>(lines)}}));
-        all.back().note += "; lines at random places of the region, none visited twice";
+        all.push_back(chase_by_loads(
+            context, module, ring,
+            {.warm = 512,
+             .hops = 4096,
+             .cold = true, // the lines linked last are in L2
+             .note = "; lines at random places of the region, none visited twice"},
+            {{"region_bytes", static_cast<double>(region)}, {"lines", static_cast<double>(lines)}}));
     }
     return all;
 }
@@ -217,13 +175,10 @@ Samples constant_latency(ProbeContext &context, const Module &module) {
         throw GpuError("the ring in constant memory has " + std::to_string(ring_bytes) + " B, expected " +
                        std::to_string(most));
     DeviceBuffer<std::uint32_t> end(1);
-    std::uint32_t *const end_data = end.data();
-    module.kernel("constant_base").launch_with(dim3(1), dim3(1), 0, context.watch.stream(), end_data);
+    module.kernel("constant_base").launch_with(dim3(1), dim3(1), 0, context.watch.stream(), end.data());
     wait(context, "cudaStreamSynchronize after asking where constant memory is");
     const std::uint32_t base = end.to_host()[0];
     DeviceBuffer<Span> spans(sms(context));
-    Span *const spans_data = spans.data();
-
     Samples all;
     std::size_t last = 0;
     for (double size = 512; size < 1.01 * most; size *= std::pow(2.0, 0.25)) {
@@ -241,33 +196,37 @@ Samples constant_latency(ProbeContext &context, const Module &module) {
         check(cudaMemcpy(memory, image.data(), nodes * node_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
         const unsigned warm = 2 * laps_of(nodes, 1) / hop_unit * hop_unit + hop_unit;
         const std::uint32_t expected = address(after(next, 0, warm + hops));
-        ProbeSamples samples{"constant_latency",
-                             "clk",
-                             {{"footprint_bytes", static_cast<double>(nodes * node_bytes)},
-                              {"node_bytes", double{node_bytes}},
-                              {"warm_hops", warm},
-                              {"hops", hops}},
-                             {},
-                             {},
-                             "one thread, random cycle of addresses in constant memory, clock64 around all "
-                             "hops, after two laps"};
+        ProbeSamples samples =
+            configuration(context, {{"footprint_bytes", static_cast<double>(nodes * node_bytes)},
+                                    {"node_bytes", double{node_bytes}},
+                                    {"warm_hops", warm},
+                                    {"hops", hops}});
         for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
             const auto chosen = static_cast<unsigned>(i * sms(context) / (sample_count + 1));
-            const std::uint32_t start = base;
-            kernel.launch_with(dim3(sms(context)), dim3(1), 0, context.watch.stream(), start, warm, hops,
-                               chosen, end_data, spans_data);
+            kernel.launch_with(dim3(sms(context)), dim3(1), 0, context.watch.stream(), base, warm, hops,
+                               chosen, end.data(), spans.data());
             wait(context, "cudaStreamSynchronize after a chase through constant memory");
             if (end.to_host()[0] != expected)
                 throw GpuError("the chase through constant memory did not end where it was to end");
             if (i == 0)
                 continue;
             const Rate rate = rate_of({spans.to_host()[chosen]});
-            samples.values.push_back(rate.cycles_per_cta / hops);
-            samples.sm_clock_hz.push_back(rate.clock_hz);
+            add_sample(samples, rate.cycles_per_cta / hops, rate.clock_hz);
         }
         all.push_back(std::move(samples));
     }
     return all;
+}
+
+} // namespace
+
+ProbeRuns latency_runs() {
+    return {{"l1_latency", l1_latency},
+            {"l2_latency", l2_latency},
+            {"latency_by_footprint", latency_by_footprint},
+            {"dram_latency", dram_latency},
+            {"tlb_latency", tlb_latency},
+            {"constant_latency", constant_latency}};
 }
 
 } // namespace convcast::probe

@@ -1,13 +1,10 @@
 #include "microbench/runners/graphs.hpp"
 #include "microbench/runners/harness.hpp"
-#include "microbench/runners/streams.hpp"
 
 namespace convcast::probe {
 namespace {
 
 constexpr unsigned empty_threads = 128; // a CTA on each SM
-
-} // namespace
 
 Samples launch_floor(ProbeContext &context, const Module &module) {
     need_activity_records(context);
@@ -15,29 +12,18 @@ Samples launch_floor(ProbeContext &context, const Module &module) {
     StopWatchOptions options;
     options.l2 = L2State::warm;
     options.min_samples = 50;
-    const SampleSeries series = context.watch.measure(
+    return {timed(
+        context,
         [&](cudaStream_t stream) { kernel.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream); },
-        options);
-    ProbeSamples samples{"launch_floor",
-                         "s",
-                         {{"ctas_per_sm", 1}, {"threads", empty_threads}},
-                         {},
-                         {},
-                         "end minus start of the activity record of an empty kernel"};
-    for (const Sample &sample : series.samples) {
-        samples.values.push_back(sample.time.value);
-        samples.sm_clock_hz.push_back(sample.sm_clock.value);
-    }
-    return {samples};
+        options, {{"ctas_per_sm", 1}, {"threads", empty_threads}})};
 }
 
 Samples launch_gap(ProbeContext &context, const Module &module) {
     need_activity_records(context);
     constexpr int kernels = 20, series_count = 5;
     const Kernel kernel = module.kernel("empty");
-    ProbeSamples samples{
-        "launch_gap", "s", {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", kernels}},
-        {},           {},  "start of an empty kernel minus end of the one before it, all queued ahead"};
+    ProbeSamples samples =
+        configuration(context, {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", kernels}});
     for (int i = 0; i < series_count; ++i) {
         StopWatchOptions options;
         options.l2 = L2State::warm;
@@ -54,14 +40,12 @@ Samples launch_gap(ProbeContext &context, const Module &module) {
             const std::uint64_t start = series.activities[j].start_ns, end = series.activities[j - 1].end_ns;
             if (start < end)
                 throw GpuError("two kernels of one stream overlap in their activity records");
-            samples.values.push_back(1e-9 * static_cast<double>(start - end));
-            samples.sm_clock_hz.push_back(series.samples.back().sm_clock.value);
+            add_sample(samples, 1e-9 * static_cast<double>(start - end),
+                       series.samples.back().sm_clock.value);
         }
     }
     return {samples};
 }
-
-namespace {
 
 /// Rounds in which each of some streams runs an empty kernel and then waits for all others.
 Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
@@ -86,7 +70,6 @@ Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
     };
     rounds(1, most_streams); // loads the code, which cannot be done while a graph is captured
     wait(context, "cudaStreamSynchronize after a meeting");
-    const std::string name = in_graph ? "graph_meets" : "stream_meets";
     Samples all;
     for (std::size_t width = 2; width <= most_streams; width *= 2) {
         const std::string what = std::to_string(width) + " streams that meet";
@@ -96,33 +79,16 @@ Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
             const Graph graph(stream, [&] { rounds(count, width); });
             return held_time(hold, stream, what, [&] { graph.launch(stream); });
         };
-        ProbeSamples samples{
-            name,
-            "s",
-            {{"streams", static_cast<double>(width)},
-             {"ctas_per_sm", 1},
-             {"threads", empty_threads},
-             {"rounds", most},
-             {"rounds_less", least}},
-            {},
-            {},
-            in_graph ? "10 rounds of a graph minus 2, each an empty kernel a stream and a meeting of "
-                       "all, by events"
-                     : "10 rounds minus 2, each an empty kernel a stream and a meeting of all, queued "
-                       "ahead, by events"};
-        for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
-            const double shorter = time_of(least), longer = time_of(most);
-            if (i == 0)
-                continue;
-            samples.values.push_back((longer - shorter) / (most - least));
-            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
-        }
+        ProbeSamples samples = configuration(context, {{"streams", static_cast<double>(width)},
+                                                       {"ctas_per_sm", 1},
+                                                       {"threads", empty_threads},
+                                                       {"rounds", most},
+                                                       {"rounds_less", least}});
+        add_rounds(context, samples, least, most, sample_count, time_of);
         all.push_back(std::move(samples));
     }
     return all;
 }
-
-} // namespace
 
 Samples launch_period(ProbeContext &context, const Module &module) {
     constexpr int few = 64, many = 256; // far fewer than what a queue holds before the host must wait
@@ -132,33 +98,24 @@ Samples launch_period(ProbeContext &context, const Module &module) {
         for (int i = 0; i < kernels; ++i)
             empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
     };
-    const auto time_of = [&](const auto &queue) {
-        return held_time(hold, stream, std::to_string(many) + " empty kernels", queue);
-    };
     launch(1); // loads the code, which cannot be done while a graph is captured
     wait(context, "cudaStreamSynchronize after an empty kernel");
     const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
     Samples all;
     for (const bool graph : {false, true}) {
-        ProbeSamples samples{"launch_period",
-                             "s",
-                             {{"graph", graph},
-                              {"ctas_per_sm", 1},
-                              {"threads", empty_threads},
-                              {"kernels", many},
-                              {"kernels_less", few}},
-                             {},
-                             {},
-                             graph ? "chain of 256 empty kernels in a graph minus one of 64, by events"
-                                   : "256 empty kernels of a stream minus 64, all queued ahead, by events"};
-        for (std::size_t i = 0; i <= sample_count; ++i) { // the first is to warm up
-            const double shorter = time_of([&] { graph ? short_graph.launch(stream) : launch(few); });
-            const double longer = time_of([&] { graph ? long_graph.launch(stream) : launch(many); });
-            if (i == 0)
-                continue;
-            samples.values.push_back((longer - shorter) / (many - few));
-            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
-        }
+        ProbeSamples samples =
+            configuration(context,
+                          {{"graph", graph},
+                           {"ctas_per_sm", 1},
+                           {"threads", empty_threads},
+                           {"kernels", many},
+                           {"kernels_less", few}},
+                          graph ? "chain of 256 empty kernels in a graph minus one of 64, by events" : "");
+        add_rounds(context, samples, few, many, sample_count, [&](int kernels) {
+            return held_time(hold, stream, std::to_string(kernels) + " empty kernels", [&] {
+                graph ? (kernels == few ? short_graph : long_graph).launch(stream) : launch(kernels);
+            });
+        });
         all.push_back(std::move(samples));
     }
     return all;
@@ -185,12 +142,10 @@ Samples launch_by_grid(ProbeContext &context, const Module &module) {
     options.warm_up = Seconds(0.005);
     Samples all;
     for (const unsigned ctas : grids) {
-        const SampleSeries series = context.watch.measure(
+        all.push_back(timed(
+            context,
             [&](cudaStream_t stream) { kernel.launch_with(dim3(ctas), dim3(empty_threads), 0, stream); },
-            options);
-        all.push_back(samples_from(series, "launch_by_grid", "s",
-                                   {{"ctas", ctas}, {"threads", empty_threads}},
-                                   "end minus start of an empty kernel", 0.0));
+            options, {{"ctas", ctas}, {"threads", empty_threads}}));
     }
     return all;
 }
@@ -201,7 +156,6 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
     const Kernel kernel = module.kernel("shared_capacity");
     kernel.prefer_shared(100);
     DeviceBuffer<std::uint32_t> arrived(sm_numbers), proved(1);
-    std::uint32_t *const arrived_data = arrived.data(), *const proved_data = proved.data();
     /// Whether `together` CTAs with as many bytes each are on every SM at once and keep what they write.
     const auto works = [&](std::size_t bytes, unsigned together) {
         try {
@@ -213,7 +167,7 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
             arrived.fill_bytes(0);
             proved.fill_bytes(0);
             kernel.launch_with(dim3(ctas), dim3(threads), bytes, context.watch.stream(), words, together,
-                               arrived_data, sm_numbers, proved_data);
+                               arrived.data(), sm_numbers, proved.data());
             wait(context, "cudaStreamSynchronize after filling shared memory");
             return proved.to_host()[0] == ctas;
         } catch (const DeviceLost &) {
@@ -233,16 +187,23 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
         }
         const double per_cta = static_cast<double>(good * unit);
         const double reserved = static_cast<double>(context.device.shared_reserved_bytes);
-        all.push_back({"shared_capacity",
-                       "B",
-                       {{"kind", together}, {"dynamic_bytes", per_cta}, {"reserved_bytes", reserved}},
-                       {together == 1 ? per_cta : together * (per_cta + reserved)},
-                       {context.watch.sm_clock().value},
-                       together == 1
-                           ? "most dynamic shared memory with which a CTA starts and keeps what it writes"
-                           : "two CTAs on every SM at once, with what the system takes of each"});
+        ProbeSamples samples = configuration(
+            context, {{"kind", together}, {"dynamic_bytes", per_cta}, {"reserved_bytes", reserved}},
+            together == 1 ? "" : "two CTAs on every SM at once, with what the system takes of each");
+        add_sample(samples, together == 1 ? per_cta : together * (per_cta + reserved),
+                   context.watch.sm_clock().value);
+        all.push_back(std::move(samples));
     }
     return all;
+}
+
+} // namespace
+
+ProbeRuns launch_runs() {
+    return {{"launch_floor", launch_floor},      {"launch_gap", launch_gap},
+            {"launch_period", launch_period},    {"launch_by_grid", launch_by_grid},
+            {"graph_meets", graph_meets},        {"stream_meets", stream_meets},
+            {"shared_capacity", shared_capacity}};
 }
 
 } // namespace convcast::probe

@@ -12,15 +12,6 @@ struct ChaseEnd {
     std::uint64_t node, addresses;
 };
 
-/// `lines` of the first `slots` lines of memory, evenly spread, each at a random place, in random order.
-std::vector<std::uint32_t> scattered_lines(std::size_t lines, std::size_t slots);
-
-/// A random single cycle: next[i] comes after i.
-std::vector<std::uint32_t> random_cycle(std::size_t nodes);
-
-/// The node `hops` behind `node`.
-std::uint32_t after(const std::vector<std::uint32_t> &next, std::uint32_t node, std::size_t hops);
-
 /// A cycle through lines of device memory; each holds the address of the one visited next.
 class PointerRing {
   public:
@@ -47,6 +38,21 @@ class PointerRing {
     DeviceBuffer<std::uint32_t> order_on_device_;
 };
 
+/// Nodes of a ring whose lines every slice of L2 has some of, few enough to lie in the near half of an L2 of
+/// two parts.
+std::size_t near_nodes(const ProbeContext &context);
+
+/// Launches a chase of one sample, by the CTA `chosen` of a grid with one for each SM; `position` is where it
+/// begins.
+using ChaseLaunch = std::function<void(unsigned chosen, std::size_t position, ChaseEnd *end, Span *spans)>;
+
+/// Takes samples by another CTA, hence mostly by another SM, each; one more before is unseen. Clocks per hop.
+/// A chase goes `warm` and then `hops` nodes further than the one before it, and `proof` throws if it did not
+/// do its work. The note names the SMs.
+void chase(ProbeContext &context, ProbeSamples &samples, unsigned warm, unsigned hops, std::size_t count,
+           const ChaseLaunch &launch,
+           const std::function<void(const ChaseEnd &end, std::size_t position)> &proof);
+
 struct ChaseOptions {
     unsigned warm = 0; ///< hops before those that are timed, on from where the sample before ended
     unsigned hops = 0; ///< both are multiples of 32
@@ -57,11 +63,11 @@ struct ChaseOptions {
     /// hops.
     bool touch = false;
     std::size_t samples = sample_count;
+    std::string note{}; ///< behind that of the row
 };
 
-/// Each sample is taken by another CTA of a grid with one for each SM, hence mostly by another SM; one more
-/// before is unseen. Clocks per hop. `knobs` are added to those that tell of ring and options.
-ProbeSamples chase(ProbeContext &context, const Module &module, const PointerRing &ring, const char *probe,
-                   const ChaseOptions &options, std::map<std::string, double> knobs = {});
+/// A chase by loads. `knobs` are added to those that tell of ring and options.
+ProbeSamples chase_by_loads(ProbeContext &context, const Module &module, const PointerRing &ring,
+                            const ChaseOptions &options, Knobs knobs);
 
 } // namespace convcast::probe

@@ -1,6 +1,5 @@
 #include "microbench/runners/graphs.hpp"
 #include "microbench/runners/pointer_ring.hpp"
-#include "microbench/runners/streams.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -10,34 +9,17 @@
 namespace convcast::probe {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t most_bytes = 256 * mebibyte, least_bytes = 16 * mebibyte;
 constexpr std::size_t copy_samples = 10;
-
-/// The calling thread's device while it lives.
-class CurrentDevice {
-  public:
-    explicit CurrentDevice(int ordinal) {
-        check(cudaGetDevice(&before_), "cudaGetDevice");
-        check(cudaSetDevice(ordinal), "cudaSetDevice");
-    }
-    CurrentDevice(const CurrentDevice &) = delete;
-    CurrentDevice &operator=(const CurrentDevice &) = delete;
-    ~CurrentDevice() { (void)cudaSetDevice(before_); }
-
-  private:
-    int before_ = 0;
-};
 
 // ---- what is copied: each buffer another part of one sequence ----
 
 constexpr unsigned part = 0x01000000; // so many vectors are 256 MiB, so parts have nothing in common
 
 void fill_part(const ProbeContext &context, DeviceBuffer<uint4> &buffer, unsigned which) {
-    uint4 *const data = buffer.data();
     const unsigned long long count = buffer.size();
     context.fill.kernel("fill_from")
-        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which);
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, buffer.data(), count, part * which);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after filling a buffer");
 }
 
@@ -51,13 +33,10 @@ void clear(DeviceBuffer<uint4> &buffer) {
 /// Throws GpuError unless all of `buffer`, on the current device, is that part.
 void expect_part(const ProbeContext &context, const DeviceBuffer<uint4> &buffer, unsigned which,
                  const std::string &copy) {
-    DeviceBuffer<unsigned> wrong(1);
-    wrong.fill_bytes(0);
-    const uint4 *const data = buffer.data();
+    DeviceBuffer<unsigned> wrong = zeros(1);
     const unsigned long long count = buffer.size();
-    unsigned *const wrong_data = wrong.data();
     context.fill.kernel("wrong_words")
-        .launch_with(dim3(1024), dim3(256), 0, nullptr, data, count, part * which, wrong_data);
+        .launch_with(dim3(1024), dim3(256), 0, nullptr, buffer.data(), count, part * which, wrong.data());
     if (const std::uint64_t found = wrong.to_host()[0]; found > 0)
         throw GpuError(copy + ": " + std::to_string(16 * found) + " of " + std::to_string(buffer.bytes()) +
                        " B arrived wrong");
@@ -73,6 +52,12 @@ struct Lane {
 
     explicit Lane(std::function<void(cudaStream_t)> given) : copy(std::move(given)) {}
 };
+
+template <class... Each> std::deque<Lane> lanes_of(Each... each) {
+    std::deque<Lane> lanes;
+    (lanes.push_back(std::move(each)), ...);
+    return lanes;
+}
 
 /// How long all lanes take that start together; the same copies run right before, while the host queues those
 /// that are timed. `begin` and `end` are of the first lane's device.
@@ -96,18 +81,20 @@ Seconds time_together(std::deque<Lane> &lanes, Event &begin, Event &end) {
     return end.since(begin);
 }
 
-/// `bytes`: moved by all lanes together.
-ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> &lanes, Event &begin, Event &end, double bytes,
-                       const char *probe, std::map<std::string, double> knobs, const std::string &note) {
-    ProbeSamples samples{probe, "B/s", std::move(knobs),
-                         {},    {},    note + "; by events, the same ran right before"};
+/// `bytes`: moved by each lane. The first lane's device is the calling thread's.
+ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> lanes, double bytes, Knobs knobs,
+                       const std::string &note) {
+    Event begin, end;
+    ProbeSamples samples = configuration(context, std::move(knobs), note);
+    samples.note += "; by events, the same ran right before";
     constexpr int warm_ups = 2; // of two copies each
     for (int i = 0; i < warm_ups; ++i)
         (void)time_together(lanes, begin, end);
     for (std::size_t i = 0; i < copy_samples; ++i) {
-        samples.values.push_back(bytes / time_together(lanes, begin, end).value);
-        const CurrentDevice here(context.device.ordinal);
-        samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
+        const double moved = bytes * static_cast<double>(lanes.size()),
+                     rate = moved / time_together(lanes, begin, end).value;
+        const OnDevice here(context.device.ordinal);
+        add_sample(samples, rate, context.watch.sm_clock().value);
     }
     return samples;
 }
@@ -122,57 +109,15 @@ std::vector<int> gpus(const ProbeContext &context) {
     if (count < 2)
         throw ProbeSkipped("needs two GPUs; this machine has one");
     std::vector<int> alike;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        int major = 0, minor = 0;
-        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal),
-              "cudaDeviceGetAttribute");
-        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal),
-              "cudaDeviceGetAttribute");
-        if (10 * major + minor == context.device.compute_capability())
+    for (int ordinal = 0; ordinal < count; ++ordinal)
+        if (query_device(ordinal).compute_capability() == context.device.compute_capability())
             alike.push_back(ordinal);
-    }
     if (alike.size() < 2)
         throw ProbeSkipped("needs two GPUs of one compute capability; of the " + std::to_string(count) +
                            " here none other is of " + std::to_string(context.device.compute_major) + "." +
                            std::to_string(context.device.compute_minor));
     return alike;
 }
-
-/// Lets `from` reach the memory of `to` while it lives, where it can.
-class PeerAccess {
-  public:
-    PeerAccess(int from, int to) : from_(from), to_(to) {
-        int possible = 0;
-        check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
-        if (!possible)
-            return;
-        const CurrentDevice here(from);
-        const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
-        ours_ = error != cudaErrorPeerAccessAlreadyEnabled; // else it is not ours to end
-        if (ours_)
-            check(error, "cudaDeviceEnablePeerAccess");
-        else
-            (void)cudaGetLastError();
-        direct_ = true;
-    }
-    PeerAccess(const PeerAccess &) = delete;
-    PeerAccess &operator=(const PeerAccess &) = delete;
-    ~PeerAccess() {
-        if (!ours_)
-            return;
-        int before = 0;
-        (void)cudaGetDevice(&before);
-        (void)cudaSetDevice(from_);
-        (void)cudaDeviceDisablePeerAccess(to_);
-        (void)cudaSetDevice(before);
-    }
-
-    bool direct() const { return direct_; }
-
-  private:
-    int from_, to_;
-    bool direct_ = false, ours_ = false;
-};
 
 /// A GPU's side of the copies: it sends its own part and receives from each of `senders`.
 struct Endpoint {
@@ -182,7 +127,7 @@ struct Endpoint {
 };
 
 Endpoint endpoint(const ProbeContext &context, int ordinal, std::size_t bytes, std::size_t senders) {
-    const CurrentDevice here(ordinal);
+    const OnDevice here(ordinal);
     Endpoint made{ordinal, DeviceBuffer<uint4>(bytes / sizeof(uint4)), {}};
     fill_part(context, made.source, static_cast<unsigned>(ordinal + 1));
     for (std::size_t i = 0; i < senders; ++i)
@@ -194,7 +139,7 @@ Endpoint endpoint(const ProbeContext &context, int ordinal, std::size_t bytes, s
 std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
     std::size_t bytes = most_bytes;
     for (const int ordinal : ordinals) {
-        const CurrentDevice here(ordinal);
+        const OnDevice here(ordinal);
         bytes = std::min(bytes, free_device_bytes() / 2 / buffers);
     }
     if (bytes < least_bytes)
@@ -204,14 +149,14 @@ std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
 }
 
 void clear(Endpoint &endpoint) {
-    const CurrentDevice here(endpoint.ordinal);
+    const OnDevice here(endpoint.ordinal);
     for (DeviceBuffer<uint4> &target : endpoint.targets)
         clear(target);
 }
 
 /// Sends the first `bytes` of `from` to a buffer of `to`, `times` times.
 Lane lane_between(const Endpoint &from, Endpoint &to, std::size_t target, std::size_t bytes, int times) {
-    const CurrentDevice here(from.ordinal);
+    const OnDevice here(from.ordinal);
     return Lane([source = from.source.data(), destination = to.targets[target].data(), bytes, times,
                  from_ordinal = from.ordinal, to_ordinal = to.ordinal](cudaStream_t stream) {
         for (int i = 0; i < times; ++i)
@@ -222,50 +167,44 @@ Lane lane_between(const Endpoint &from, Endpoint &to, std::size_t target, std::s
 
 void expect_received(const ProbeContext &context, const Endpoint &from, const Endpoint &to,
                      std::size_t target) {
-    const CurrentDevice here(to.ordinal);
+    const OnDevice here(to.ordinal);
     expect_part(context, to.targets[target], static_cast<unsigned>(from.ordinal + 1),
                 "a copy from GPU " + std::to_string(from.ordinal) + " to GPU " + std::to_string(to.ordinal));
 }
 
 /// Of a load on `from` whose data lies on `to`.
-ProbeSamples peer_latency(const Module &module, int from, int to) {
+ProbeSamples peer_latency(const ProbeContext &context, const Module &module, int from, int to) {
     constexpr std::size_t nodes = 1024;
     constexpr unsigned lap = nodes;
     std::optional<DeviceBuffer<unsigned char>> memory;
     std::optional<PointerRing> ring;
     {
-        const CurrentDevice there(to);
+        const OnDevice there(to);
         memory.emplace(nodes * line_bytes);
         ring.emplace(module, memory->data(), scattered_lines(nodes, nodes), nullptr);
     }
-    const CurrentDevice here(from);
+    const OnDevice here(from);
     const Kernel kernel = module.kernel("chase<false>");
     DeviceBuffer<Span> spans(1);
     DeviceBuffer<ChaseEnd> end(1);
-    ProbeSamples samples{
-        "peer_copy",
-        "s",
+    ProbeSamples samples = configuration(
+        context,
         {{"from", from}, {"to", to}, {"kind", 3}, {"direct", 1}, {"nodes", double{nodes}}, {"hops", lap}},
-        {},
-        {},
         "one thread of GPU from, random cycle of absolute pointers in memory of GPU to, past L1, a whole lap "
-        "after another, by globaltimer"};
+        "after another, by globaltimer");
+    samples.unit = "s";
+    const unsigned long long start = ring->address(0), touched = ring->memory();
     for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
-        const unsigned long long start = ring->address(0), touched = ring->memory();
-        constexpr unsigned chosen = 0, lines = 0;
-        ChaseEnd *const end_data = end.data();
-        Span *const spans_data = spans.data();
         end.fill_bytes(0);
-        kernel.launch_with(dim3(1), dim3(1), 0, nullptr, start, lap, lap, chosen, touched, lines, end_data,
-                           spans_data);
+        kernel.launch_with(dim3(1), dim3(1), 0, nullptr, start, lap, lap, 0u, touched, 0u, end.data(),
+                           spans.data());
         if (end.to_host()[0].node != start)
             throw GpuError("the chase from GPU " + std::to_string(from) + " through memory of GPU " +
                            std::to_string(to) + " did not end where it was to end");
-        if (i == 0)
-            continue;
         const Span span = spans.to_host()[0];
-        samples.values.push_back(1e-9 * static_cast<double>(span.end_ns - span.start_ns) / lap);
-        samples.sm_clock_hz.push_back(rate_of({span}).clock_hz);
+        if (i > 0)
+            add_sample(samples, 1e-9 * static_cast<double>(span.end_ns - span.start_ns) / lap,
+                       rate_of({span}).clock_hz);
     }
     return samples;
 }
@@ -288,8 +227,6 @@ std::unique_ptr<HostBuffers> host_buffers(std::size_t most) {
                        " MiB of pinned host memory and four times that of free GPU memory");
 }
 
-} // namespace
-
 Samples host_copy(ProbeContext &context, const Module &) {
     const std::unique_ptr<HostBuffers> host =
         host_buffers(std::min(most_bytes, free_device_bytes() / 4 / mebibyte * mebibyte));
@@ -301,32 +238,27 @@ Samples host_copy(ProbeContext &context, const Module &) {
         };
     };
     const auto upload = copy(target.data(), host->sent.data(), cudaMemcpyHostToDevice);
-    const auto rate = [&](std::deque<Lane> &lanes, int direction, const char *note) {
-        Event begin, end;
-        const double moved = static_cast<double>(bytes) * static_cast<double>(lanes.size());
-        return copy_rate(context, lanes, begin, end, moved, "host_copy",
-                         {{"direction", direction}, {"bytes", static_cast<double>(bytes)}}, note);
+    const auto rate = [&](std::deque<Lane> lanes, int direction, const char *note) {
+        const auto moved = static_cast<double>(bytes);
+        return copy_rate(context, std::move(lanes), moved, {{"direction", direction}, {"bytes", moved}},
+                         note);
     };
     Samples all(3);
 
     // To the host first: what arrives there is what goes back to the device and is checked.
     fill_part(context, source, 1);
-    std::deque<Lane> down;
-    down.emplace_back(copy(host->sent.data(), source.data(), cudaMemcpyDeviceToHost));
-    all[1] = rate(down, 2, "from the device into pinned memory");
+    all[1] = rate(lanes_of(Lane(copy(host->sent.data(), source.data(), cudaMemcpyDeviceToHost))), 2,
+                  "from the device into pinned memory");
 
     clear(target);
-    std::deque<Lane> up;
-    up.emplace_back(upload);
-    all[0] = rate(up, 1, "from pinned memory to the device");
+    all[0] = rate(lanes_of(Lane(upload)), 1, "from pinned memory to the device");
     expect_part(context, target, 1, "a copy to the host and back");
 
     fill_part(context, source, 2);
     clear(target);
-    std::deque<Lane> both;
-    both.emplace_back(upload);
-    both.emplace_back(copy(host->received.data(), source.data(), cudaMemcpyDeviceToHost));
-    all[2] = rate(both, 3, "both ways at once on two streams, bytes of both");
+    all[2] =
+        rate(lanes_of(Lane(upload), Lane(copy(host->received.data(), source.data(), cudaMemcpyDeviceToHost))),
+             3, "both ways at once on two streams, bytes of both");
     expect_part(context, target, 1, "a copy to the device while another came from it");
     check(cudaMemcpy(target.data(), host->received.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
     expect_part(context, target, 2, "a copy from the device while another went to it");
@@ -344,15 +276,12 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
         for (Endpoint &to : ends) {
             if (&from == &to)
                 continue;
-            const PeerAccess there(from.ordinal, to.ordinal), back(to.ordinal, from.ordinal);
-            const bool direct = there.direct() && back.direct();
+            const bool reaches = enable_peer_access(from.ordinal, to.ordinal),
+                       direct = enable_peer_access(to.ordinal, from.ordinal) && reaches;
             const int times = direct ? 2 : 1; // a copy through the host is slow, and longer than any start
-            const CurrentDevice here(from.ordinal);
-            Event begin, end;
-            const auto rate = [&](std::deque<Lane> &lanes, int kind, const char *note) {
-                const double moved =
-                    static_cast<double>(direct_bytes) * times * static_cast<double>(lanes.size());
-                return copy_rate(context, lanes, begin, end, moved, "peer_copy",
+            const OnDevice here(from.ordinal);
+            const auto rate = [&](std::deque<Lane> lanes, int kind, const char *note) {
+                return copy_rate(context, std::move(lanes), static_cast<double>(direct_bytes) * times,
                                  {{"from", from.ordinal},
                                   {"to", to.ordinal},
                                   {"kind", kind},
@@ -362,26 +291,22 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
                                  note);
             };
             clear(from), clear(to);
-            std::deque<Lane> one_way;
-            one_way.push_back(lane_between(from, to, 0, direct_bytes, times));
-            all.push_back(rate(one_way, 1, "one way, cudaMemcpyPeerAsync"));
+            all.push_back(rate(lanes_of(lane_between(from, to, 0, direct_bytes, times)), 1,
+                               "one way, cudaMemcpyPeerAsync"));
             expect_received(context, from, to, 0);
             if (from.ordinal < to.ordinal) { // both ways is the same from either end
                 clear(to);
-                std::deque<Lane> both;
-                both.push_back(lane_between(from, to, 0, direct_bytes, times));
-                both.push_back(lane_between(to, from, 0, direct_bytes, times));
-                all.push_back(rate(both, 2, "both ways at once, cudaMemcpyPeerAsync, bytes of both"));
+                all.push_back(rate(lanes_of(lane_between(from, to, 0, direct_bytes, times),
+                                            lane_between(to, from, 0, direct_bytes, times)),
+                                   2, "both ways at once, cudaMemcpyPeerAsync, bytes of both"));
                 expect_received(context, from, to, 0);
                 expect_received(context, to, from, 0);
             }
-            if (there.direct())
-                all.push_back(peer_latency(module, from.ordinal, to.ordinal));
+            if (reaches)
+                all.push_back(peer_latency(context, module, from.ordinal, to.ordinal));
         }
     return all;
 }
-
-namespace {
 
 /// Streams of a GPU that exchanges with others: one that computes, and one to each of them.
 struct Meeting {
@@ -397,17 +322,17 @@ struct Meeting {
     std::vector<Event> sent;
 };
 
-/// Rounds of an empty kernel on each GPU, behind which it sends to every other one and waits for all it gets. All is
-/// ordered behind and before the first one's stream.
+/// Rounds of an empty kernel on each GPU, behind which it sends to every other one and waits for all it gets.
+/// All is ordered behind and before the first one's stream.
 void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds) {
     const auto on_each = [&](const auto &what) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const CurrentDevice here(all[i].ordinal);
+            const OnDevice here(all[i].ordinal);
             what(i);
         }
     };
     {
-        const CurrentDevice here(all.front().ordinal);
+        const OnDevice here(all.front().ordinal);
         all.front().ordered.record(all.front().stream.handle());
     }
     on_each([&](std::size_t i) {
@@ -423,8 +348,8 @@ void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds)
                     continue;
                 all[i].ordered.hold_back(all[i].sends[to].handle());
                 check(cudaMemcpyAsync(all[to].memory.data() + i * Meeting::meeting_bytes,
-                                      all[i].memory.data() + i * Meeting::meeting_bytes, Meeting::meeting_bytes,
-                                      cudaMemcpyDefault, all[i].sends[to].handle()),
+                                      all[i].memory.data() + i * Meeting::meeting_bytes,
+                                      Meeting::meeting_bytes, cudaMemcpyDefault, all[i].sends[to].handle()),
                       "cudaMemcpyAsync between GPUs");
                 all[i].sent[to].record(all[i].sends[to].handle());
             }
@@ -443,51 +368,37 @@ void enqueue_meetings(std::deque<Meeting> &all, const Kernel &empty, int rounds)
     });
 }
 
-} // namespace
-
 Samples peer_meets(ProbeContext &context, const Module &module) {
     constexpr int least = 2, most = 10;
     const std::vector<int> ordinals = gpus(context);
     const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
-    std::deque<PeerAccess> access;
     for (const int from : ordinals)
         for (const int to : ordinals)
-            if (from != to && !access.emplace_back(from, to).direct())
+            if (from != to && !enable_peer_access(from, to))
                 throw ProbeSkipped("GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                                    std::to_string(to) + ", and copies through the host are not in graphs");
     Samples all;
     for (std::size_t count = 2; count <= ordinals.size(); ++count) {
         std::deque<Meeting> meetings;
         for (std::size_t i = 0; i < count; ++i) {
-            const CurrentDevice here(ordinals[i]);
+            const OnDevice here(ordinals[i]);
             meetings.emplace_back(ordinals[i], count);
         }
         const cudaStream_t first = meetings.front().stream.handle();
-        const CurrentDevice here(ordinals.front());
-        enqueue_meetings(meetings, empty, 1); // loads the code, which cannot be done while a graph is captured
+        const OnDevice here(ordinals.front());
+        enqueue_meetings(meetings, empty,
+                         1); // loads the code, which cannot be done while a graph is captured
         check(cudaStreamSynchronize(first), "cudaStreamSynchronize after GPUs met");
         const Graph shorter(first, [&] { enqueue_meetings(meetings, empty, least); }),
             longer(first, [&] { enqueue_meetings(meetings, empty, most); });
-        ProbeSamples samples{"peer_meets",
-                             "s",
-                             {{"gpus", static_cast<double>(count)},
-                              {"bytes", static_cast<double>(Meeting::meeting_bytes)},
-                              {"rounds", most},
-                              {"rounds_less", least}},
-                             {},
-                             {},
-                             "10 rounds of a graph over the GPUs minus 2, each an empty kernel on every GPU and 4 KiB from "
-                             "each to each other, by events"};
-        const auto time_of = [&](const Graph &graph) {
-            return held_time(hold, first, "a graph over several GPUs", [&] { graph.launch(first); });
-        };
-        for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
-            const double few = time_of(shorter), many = time_of(longer);
-            if (i == 0)
-                continue;
-            samples.values.push_back((many - few) / (most - least));
-            samples.sm_clock_hz.push_back(context.watch.sm_clock().value);
-        }
+        ProbeSamples samples = configuration(context, {{"gpus", static_cast<double>(count)},
+                                                       {"bytes", static_cast<double>(Meeting::meeting_bytes)},
+                                                       {"rounds", most},
+                                                       {"rounds_less", least}});
+        add_rounds(context, samples, least, most, copy_samples, [&](int rounds) {
+            return held_time(hold, first, "a graph over several GPUs",
+                             [&] { (rounds == least ? shorter : longer).launch(first); });
+        });
         all.push_back(std::move(samples));
     }
     return all;
@@ -500,12 +411,11 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
     std::deque<Endpoint> ends;
     for (const int ordinal : ordinals)
         ends.push_back(endpoint(context, ordinal, bytes, count - 1));
-    std::deque<PeerAccess> access;
     bool direct = true;
     for (const int from : ordinals)
         for (const int to : ordinals)
             if (from != to)
-                direct &= access.emplace_back(from, to).direct();
+                direct &= enable_peer_access(from, to);
     constexpr int times = 2;
     std::deque<Lane> lanes;
     const auto target = [](std::size_t from, std::size_t to) { return from < to ? from : from - 1; };
@@ -517,22 +427,27 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
         }
     for (Endpoint &end : ends)
         clear(end);
-    const CurrentDevice here(ordinals.front());
-    Event begin, end;
-    Samples all;
-    all.push_back(copy_rate(context, lanes, begin, end,
-                            static_cast<double>(bytes) * times * static_cast<double>(lanes.size()),
-                            "peer_all_pairs",
-                            {{"gpus", static_cast<double>(count)},
-                             {"direct", direct},
-                             {"bytes", static_cast<double>(bytes)},
-                             {"copies", times}},
-                            "every GPU to every other at once, a stream each, bytes of all"));
+    const OnDevice here(ordinals.front());
+    Samples all = {copy_rate(context, std::move(lanes), static_cast<double>(bytes) * times,
+                             {{"gpus", static_cast<double>(count)},
+                              {"direct", direct},
+                              {"bytes", static_cast<double>(bytes)},
+                              {"copies", times}},
+                             "")};
     for (std::size_t from = 0; from < count; ++from)
         for (std::size_t to = 0; to < count; ++to)
             if (from != to)
                 expect_received(context, ends[from], ends[to], target(from, to));
     return all;
+}
+
+} // namespace
+
+ProbeRuns transfer_runs() {
+    return {{"host_copy", host_copy},
+            {"peer_copy", peer_copy},
+            {"peer_meets", peer_meets},
+            {"peer_all_pairs", peer_all_pairs}};
 }
 
 } // namespace convcast::probe

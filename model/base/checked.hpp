@@ -30,4 +30,11 @@ constexpr double most_error_of_right_results = 1e-3;
 /// struct.
 using FieldProblem = std::function<void(const std::string &field, const std::string &message)>;
 
+namespace described {
+struct Type;
+/// The table that documents of T are read and written by (model/base/document.hpp). A document's own source
+/// file instantiates it, so that no other has to.
+template <class T> const Type &type_of();
+} // namespace described
+
 } // namespace convcast

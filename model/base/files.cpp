@@ -246,6 +246,32 @@ void TemporaryFile::replace_target() {
     path_.clear();
 }
 
+OutputFile::OutputFile(const std::string &path)
+    : shown_(path), part_(path), descriptor_(part_.take_descriptor()),
+      packing_(gzdopen(::dup(descriptor_), path.ends_with(".gz") ? "wb6" : "wbT")) {
+    if (packing_ == nullptr)
+        throw InputError(path, "cannot be written: out of memory");
+}
+
+OutputFile::~OutputFile() {
+    if (packing_ != nullptr)
+        gzclose(packing_);
+    ::close(descriptor_);
+}
+
+void OutputFile::write(const std::string &text) {
+    if (!text.empty() && gzwrite(packing_, text.data(), static_cast<unsigned>(text.size())) == 0)
+        fail_to_write(shown_, errno);
+}
+
+void OutputFile::finish() {
+    if (gzclose(std::exchange(packing_, nullptr)) != Z_OK)
+        fail_to_write(shown_, errno);
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) // what cannot be synchronised
+        fail_to_write(shown_, errno);
+    part_.replace_target();
+}
+
 TemporaryFolder::TemporaryFolder() {
     std::error_code failed;
     const std::filesystem::path beside = std::filesystem::temp_directory_path(failed);

@@ -3,6 +3,8 @@
 
 #include <string>
 
+struct gzFile_s; // of zlib
+
 namespace convcast {
 
 /// A gzip file is unpacked, whatever its name. Throws InputError with the reason.
@@ -50,6 +52,26 @@ class TemporaryFile {
   private:
     std::string shown_, target_, path_;
     int descriptor_ = -1;
+};
+
+/// A file that is written piece by piece, packed where its name ends in .gz, and takes its place when all is
+/// written. Throws as write_file_atomically does.
+class OutputFile {
+  public:
+    explicit OutputFile(const std::string &path);
+    ~OutputFile();
+    OutputFile(const OutputFile &) = delete;
+    OutputFile &operator=(const OutputFile &) = delete;
+
+    void write(const std::string &text);
+    void finish();
+
+  private:
+    std::string shown_;
+    TemporaryFile part_;
+    int descriptor_;
+    gzFile_s
+        *packing_; ///< its own descriptor is another of the same file; writes as it is what is not packed
 };
 
 /// A folder that is removed, with all that is in it, with this object and by exit_now.

@@ -5,20 +5,17 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
-#include <new>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,9 +28,8 @@ constexpr int max_depth = 64; // far above our documents (a term tree is the dee
 /// SAX events carry no position, but a token's last character has always been read when its event fires, and
 /// at most one character more: white space after a number does not move the line.
 struct Cursor {
-    const char *at;
-    int line = 1;
-    int newlines = 0;
+    int line;
+    int newlines; ///< so far, and those in front of the text
 };
 
 class LineIterator {
@@ -67,47 +63,44 @@ class LineIterator {
     const char *at_ = nullptr;
 };
 
-class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
+/// Passes the library's events on, and refuses what it lets through: duplicate keys and deep nesting.
+class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
   public:
-    TreeBuilder(const Cursor &cursor, std::string file) : cursor_(cursor), file_(std::move(file)) {}
+    SaxEvents(const Cursor &cursor, std::string file, const JsonEvents &events)
+        : cursor_(cursor), file_(std::move(file)), events_(events) {}
 
-    bool null() override { return add(JsonValue(nullptr)); }
-    bool boolean(bool value) override { return add(JsonValue(value)); }
+    bool null() override { return tell({Kind::null}); }
+    bool boolean(bool value) override { return tell({.kind = Kind::boolean, .boolean = value}); }
     bool number_integer(number_integer_t value) override {
-        return add(JsonValue(static_cast<long long>(value)));
+        return tell({.kind = Kind::integer, .integer = value});
     }
     bool number_unsigned(number_unsigned_t value) override {
         if (value > static_cast<number_unsigned_t>(std::numeric_limits<long long>::max()))
-            return add(JsonValue(static_cast<double>(value)));
-        return add(JsonValue(static_cast<long long>(value)));
+            return number_float(static_cast<double>(value), "");
+        return number_integer(static_cast<number_integer_t>(value));
     }
-    bool number_float(number_float_t value, const string_t &) override { return add(JsonValue(value)); }
-    bool string(string_t &value) override { return add(shared(value)); }
+    bool number_float(number_float_t value, const string_t &) override {
+        return tell({.kind = Kind::number, .number = value});
+    }
+    bool string(string_t &value) override { return tell({.kind = Kind::string, .text = value}); }
     bool binary(binary_t &) override { return false; }
-    bool start_object(std::size_t) override { return open(JsonValue(JsonObject{})); }
-    bool start_array(std::size_t) override { return open(JsonValue(JsonArray{})); }
+    bool start_array(std::size_t) override { return open(Kind::array); }
+    bool start_object(std::size_t) override { return open(Kind::object); }
+    bool end_array() override { return close(Kind::array_end); }
     bool end_object() override {
-        JsonObject &members = *stack_.back().object();
-        if (members.size() > compared_at_once)
-            refuse_duplicates(members);
-        members.shrink_to_fit();
-        return close(members.empty());
-    }
-    bool end_array() override {
-        JsonArray &elements = *stack_.back().array();
-        elements.shrink_to_fit();
-        return close(elements.empty());
+        refuse_duplicates();
+        keys_.resize(open_.back());
+        names_.resize(keys_.empty() ? 0 : keys_.back().end);
+        return close(Kind::object_end);
     }
     bool key(string_t &name) override {
-        const JsonObject &members = *stack_.back().object();
-        if (members.size() <= compared_at_once)
-            for (const JsonMember &member : members)
-                if (member.key() == name)
+        if (keys_.size() - open_.back() <= compared_at_once)
+            for (std::size_t i = open_.back(); i < keys_.size(); ++i)
+                if (name_of(i) == name)
                     refuse_duplicate(cursor_.line, name);
-        keys_.push_back(shared(name));
-        keys_.back().set_line(cursor_.line);
-        count();
-        return true;
+        names_ += name;
+        keys_.push_back({names_.size(), cursor_.line});
+        return tell({.kind = Kind::key, .text = name});
     }
     bool parse_error(std::size_t, const std::string &, const nlohmann::json::exception &error) override {
         std::string text = error.what();
@@ -115,103 +108,64 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
             text = text.substr(text.find(' ', colon + 7) + 1);
         if (text.starts_with("[json.exception")) // the library's own name of the error says nothing to a user
             text = text.substr(std::min(text.size(), text.find("] ") + 2));
-        throw InputError(here(), "not valid JSON: " + shortened(text, longest_message));
+        throw InputError(here(cursor_.line), "not valid JSON: " + shortened(text, longest_message));
     }
 
-    JsonValue take() { return std::move(root_); }
-
   private:
-    static constexpr std::size_t compared_at_once = 32; ///< members: of more, duplicates are found by sorting
+    using Kind = JsonEvent::Kind;
+    static constexpr std::size_t compared_at_once = 32; ///< keys: of more, duplicates are found by sorting
     static constexpr std::size_t longest_message = 400;
 
-    std::string here(int line) const { return file_ + ":" + std::to_string(line); }
-    std::string here() const { return here(cursor_.line); }
+    struct Key {
+        std::size_t end; ///< in names_; it begins where the key before it ends
+        int line;
+    };
 
+    bool tell(JsonEvent event) {
+        event.line = cursor_.line;
+        events_(event);
+        return true;
+    }
+    bool open(Kind kind) {
+        if (open_.size() >= max_depth)
+            throw InputError(here(cursor_.line),
+                             "nested deeper than " + std::to_string(max_depth) + " levels");
+        open_.push_back(keys_.size());
+        return tell({kind});
+    }
+    bool close(Kind kind) {
+        open_.pop_back();
+        return tell({kind});
+    }
+    std::string here(int line) const { return file_ + ":" + std::to_string(line); }
+    std::string_view name_of(std::size_t i) const {
+        const std::size_t begin = i == 0 ? 0 : keys_[i - 1].end;
+        return std::string_view(names_).substr(begin, keys_[i].end - begin);
+    }
     [[noreturn]] void refuse_duplicate(int line, std::string_view name) const {
         throw InputError(here(line), "duplicate key \"" + shortened(name) + "\"; each key may stand once");
     }
-    void refuse_duplicates(const JsonObject &members) const {
-        std::vector<const JsonMember *> sorted;
-        sorted.reserve(members.size());
-        for (const JsonMember &member : members)
-            sorted.push_back(&member);
-        std::sort(sorted.begin(), sorted.end(), [](const JsonMember *a, const JsonMember *b) {
-            const int order = a->key().compare(b->key());
-            return order != 0 ? order < 0 : a < b;
-        });
+    void refuse_duplicates() const {
+        if (keys_.size() - open_.back() <= compared_at_once)
+            return;
+        std::vector<std::size_t> sorted(keys_.size() - open_.back());
+        std::iota(sorted.begin(), sorted.end(), open_.back());
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [&](std::size_t a, std::size_t b) { return name_of(a) < name_of(b); });
         const auto twice =
             std::adjacent_find(sorted.begin(), sorted.end(),
-                               [](const JsonMember *a, const JsonMember *b) { return a->key() == b->key(); });
+                               [&](std::size_t a, std::size_t b) { return name_of(a) == name_of(b); });
         if (twice != sorted.end())
-            refuse_duplicate(twice[1]->name.line(), twice[1]->key());
-    }
-
-    /// Equal short texts, keys above all, share their characters: a document has few different ones.
-    JsonValue shared(const std::string &text) {
-        constexpr std::size_t longest = 64, most = 4096;
-        if (text.empty())
-            return JsonValue(std::string_view());
-        if (text.size() <= longest)
-            if (const auto found = texts_.find(text); found != texts_.end())
-                return found->second;
-        count_block();
-        JsonValue value{std::string_view(text)};
-        if (text.size() <= longest && texts_.size() < most)
-            texts_.emplace(*value.text(), value);
-        return value;
-    }
-    void count() {
-        if (++values_ > most_json_values)
-            throw InputError(here(), "holds more than " + std::to_string(most_json_values) +
-                                         " values; no document of convcast has as many");
-    }
-    void count_block() {
-        if (++blocks_ > most_json_blocks)
-            throw InputError(here(), "holds more than " + std::to_string(most_json_blocks) +
-                                         " texts, arrays and objects; no document of convcast has as many");
-    }
-
-    bool add(JsonValue value) {
-        count();
-        if (value.line() == 0)
-            value.set_line(cursor_.line);
-        if (stack_.empty()) {
-            root_ = std::move(value);
-        } else if (JsonArray *array = stack_.back().array()) {
-            array->push_back(std::move(value));
-        } else {
-            stack_.back().object()->emplace_back(std::move(keys_.back()), std::move(value));
-            keys_.pop_back();
-        }
-        return true;
-    }
-    bool open(JsonValue value) {
-        if (stack_.size() >= max_depth)
-            throw InputError(here(), "nested deeper than " + std::to_string(max_depth) + " levels");
-        value.set_line(cursor_.line);
-        stack_.push_back(std::move(value));
-        return true;
-    }
-    bool close(bool empty) {
-        if (!empty)
-            count_block();
-        JsonValue done = std::move(stack_.back());
-        stack_.pop_back();
-        return add(std::move(done));
+            refuse_duplicate(keys_[twice[1]].line, name_of(twice[1]));
     }
 
     const Cursor &cursor_;
     std::string file_;
-    std::vector<JsonValue> stack_; ///< arrays and objects that are open
-    std::vector<JsonValue> keys_;  ///< whose values are open
-    std::unordered_map<std::string_view, JsonValue> texts_;
-    std::size_t values_ = 0, blocks_ = 0;
-    JsonValue root_;
+    const JsonEvents &events_;
+    std::string names_;             ///< keys of the objects that are open, one behind the other
+    std::vector<Key> keys_;         ///< of those objects, in order
+    std::vector<std::size_t> open_; ///< of each array and object that is open, where its keys begin in keys_
 };
-
-bool is_scalar(const JsonValue &value) {
-    return value.array() == nullptr && value.object() == nullptr;
-}
 
 /// A number as the library writes it: the shortest text that reads as the same one.
 void append_number(std::string &out, double value) {
@@ -254,147 +208,276 @@ void append_quoted(std::string &out, std::string_view text) {
     }
 }
 
-void append_scalar(std::string &out, const JsonValue &value) {
-    if (const std::optional<std::string_view> text = value.text())
-        append_quoted(out, *text);
-    else if (const bool *boolean = value.boolean())
-        out += *boolean ? "true" : "false";
-    else if (const long long *integer = value.integer())
-        append_number(out, *integer);
-    else if (const double *number = value.number())
-        append_number(out, *number);
-    else
-        out += "null";
-}
-
-enum class Breaks { lines, none };
-
-/// With `breaks` an array of arrays or objects, and every object, has a line for each element.
-void append_text(std::string &out, const JsonValue &value, std::size_t depth, Breaks breaks) {
-    const auto new_line = [&](std::size_t levels) {
-        if (breaks == Breaks::lines) {
-            out += '\n';
-            out.append(levels * 2, ' ');
-        }
-    };
-    if (const JsonArray *array = value.array()) {
-        const bool one_line = std::all_of(array->begin(), array->end(), is_scalar);
-        out += '[';
-        for (std::size_t i = 0; i < array->size(); ++i) {
-            out += i == 0 ? "" : (one_line ? ", " : ",");
-            if (!one_line)
-                new_line(depth + 1);
-            append_text(out, (*array)[i], depth + 1, breaks);
-        }
-        if (!one_line)
-            new_line(depth);
-        out += ']';
-    } else if (const JsonObject *object = value.object()) {
-        out += '{';
-        for (std::size_t i = 0; i < object->size(); ++i) {
-            if (i > 0)
-                out += ',';
-            new_line(depth + 1);
-            append_scalar(out, (*object)[i].name);
-            out += ": ";
-            append_text(out, (*object)[i].value, depth + 1, breaks);
-        }
-        if (!object->empty())
-            new_line(depth);
-        out += '}';
-    } else {
-        append_scalar(out, value);
+/// Looks for paths in a document.
+class PathFinder {
+  public:
+    PathFinder(const std::vector<std::string> &lines, const std::vector<std::string> &texts) {
+        for (const std::string &path : lines)
+            for (std::size_t end = path.size(); lines_.try_emplace(path.substr(0, end), 0).second && end > 0;)
+                end = path.rfind('/', end - 1);
+        for (const std::string &path : texts)
+            texts_[path];
     }
-}
+
+    void take(const JsonEvent &event) {
+        if (event.kind == JsonEvent::Kind::key) {
+            path_.resize(open_.back().path);
+            (path_ += '/') += event.text;
+        } else if (event.ends()) {
+            open_.pop_back();
+        } else {
+            begin_value(event.line);
+            if (event.begins())
+                open_.push_back({path_.size(), 0, event.kind == JsonEvent::Kind::array});
+        }
+        if (wanted_ == nullptr)
+            return;
+        writer_(event);
+        if (open_.size() == wanted_depth_) {
+            *wanted_ = writer_.take() + "\n";
+            wanted_ = nullptr;
+        }
+    }
+
+    int line_of(std::string path) const {
+        while (!path.empty() && lines_.at(path) == 0)
+            path.resize(path.rfind('/'));
+        return lines_.at(path);
+    }
+    std::string text_of(const std::string &path) const { return texts_.at(path); }
+
+  private:
+    struct Open {
+        std::size_t path;   ///< its length
+        std::size_t values; ///< of an array, so far
+        bool array;
+    };
+
+    void begin_value(int line) {
+        if (!open_.empty() && open_.back().array) {
+            path_.resize(open_.back().path);
+            (path_ += '/') += std::to_string(open_.back().values++);
+        }
+        if (const auto found = lines_.find(path_); found != lines_.end())
+            found->second = line;
+        if (const auto found = texts_.find(path_); found != texts_.end() && wanted_ == nullptr) {
+            wanted_ = &found->second;
+            wanted_depth_ = open_.size();
+            writer_ = JsonWriter();
+        }
+    }
+
+    std::map<std::string, int> lines_; ///< 0 of what is not there
+    std::map<std::string, std::string> texts_;
+    std::string path_;
+    std::vector<Open> open_;
+    JsonWriter writer_;
+    std::string *wanted_ = nullptr; ///< the text that is being written
+    std::size_t wanted_depth_ = 0;
+};
 
 } // namespace
 
-/// How many values hold it, its length, and its characters behind that.
-struct JsonValue::SharedText {
-    std::atomic<std::uint32_t> holders;
-    std::uint32_t size;
-    char *characters() { return reinterpret_cast<char *>(this + 1); }
-};
-
-JsonValue::JsonValue(std::string_view text) : kind_(Kind::string) {
-    held_.text = nullptr;
-    if (text.empty())
-        return;
-    void *room = std::malloc(sizeof(SharedText) + text.size());
-    if (room == nullptr)
-        throw std::bad_alloc();
-    held_.text = ::new (room) SharedText{1, static_cast<std::uint32_t>(text.size())};
-    std::memcpy(held_.text->characters(), text.data(), text.size());
+const char *JsonEvent::name() const {
+    constexpr const char *names[] = {"null", "boolean", "integer", "number", "string", "array", "object"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
-JsonValue::JsonValue(const JsonValue &other) : line_(other.line_) {
-    if (const JsonArray *elements = other.array()) {
-        ::new (static_cast<void *>(&held_.array)) JsonArray(*elements);
-    } else if (const JsonObject *members = other.object()) {
-        ::new (static_cast<void *>(&held_.object)) JsonObject(*members);
-    } else {
-        std::memcpy(static_cast<void *>(&held_), static_cast<const void *>(&other.held_), sizeof held_);
-        if (other.kind_ == Kind::string && held_.text != nullptr)
-            held_.text->holders.fetch_add(1, std::memory_order_relaxed);
+void parse_json(std::string_view text, const std::string &file, const JsonEvents &events, int first_line) {
+    Cursor cursor{first_line, first_line - 1};
+    SaxEvents passed_on(cursor, file, events);
+    const char *begin = text.data();
+    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()),
+                              &passed_on);
+    // The parser takes a NUL for the end of the text and whatever follows for nothing.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+        throw InputError(file + ":" +
+                             std::to_string(first_line + std::count(text.begin(), text.begin() + nul, '\n')),
+                         "not valid JSON: a NUL byte");
+}
+
+JsonParts parts_of_json(std::string_view text, const std::string &file, const std::vector<std::string> &lines,
+                        const std::vector<std::string> &texts, int first_line) {
+    PathFinder finder(lines, texts);
+    parse_json(
+        text, file, [&](const JsonEvent &event) { finder.take(event); }, first_line);
+    JsonParts parts;
+    for (const std::string &path : lines)
+        parts.lines.push_back(finder.line_of(path));
+    for (const std::string &path : texts)
+        parts.texts.push_back(finder.text_of(path));
+    return parts;
+}
+
+std::string schema_of_json(std::string_view text, const std::string &file) {
+    int depth = 0;
+    bool here = false; // the next value is the schema's
+    std::string schema;
+    parse_json(text, file, [&](const JsonEvent &event) {
+        depth += event.begins() ? 1 : event.ends() ? -1 : 0;
+        if (here && event.kind == JsonEvent::Kind::string)
+            schema = event.text;
+        here = event.kind == JsonEvent::Kind::key && depth == 1 && event.text == "schema";
+    });
+    return schema;
+}
+
+// ---- writing ----
+
+void JsonWriter::new_line() {
+    if (layout_ == Layout::lines) {
+        out_ += '\n';
+        out_.append((depth_ + open_.size()) * 2, ' ');
     }
-    kind_ = other.kind_;
 }
 
-void JsonValue::release() noexcept {
-    if (kind_ == Kind::array)
-        held_.array.~JsonBlock();
-    else if (kind_ == Kind::object)
-        held_.object.~JsonBlock();
-    else if (held_.text != nullptr && held_.text->holders.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        std::free(held_.text);
+/// Parts an element of an array from the one before it.
+void JsonWriter::begin_element(bool scalar) {
+    Open &array = open_.back();
+    if (!scalar && array.one_line) { // the scalars so far get a line each after all
+        array.one_line = false;
+        const std::string flat = out_.substr(array.begin) + ", ";
+        out_.resize(array.begin);
+        for (std::size_t i = array.first_start; i < starts_.size(); ++i) {
+            const std::size_t start = starts_[i] - array.begin,
+                              end = i + 1 < starts_.size() ? starts_[i + 1] - array.begin : flat.size();
+            out_ += i > array.first_start ? "," : "";
+            new_line();
+            out_.append(flat, start, end - start - 2);
+        }
+    }
+    out_ += array.values++ == 0 ? "" : array.one_line ? ", " : ",";
+    if (array.one_line)
+        starts_.push_back(out_.size());
+    else
+        new_line();
 }
+
+void JsonWriter::operator()(const JsonEvent &event) {
+    using Kind = JsonEvent::Kind;
+    if (event.ends()) {
+        const Open closed = open_.back();
+        open_.pop_back();
+        starts_.resize(closed.first_start);
+        if (closed.values > 0 && !closed.one_line)
+            new_line();
+        out_ += closed.array ? ']' : '}';
+        return;
+    }
+    if (event.kind != Kind::key && !open_.empty() && open_.back().array)
+        begin_element(!event.begins());
+    switch (event.kind) {
+    case Kind::null:
+        out_ += "null";
+        break;
+    case Kind::boolean:
+        out_ += event.boolean ? "true" : "false";
+        break;
+    case Kind::integer:
+        append_number(out_, event.integer);
+        break;
+    case Kind::number:
+        append_number(out_, event.number);
+        break;
+    case Kind::string:
+        append_quoted(out_, event.text);
+        break;
+    case Kind::key:
+        out_ += open_.back().values++ == 0 ? "" : ",";
+        new_line();
+        append_quoted(out_, event.text);
+        out_ += ": ";
+        break;
+    default:
+        const bool array = event.kind == Kind::array;
+        out_ += array ? '[' : '{';
+        open_.push_back({array, array, 0, out_.size(), starts_.size()});
+    }
+}
+
+// ---- trees ----
 
 std::optional<std::string_view> JsonValue::text() const {
-    if (kind_ != Kind::string)
-        return std::nullopt;
-    return held_.text == nullptr ? std::string_view()
-                                 : std::string_view(held_.text->characters(), held_.text->size);
+    const std::string *text = std::get_if<std::string>(&held_);
+    return text == nullptr ? std::nullopt : std::optional<std::string_view>(*text);
 }
 
 const JsonValue *JsonValue::find(std::string_view key) const {
     if (const JsonObject *members = object())
         for (const JsonMember &member : *members)
-            if (member.key() == key)
+            if (member.name == key)
                 return &member.value;
     return nullptr;
 }
 
-const char *JsonValue::kind() const {
-    constexpr const char *names[] = {"null", "boolean", "integer", "number", "string", "array", "object"};
-    return names[static_cast<std::size_t>(kind_)];
+void JsonValue::tell(const JsonEvents &events) const {
+    using Kind = JsonEvent::Kind;
+    if (const JsonArray *elements = array()) {
+        events({Kind::array});
+        for (const JsonValue &element : *elements)
+            element.tell(events);
+        events({Kind::array_end});
+    } else if (const JsonObject *members = object()) {
+        events({Kind::object});
+        for (const JsonMember &member : *members) {
+            events({.kind = Kind::key, .text = member.name});
+            member.value.tell(events);
+        }
+        events({Kind::object_end});
+    } else if (const std::string *its_text = std::get_if<std::string>(&held_)) {
+        events({.kind = Kind::string, .text = *its_text});
+    } else if (const bool *its_truth = boolean()) {
+        events({.kind = Kind::boolean, .boolean = *its_truth});
+    } else if (const long long *whole = integer()) {
+        events({.kind = Kind::integer, .integer = *whole});
+    } else if (const double *its_number = number()) {
+        events({.kind = Kind::number, .number = *its_number});
+    } else {
+        events({Kind::null});
+    }
 }
 
-JsonValue parse_json(const std::string &text, const std::string &file) {
-    Cursor cursor{text.data()};
-    TreeBuilder builder(cursor, file);
-    const char *begin = text.data();
-    nlohmann::json::sax_parse(LineIterator(&cursor, begin), LineIterator(&cursor, begin + text.size()),
-                              &builder);
-    // The parser takes a NUL for the end of the text and whatever follows for nothing.
-    if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
-        throw InputError(
-            file + ":" +
-                std::to_string(
-                    1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n')),
-            "not valid JSON: a NUL byte");
-    return builder.take();
+void JsonTree::operator()(const JsonEvent &event) {
+    using Kind = JsonEvent::Kind;
+    if (event.kind == Kind::key)
+        return keys_.emplace_back(event.text), void();
+    if (event.begins()) {
+        open_.push_back(event.kind == Kind::array ? JsonValue(JsonArray()) : JsonValue(JsonObject()));
+        return;
+    }
+    JsonValue value;
+    if (event.ends()) {
+        value = std::move(open_.back());
+        open_.pop_back();
+    } else if (event.kind == Kind::boolean) {
+        value = JsonValue(event.boolean);
+    } else if (event.kind == Kind::integer) {
+        value = JsonValue(event.integer);
+    } else if (event.kind == Kind::number) {
+        value = JsonValue(event.number);
+    } else if (event.kind == Kind::string) {
+        value = JsonValue(event.text);
+    }
+    if (open_.empty()) {
+        root_ = std::move(value);
+    } else if (JsonArray *array = open_.back().array()) {
+        array->push_back(std::move(value));
+    } else {
+        open_.back().object()->emplace_back(keys_.back(), std::move(value));
+        keys_.pop_back();
+    }
+}
+
+JsonValue parse_json(std::string_view text, const std::string &file) {
+    JsonTree tree;
+    parse_json(text, file, std::ref(tree));
+    return tree.take();
 }
 
 std::string to_text(const JsonValue &value) {
-    std::string out;
-    append_text(out, value, 0, Breaks::lines);
-    return out + "\n";
-}
-
-std::string to_line(const JsonValue &value) {
-    std::string out;
-    append_text(out, value, 0, Breaks::none);
-    return out + "\n";
+    JsonWriter writer;
+    value.tell(std::ref(writer));
+    return writer.take() + "\n";
 }
 
 } // namespace convcast

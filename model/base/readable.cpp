@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,69 @@ std::string short_number(double value) {
 std::string readable(double value, std::string_view unit) {
     const ReadableUnit in = readable_unit(value, unit);
     return short_number(value / in.size) + (in.text.empty() ? "" : " " + in.text);
+}
+
+std::string three_digits(double value) {
+    return fmt::format("{:.{}f}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+}
+
+std::string grouped(long long number) {
+    std::string digits = std::to_string(std::llabs(number));
+    for (std::size_t at = digits.size(); at > 3; at -= 3)
+        digits.insert(at - 3, ",");
+    return number < 0 ? "-" + digits : digits;
+}
+
+std::string short_time(Seconds time) {
+    const double us = time.value / 1e-6, ms = time.value / 1e-3; // as number_in has them
+    if (us < 999.5)
+        return three_digits(us) + " us";
+    return ms < 999.5 ? three_digits(ms) + " ms" : three_digits(time.value) + " s";
+}
+
+TimeUnit time_unit(Seconds shortest) {
+    return shortest.value < 1e-3  ? TimeUnit{1e-6, "us"}
+           : shortest.value < 1.0 ? TimeUnit{1e-3, "ms"}
+                                  : TimeUnit{1.0, "s"};
+}
+
+std::string number_in(const TimeUnit &unit, Seconds time) {
+    const double value = time.value / unit.seconds;
+    return value < 99.95 ? three_digits(value) : grouped(std::llround(value));
+}
+
+std::string microseconds(Seconds time) {
+    return three_digits(time.value * 1e6);
+}
+
+std::string short_bytes(double bytes) {
+    std::size_t unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < binary.size(); ++unit)
+        bytes /= 1024.0;
+    return (unit == 0 ? fmt::format("{:.0f}", bytes) : three_digits(bytes)) + " " + binary[unit].text + "B";
+}
+
+std::string percent_text(double share, int digits) {
+    return fmt::format("{:.{}f} %", 100.0 * share, digits);
+}
+
+std::string change_text(double share, int digits) {
+    return fmt::format("{:+.{}f} %", 100.0 * share, digits);
+}
+
+std::string signed_percent(double share) {
+    const std::string digits = fmt::format("{:.1f}", std::abs(share) * 100.0);
+    return (digits == "0.0" ? "±" : share < 0.0 ? "−" : "+") + digits + "\u00a0%";
+}
+
+std::string times(double ratio) {
+    return fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 1);
+}
+
+std::string with_micro(std::string text) {
+    if (text.ends_with("us"))
+        text.replace(text.size() - 2, 1, "µ");
+    return text;
 }
 
 bool is_printable(std::string_view text) {

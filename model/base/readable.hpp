@@ -1,5 +1,7 @@
-// Numbers for people: a prefix that fits, four digits.
+// Numbers for people, with their units: three or four digits, a prefix that fits.
 #pragma once
+
+#include "model/base/units.hpp"
 
 #include <string>
 #include <string_view>
@@ -23,6 +25,39 @@ std::string short_number(double value);
 
 /// "4.641 TB/s", "228 KiB", "32"
 std::string readable(double value, std::string_view unit);
+
+/// "1.23", "12.3", "123": three digits without an exponent, of a number that is not negative.
+std::string three_digits(double value);
+
+/// "66,048"
+std::string grouped(long long number);
+
+/// "12.3 us", "4.56 ms": three digits with a unit.
+std::string short_time(Seconds time);
+/// The unit of a column of times, of which the shortest is given, and a time in it: "12.3".
+struct TimeUnit {
+    double seconds = 1e-6;
+    std::string name = "us";
+};
+TimeUnit time_unit(Seconds shortest);
+std::string number_in(const TimeUnit &unit, Seconds time);
+/// Three digits of µs without the unit, as pages and figures have them.
+std::string microseconds(Seconds time);
+
+/// "12.3 KiB": three digits.
+std::string short_bytes(double bytes);
+
+/// "9.5 %" of a share of 1 with so many digits behind the point.
+std::string percent_text(double share, int digits);
+/// "+9.5 %"; of what rounds to nothing the sign stays.
+std::string change_text(double share, int digits);
+/// "+4.2 %", "−10.1 %", "±0.0 %" for pages and figures: a true minus, and no break before the unit.
+std::string signed_percent(double share);
+/// "1.39×"
+std::string times(double ratio);
+
+/// "us" at the end of a unit as "µs", where texts are not bound to ASCII.
+std::string with_micro(std::string text);
 
 /// Whether a file's text may stand in a sentence: not empty, at most 200 bytes, no control characters.
 bool is_printable(std::string_view text);

@@ -23,7 +23,7 @@ GpuProfile with_tensor_rate(const Gpu &gpu) {
 /// A strategy's setting with the shortest forecast, or why it has none. It may be one that cannot run.
 std::variant<Strategy, Infeasible> best_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
                                            const Facts &facts) {
-    auto found = settings_of(strategy, shape, gpu);
+    auto found = strategy.kind->settings(strategy, shape, gpu);
     if (auto *why = std::get_if<Infeasible>(&found))
         return std::move(*why);
     const std::vector<Strategy> &settings = std::get<0>(found);
@@ -65,24 +65,24 @@ std::size_t best_setting(const std::vector<std::optional<double>> &times) {
     return best.value_or(0);
 }
 
-std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const Gpu &gpu, const Facts &facts) {
+PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
     auto best = best_of(strategy, shape, gpu, facts);
     if (auto *why = std::get_if<Infeasible>(&best))
         return std::move(*why);
-    return plan_of_setting(std::get<Strategy>(best), shape, gpu);
+    const Strategy &setting = std::get<Strategy>(best);
+    return setting.kind->plan(setting, shape, gpu);
 }
 
-std::variant<PlannedStrategy, Infeasible> compiled_setting(const Strategy &setting, const ConvShape &shape,
-                                                           const Gpu &gpu, const Facts &facts) {
-    auto planned = plan_of_setting(setting, shape, gpu);
+PlanResult compiled_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                            const Facts &facts) {
+    auto planned = setting.kind->plan(setting, shape, gpu);
     if (auto *good = std::get_if<PlannedStrategy>(&planned))
         good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
     return planned;
 }
 
-std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
-                                                        const Gpu &gpu, const Facts &facts) {
+PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                         const Facts &facts) {
     auto best = best_of(strategy, shape, gpu, facts);
     if (auto *why = std::get_if<Infeasible>(&best))
         return std::move(*why);

@@ -24,19 +24,18 @@ std::size_t best_setting(const std::vector<std::optional<double>> &times);
 
 /// The plan of a strategy for a shape, as the strategy counts it. Where knobs are left open, its settings are
 /// compared by their forecasts with `facts`. Infeasible, with the reason, if no setting can run.
-std::variant<PlannedStrategy, Infeasible> plan(const Strategy &strategy, const ConvShape &shape,
-                                               const Gpu &gpu, const Facts &facts = {});
+PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts = {});
 
 /// A plan as it is forecast: with the facts of its kernels if the shape is of FP32, which is what was
 /// counted; of other types as it stands.
 Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts &facts);
 
 /// The plan of a setting without open knobs, as it is forecast.
-std::variant<PlannedStrategy, Infeasible> compiled_setting(const Strategy &setting, const ConvShape &shape,
-                                                           const Gpu &gpu, const Facts &facts);
+PlanResult compiled_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                            const Facts &facts);
 
 /// The same plan as plan() gives, as it is forecast.
-std::variant<PlannedStrategy, Infeasible> compiled_plan(const Strategy &strategy, const ConvShape &shape,
-                                                        const Gpu &gpu, const Facts &facts);
+PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                         const Facts &facts);
 
 } // namespace convcast

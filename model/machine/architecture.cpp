@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -20,11 +21,15 @@
 
 namespace convcast {
 
-extern const std::vector<EmbeddedFile> shipped_architecture_files;
+extern const std::vector<EmbeddedFile> shipped_architecture_files, architecture_field_files;
 
 namespace {
 
-constexpr const char *plain = "1";
+/// data/architecture_fields.json
+struct FieldsFile {
+    std::vector<ArchitectureField> fields;
+    BOOST_DESCRIBE_CLASS(FieldsFile, (), (fields), (), ())
+};
 
 /// Calls `use(name, field)` for each number, and each list of numbers, of an architecture or of its limits.
 template <class Part, class Object, class Use> void for_each_number(Object &object, Use use) {
@@ -119,152 +124,10 @@ std::string architecture_of(const GpuProfile &profile) {
 }
 
 const std::vector<ArchitectureField> &architecture_fields() {
-    constexpr Range lanes{8, 4096}, bytes{0, 1 << 24}, clocks{1, 1e5}, passes{0, 100}, share{0, 1};
-    static const std::vector<ArchitectureField> all = {
-        {"limits/cores_per_sm", plain, lanes, true, 1, "FP32 lanes of an SM"},
-        {"limits/schedulers_per_sm", plain, {1, 16}, true, 1, "warp schedulers of an SM"},
-        {"limits/shared_bytes_per_sm", "B", bytes, true, 1, "shared memory of an SM at most"},
-        {"limits/shared_bytes_per_cta", "B", bytes, true, 1, "shared memory of a CTA at most, with opt-in"},
-        {"limits/shared_bytes_reserved_per_cta", "B", bytes, true, 1,
-         "shared memory that the system takes of each CTA"},
-        {"limits/registers_per_sm", plain, {8192, 1 << 24}, true, 1, "32-bit registers of an SM"},
-        {"limits/max_threads_per_sm", plain, {512, 1 << 16}, true, 1, "resident threads of an SM"},
-        {"limits/max_threads_per_cta", plain, {512, 1 << 16}, true, 1, "threads of a CTA"},
-        {"limits/max_ctas_per_sm", plain, {1, 1024}, true, 1, "resident CTAs of an SM"},
-
-        {"integer_lanes", plain, lanes, true, 1,
-         "additions of 32-bit integers per clock and SM: lanes of the pipe of integers and logic"},
-        {"dependent_instruction", "clk", clocks, false, 1,
-         "from an instruction of the transforms to one that needs its result"},
-        {"ffma_latency", "clk", clocks, false, 1,
-         "from an FFMA to one that needs its result, where the profile has none"},
-        {"tensor_clock_share", plain, {0.1, 1}, false, 1, "of the SM clock, what is left while wgmma runs"},
-        {"tf32_mma_rate",
-         "fma/clk",
-         {1, 1e6},
-         false,
-         1,
-         "TF32 products per clock of an SM; compares settings where the profile has none"},
-
-        {"register_unit", plain, {1, 4096}, true, 1, "registers that a warp gets are multiples of it"},
-        {"shared_unit", "B", {1, 65536}, true, 1, "shared memory that a CTA gets is a multiple of it"},
-        {"never_shared",
-         "B",
-         {1024, 1 << 24},
-         true,
-         1,
-         "part of the L1 and shared memory of an SM that is never shared"},
-        {"shared_sizes", "B", bytes, true, 0, "sizes that the driver divides shared memory from L1 at"},
-        {"shared_latency", "clk", clocks, false, 1,
-         "from a load of shared memory to its use, where the profile has none"},
-        {"uniform_wide_wavefronts", plain, passes, false, 1,
-         "wavefronts of a 128-bit load of shared memory at one address for the whole warp"},
-        {"wide_copy_passes", plain, passes, false, 1,
-         "wavefronts of 128 bytes copied asynchronously, 16 bytes a lane"},
-        {"narrow_copy_passes", plain, passes, false, 1,
-         "wavefronts of 128 bytes copied asynchronously, 4 bytes a lane"},
-        {"wide_copy_clocks",
-         "clk",
-         {0.1, 1000},
-         false,
-         1,
-         "of shared memory for a warp's copy of 16 bytes a lane into the tiles of a GEMM"},
-        {"row_copy_clocks",
-         "clk",
-         {0.1, 1000},
-         false,
-         1,
-         "of shared memory for a warp's copy of 4 bytes a lane along rows"},
-        {"l1_random_fill",
-         plain,
-         {0.1, 100},
-         false,
-         1,
-         "L1 loses lines as if so many times the bytes had passed that evict at random"},
-        {"l1_set_conflicts", plain, share, false, 1, "share of lines that L1 loses although it has room"},
-        {"l1_lockstep_steps",
-         plain,
-         {0, 1e6},
-         false,
-         1,
-         "steps in which resident CTAs of an SM read the same at the same time"},
-
-        {"l2_copies", plain, {1, 16}, true, 1, "copies of a line that L2 keeps"},
-        {"l2_losing",
-         plain,
-         {0, 10},
-         false,
-         1,
-         "fill of L2, over what it holds of distinct lines, from which data read again are lost"},
-        {"l2_lost", plain, {0.001, 10}, false, 1, "further fill by which all are lost"},
-        {"most_merged", plain, {1, 64}, true, 1, "requests of a GPC's SMs that L2 sees as one at most"},
-        {"merging_schedulers", plain, {1, 64}, true, 1, "schedulers that issue while SMs desynchronise"},
-        {"merging_lockstep", "clk", {1, 1e9}, false, 1, "issuing after which SMs desynchronise"},
-        {"merging_crowding",
-         plain,
-         {0, 2},
-         false,
-         1,
-         "exponent by which more resident warps merge fewer requests"},
-        {"dram_unit", "B", {4, 4096}, true, 1, "bytes that DRAM delivers together"},
-        {"partial_sector",
-         plain,
-         {1, 100},
-         false,
-         1,
-         "time of a sector written in part over a whole one's, where the profile has none"},
-        {"knee_exponent",
-         plain,
-         {0.1, 100},
-         false,
-         1,
-         "of bandwidth against bytes in flight (M1), where the profile has none"},
-
-        {"gpcs", plain, {1, 15}, true, 1, "GPCs"},
-        {"first_of_a_gpc", plain, {0, 1024}, true, 1, "CTAs of a launch that go to half of one GPC first"},
-        {"runs_before_its_rest",
-         plain,
-         {0, 64},
-         false,
-         1,
-         "other GPCs' runs of CTAs before the other half of that GPC gets its own"},
-        {"sms_of_small_gpc", plain, {1, 1024}, true, 1, "SMs of the smallest GPC"},
-        {"sms_of_large_gpc", plain, {1, 1024}, true, 1, "SMs of the largest GPC"},
-        {"second_round_elsewhere",
-         plain,
-         {0, 1024},
-         true,
-         1,
-         "CTAs of a second round that start on other SMs than those of the first"},
-        {"halves_apart",
-         plain,
-         {0, 1024},
-         true,
-         1,
-         "shares of a division, from the first, whose halves lie on different SMs"},
-        {"halves_together", plain, {0, 4096}, true, 1, "shares behind them whose halves lie on one SM"},
-        {"turnover", "clk", {0, 1e6}, false, 1, "from a CTA's end to the start of the next in its place"},
-        {"early_gap",
-         "s",
-         {0, 1},
-         false,
-         1,
-         "from the end of a launch to the work of one that started early"},
-        {"cluster_latency", "clk", clocks, false, 1,
-         "of a load of another CTA's shared memory, where the profile has none"},
-        {"cluster_bandwidth",
-         "B/clk",
-         {0.1, 1e5},
-         false,
-         1,
-         "of an SM from other CTAs' shared memory, where the profile has none"},
-        {"cluster_room",
-         plain,
-         {0.1, 1},
-         false,
-         1,
-         "share of the SMs on which clusters of more than two CTAs run, where the profile has none"},
-    };
+    static const std::vector<ArchitectureField> all = [] {
+        const EmbeddedFile &file = architecture_field_files.front();
+        return described::read_document<FieldsFile>(file.text, file.path).fields;
+    }();
     return all;
 }
 
@@ -287,15 +150,12 @@ void Architecture::check(const FieldProblem &problem) const {
                     "example \"CTA stamps of an H200\"");
         const std::vector<double> values = values_of(*field);
         for (const double number : values)
-            if (!(number >= is.range.low && number <= is.range.high) ||
-                (is.whole && number != std::floor(number)))
+            if (!(number >= is.low && number <= is.high) || (is.whole && number != std::floor(number)))
                 problem(value, fmt::format("expected {} from {:g} to {:g} {}, got {:g}; for example {:g}",
-                                           is.whole ? "a whole number" : "a number", is.range.low,
-                                           is.range.high, is.unit, number, is.range.low));
-        if (is.values > 1 && static_cast<int>(values.size()) != is.values)
-            problem(value, fmt::format("expected {} numbers, got {}", is.values, values.size()));
-        if (is.values == 0 && (values.empty() || std::adjacent_find(values.begin(), values.end(),
-                                                                    std::greater_equal<>()) != values.end()))
+                                           is.whole ? "a whole number" : "a number", is.low, is.high, is.unit,
+                                           number, is.low));
+        if (list && (values.empty() || std::adjacent_find(values.begin(), values.end(),
+                                                          std::greater_equal<>()) != values.end()))
             problem(value, "expected ascending numbers, for example [0, 8192, 16384]");
     });
     if (sms_of_small_gpc && sms_of_large_gpc && sms_of_small_gpc->value > sms_of_large_gpc->value)
@@ -362,7 +222,7 @@ std::string odd_limits(const GpuProfile &profile) {
     if (of.capability != capability)
         return {};
     std::vector<std::string> odd;
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         const auto its = static_cast<double>(profile.limits.*member.pointer);
         for_each_number<ArchitectureLimits>(
             of.numbers.limits, [&](const std::string &name, const auto &field) {
@@ -374,5 +234,7 @@ std::string odd_limits(const GpuProfile &profile) {
                        : fmt::format("the profile's limits are not those of compute capability {}: {}",
                                      profile.compute_capability, join(odd));
 }
+
+template const described::Type &described::type_of<Architecture>();
 
 } // namespace convcast

@@ -127,12 +127,13 @@ struct Architecture : ArchitectureIdentity, IssueNumbers, OnChipNumbers, OffChip
 
 /// What a field of an architecture is; those of its limits begin with "limits/".
 struct ArchitectureField {
-    const char *name, *unit;
-    Range range;         ///< of each of its values
-    bool whole;          ///< a count
-    int values;          ///< how many: 1 for a number, 0 for a list of any length, ascending
-    const char *meaning; ///< one line
+    std::string name, unit;
+    double low = 0.0, high = 0.0; ///< of each of its values
+    bool whole = false;           ///< a count
+    std::string meaning;          ///< one line
+    BOOST_DESCRIBE_CLASS(ArchitectureField, (), (name, unit, low, high, whole, meaning), (), ())
 };
+/// As data/architecture_fields.json has them.
 const std::vector<ArchitectureField> &architecture_fields();
 
 /// Throws InputError with every problem at once. `file` only names the text in messages.
@@ -172,5 +173,7 @@ std::string borrowed_constants(const GpuProfile &profile);
 /// An assumption in words that names the limits in which a profile differs from its architecture's file.
 /// Empty if it differs in none.
 std::string odd_limits(const GpuProfile &profile);
+
+extern template const described::Type &described::type_of<Architecture>();
 
 } // namespace convcast

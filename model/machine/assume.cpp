@@ -1,8 +1,8 @@
 #include "model/machine/assume.hpp"
 
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -19,17 +19,6 @@
 
 namespace convcast {
 namespace {
-
-/// Calls `use(name, field)` for every Param that a profile can have.
-template <class Profile, class Use> void for_each_param(Profile &profile, Use use) {
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                use(member.name, field);
-    });
-}
 
 constexpr const char *by_assume = "--assume";
 constexpr const char *by_set = "--set"; ///< and behind it what was said of the number
@@ -113,7 +102,7 @@ void scale_outer_products(GpuProfile &profile, double factor) {
 /// Sets a limit of the chip, an integer; whether there is one of that name.
 bool set_limit(GpuProfile &profile, const Setting &setting) {
     bool found = false;
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         if (setting.name != member.name)
             return;
         found = true;
@@ -172,8 +161,7 @@ std::vector<std::string> numbers_to_set() {
     std::vector<std::string> names;
     GpuProfile profile;
     for_each_param(profile, [&](const char *name, const auto &) { names.emplace_back(name); });
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>(
-        [&](auto member) { names.emplace_back(member.name); });
+    for_each_limit([&](auto member) { names.emplace_back(member.name); });
     return names;
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/readable.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/machine/machine.hpp"
 #include "model/machine/profile.hpp"
 
@@ -46,18 +47,14 @@ FittedOn fitted_on(const GpuProfile &profile) {
     FittedOn on{profile.id, profile.name, profile.compute_capability, std::nullopt, {}};
     if (const auto date = profile.conditions.find("date"); date != profile.conditions.end())
         on.date = date->second;
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         on.numbers["limits/" + std::string(member.name)] =
             static_cast<double>(profile.limits.*member.pointer);
     });
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        const auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                if (field && std::find(std::begin(computed_with), std::end(computed_with), member.name) !=
-                                 std::end(computed_with))
-                    on.numbers[member.name] = field->value.value;
+    for_each_param(profile, [&](const char *name, const auto &field) {
+        if (field &&
+            std::find(std::begin(computed_with), std::end(computed_with), name) != std::end(computed_with))
+            on.numbers[name] = field->value.value;
     });
     if (const double rate = serpentine_rate_of(profile); rate > 0.0)
         on.numbers["curves/ffma_by_operands"] = rate;
@@ -66,9 +63,7 @@ FittedOn fitted_on(const GpuProfile &profile) {
 
 Calibration read_calibration(const std::string &text, const std::string &file) {
     const std::string schema = Calibration().schema;
-    const JsonValue json = parse_json(text, file);
-    const JsonValue *named = json.find("schema");
-    const std::string written(named == nullptr ? "" : named->text().value_or(""));
+    const std::string written = schema_of_json(text, file);
     for (const char *earlier : {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"})
         if (written == earlier)
             throw InputError(file + ": /schema",
@@ -129,5 +124,7 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
 std::string write_calibration(const Calibration &calibration) {
     return to_text(described::write(calibration));
 }
+
+template const described::Type &described::type_of<Calibration>();
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 // convolutions, the same for every kernel. Both forecasts are always shown.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include <boost/describe.hpp>
 
 #include <cstdint>
@@ -124,5 +125,7 @@ FittedOn fitted_on(const GpuProfile &profile);
 /// that makes it anew: its four numbers belong to other equations. `file` only names the text in messages.
 Calibration read_calibration(const std::string &text, const std::string &file);
 std::string write_calibration(const Calibration &calibration);
+
+extern template const described::Type &described::type_of<Calibration>();
 
 } // namespace convcast

@@ -1,6 +1,7 @@
 #include "model/machine/compare.hpp"
 
 #include "model/base/described.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,16 +21,6 @@ namespace {
 
 constexpr const char *flight_curves[] = {"dram_read_curve", "dram_write_curve", "dram_copy_curve",
                                          "l2_read_curve", "l2_write_curve"};
-
-/// Calls `use(name, Param Q *)` for every Param that a profile can have.
-template <class Use> void for_each_param(Use use) {
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        using Field = std::decay_t<decltype(std::declval<GpuProfile>().*member.pointer)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                use(member);
-    });
-}
 
 const std::optional<FlightCurve> &flight_curve(const GpuProfile &profile, std::string_view name) {
     return name == "dram_read_curve"    ? profile.dram_read_curve
@@ -198,7 +189,7 @@ std::set<std::string> curve_names(std::span<const NamedProfile> profiles) {
 }
 
 void compare_surroundings(std::span<const NamedProfile> profiles, ProfileComparison &comparison) {
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         ComparedLimit limit{member.name, {}};
         for (const NamedProfile &named : profiles)
             limit.values.push_back(named.profile.limits.*member.pointer);
@@ -295,5 +286,7 @@ ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const
         compare_surroundings(profiles, comparison);
     return comparison;
 }
+
+template const described::Type &described::type_of<ProfileComparison>();
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 // and more against their median.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/machine/profile.hpp"
 
 #include <boost/describe.hpp>
@@ -121,5 +122,7 @@ std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles
 
 /// `profiles` are two or more.
 ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options);
+
+extern template const described::Type &described::type_of<ProfileComparison>();
 
 } // namespace convcast

@@ -79,4 +79,6 @@ std::string write_facts(const Facts &facts) {
     return to_text(described::write(facts));
 }
 
+template const described::Type &described::type_of<Facts>();
+
 } // namespace convcast

@@ -3,6 +3,7 @@
 // forecasts from the same facts.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include <boost/describe.hpp>
 
 #include <array>
@@ -62,5 +63,7 @@ struct Facts {
 /// Throws InputError with every problem at once. `file` only names the text in messages.
 Facts read_facts(const std::string &text, const std::string &file);
 std::string write_facts(const Facts &facts);
+
+extern template const described::Type &described::type_of<Facts>();
 
 } // namespace convcast

@@ -208,4 +208,6 @@ std::string profile_hash(const GpuProfile &profile) {
     return content_hash({write_profile(profile)});
 }
 
+template const described::Type &described::type_of<GpuProfile>();
+
 } // namespace convcast

@@ -337,4 +337,6 @@ GpuProfile with_sms(GpuProfile profile, int sms);
 /// XXH3-128 of the profile's canonical text, as hex.
 std::string profile_hash(const GpuProfile &profile);
 
+extern template const described::Type &described::type_of<GpuProfile>();
+
 } // namespace convcast

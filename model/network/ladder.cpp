@@ -135,8 +135,26 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
     return std::nullopt;
 }
 
+namespace {
+
+/// What the ladder of another network declares and this one does not.
+void add_declared(DeclaredWork &work) {
+    if (!work.also)
+        return;
+    const EmbeddedFile *file = find_embedded(shipped_ladder_files, *work.also + ".json");
+    if (file == nullptr)
+        return;
+    DeclaredWork more = described::read_document<Ladder>(file->text, file->path, "convcast/ladder/1").work;
+    work.let.merge(more.let);
+    work.accesses.merge(more.accesses);
+    work.phases.merge(more.phases);
+}
+
+} // namespace
+
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network) {
     Ladder ladder = described::read_document<Ladder>(text, file, "convcast/ladder/1");
+    add_declared(ladder.work);
     std::vector<InputProblem> problems;
     if (ladder.network != network.id)
         problems.push_back({file + ": /network",
@@ -159,6 +177,14 @@ bool is_as_it_ships(const Network &network) {
            to_text(described::write(without_losses(network)));
 }
 
+/// In alphabetical order, as the files are.
+std::vector<std::string> networks_with_ladders() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_ladder_files)
+        names.push_back(std::filesystem::path(file.path).stem().string());
+    return names;
+}
+
 } // namespace
 
 bool has_ladder(const Network &network) {
@@ -168,11 +194,26 @@ bool has_ladder(const Network &network) {
 std::optional<std::string> why_no_ladder(const std::string &network) {
     if (find_embedded(shipped_ladder_files, network + ".json") != nullptr)
         return std::nullopt;
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_ladder_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
+    const std::vector<std::string> names = networks_with_ladders();
     return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
            "\"" + did_you_mean(network, names);
+}
+
+const Rung *rung_named(const Ladder &ladder, const std::string &id) {
+    for (const std::vector<Rung> *rungs : {&ladder.rungs, &ladder.shared_rungs})
+        for (const Rung &rung : *rungs)
+            if (rung.id == id)
+                return &rung;
+    return nullptr;
+}
+
+std::vector<std::string> networks_with_splits() {
+    std::vector<std::string> names;
+    for (const EmbeddedFile &file : shipped_ladder_files)
+        if (const auto ladder = described::read_document<Ladder>(file.text, file.path, "convcast/ladder/1");
+            !ladder.splits.empty())
+            names.push_back(ladder.network);
+    return names;
 }
 
 void RungKernelTime::check(const FieldProblem &problem) const {
@@ -205,8 +246,9 @@ Ladder find_ladder(const Network &network) {
                 "of its own");
         return read_ladder(file->text, file->path, network);
     }
-    throw UsageError("the network '" + network.id +
-                     "' has no ladder, and so no kernels for training; ladders: fashion_mnist, mnist");
+    throw UsageError(
+        "the network '" + network.id +
+        "' has no ladder, and so no kernels for training; ladders: " + join(networks_with_ladders()));
 }
 
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,
@@ -250,5 +292,8 @@ std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t ima
     grid[0] *= std::min(groups, most);
     return grid;
 }
+
+template const described::Type &described::type_of<Ladder>();
+template const described::Type &described::type_of<LadderRun>();
 
 } // namespace convcast

@@ -2,7 +2,9 @@
 // which grid, from which memory. Files: data/ladders; docs/ladders.md.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/network/descent.hpp"
+#include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
 #include "model/record/run.hpp"
 
@@ -44,9 +46,10 @@ struct LadderLaunch {
     std::optional<std::int64_t> repeat;       ///< so many times in a row; absent: once
     std::optional<bool> each_stream;          ///< on every stream of the rung, for its share of the images
     std::optional<bool> meet;                 ///< then all streams wait for each other; absent: no
+    std::map<std::string, double> values;     ///< of names that its kernel's work is declared with
     BOOST_DESCRIBE_CLASS(LadderLaunch, (),
                          (kernel, operators, operands, grid, block, group_images, stays, cluster,
-                          copies_ahead, shared_bytes, repeat, each_stream, meet),
+                          copies_ahead, shared_bytes, repeat, each_stream, meet, values),
                          (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
@@ -90,6 +93,15 @@ struct Rung {
                          (), ())
 };
 
+/// How a step of training is divided over GPUs: what the GPU with the largest share computes, and how many
+/// floats it sends to each other GPU, expressions of the names in the ladder's work.
+struct DeclaredSplit {
+    std::string forward, step; ///< ids of rungs
+    std::optional<std::string> forward_floats,
+        step_floats; ///< within the forward part, and behind it; absent: none
+    BOOST_DESCRIBE_CLASS(DeclaredSplit, (), (forward, step, forward_floats, step_floats), (), ())
+};
+
 struct Ladder {
     std::string schema = "convcast/ladder/1";
     std::string network; ///< that it is of
@@ -98,10 +110,15 @@ struct Ladder {
     std::optional<Seconds> published_cpu_s;       ///< one thread, one image
     std::optional<std::int64_t> published_images; ///< that published times are of; absent: one
     std::vector<Rung> rungs;
+    std::vector<Rung> shared_rungs;              ///< of one of several GPUs; values: rows, devices
+    std::map<std::string, DeclaredSplit> splits; ///< by name: one, rows, parameters, batch, batch_nccl
+    DeclaredWork work;                           ///< of the rungs' kernels
     BOOST_DESCRIBE_CLASS(Ladder, (),
                          (schema, network, title, citation, published_gpu, published_cpu_s, published_images,
-                          rungs),
+                          rungs, shared_rungs, splits, work),
                          (), ())
+
+    static constexpr bool has_default(std::string_view field) { return field == "work"; }
 };
 
 /// Throws InputError with every problem: launches that do not compute the operators in order, once each, and
@@ -114,6 +131,12 @@ bool has_ladder(const Network &network);
 /// Why a document of a ladder, of training or of several GPUs cannot be of the network of this name, a
 /// sentence; absent if one with a ladder ships under it.
 std::optional<std::string> why_no_ladder(const std::string &network);
+
+/// The rung of this id, of those of several GPUs too; null where there is none.
+const Rung *rung_named(const Ladder &ladder, const std::string &id);
+
+/// Networks whose ladder has splits.
+std::vector<std::string> networks_with_splits();
 
 /// The ladder that ships for a network. Throws UsageError where there is none.
 Ladder find_ladder(const Network &network);
@@ -238,5 +261,8 @@ struct LadderRun {
     }
     void check(const FieldProblem &problem) const; ///< of a network that has a ladder, each rung once
 };
+
+extern template const described::Type &described::type_of<Ladder>();
+extern template const described::Type &described::type_of<LadderRun>();
 
 } // namespace convcast

@@ -3,13 +3,14 @@
 
 #include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
-#include "model/network/atomic_adds.hpp"
+#include "model/network/count_work.hpp"
 #include "model/network/rung_times.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/time/call.hpp"
 #include "model/time/memory_terms.hpp"
 #include "model/time/term.hpp"
+#include "model/work/shared_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,8 +107,9 @@ class Phases {
   private:
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
-        return phase.l2_waits * load_s_ * m_.clock + phase.l1_waits * latency_.l1 +
-               phase.shared_waits * m_.shared_latency + phase.constant_waits * latency_.constant +
+        return (phase.l2_waits * load_s_ + phase.l2_hits * m_.l2_latency_s) * m_.clock +
+               phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
+               phase.constant_waits * latency_.constant +
                phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
                phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
@@ -305,6 +307,14 @@ struct Calls {
 
 } // namespace
 
+bool knows_atomic_adds(const GpuProfile &profile) {
+    return line_of(profile, "float_adds") != nullptr;
+}
+
+Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile) {
+    return Seconds(adds * value_at(*line_of(profile, "float_adds"), lines));
+}
+
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile) {
     const Gpu gpu(profile);
     const Machine m = machine_of(gpu, DataType::f32, {});
@@ -318,32 +328,34 @@ RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork 
     return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}), in_l2).forecast;
 }
 
-RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
-                           const GpuProfile &profile) {
+RungForecaster::RungForecaster(const Ladder &ladder, const Network &network, const GpuProfile &profile)
+    : network_(network), gpu_(profile), counter_(ladder.work, network, gpu_) {}
+
+RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
+    const GpuProfile &profile = gpu_.profile;
     RungForecast out;
     if (const std::string missing = missing_for_forecast(profile); !missing.empty()) {
         out.why_not = no_time(profile, missing);
         return out;
     }
-    if (auto why = refusal(rung, network, images, capability_of(profile))) {
+    if (auto why = refusal(rung, network_, images, capability_of(profile))) {
         out.why_not = std::move(why);
         return out;
     }
-    const Gpu gpu(profile);
-    const Machine m = machine_of(gpu, DataType::f32, {});
+    const Machine m = machine_of(gpu_, DataType::f32, {});
     if (rung.upload && !profile.host_to_device_bandwidth) {
         out.why_not = "the profile has no host_to_device_bandwidth, by which images arrive";
         return out;
     }
     const std::int64_t streams = rung.streams.value_or(1), of_stream = share_of(rung, images, 0).count;
     std::vector<LaunchWork> works;
-    double moved = sizeof(float) * static_cast<double>(images * elements(network.input));
+    double moved = sizeof(float) * static_cast<double>(images * elements(network_.input));
     for (const LadderLaunch &launch : rung.launches) {
         const auto work =
-            work_of(launch, rung, network, launch.each_stream.value_or(false) ? of_stream : images, gpu);
+            counter_.work_of(launch, rung, launch.each_stream.value_or(false) ? of_stream : images);
         if (!work)
             out.why_not = "the work of the kernel " + launch.kernel + " has not been counted";
-        else if (std::string why = too_large(launch, *work, gpu); !why.empty())
+        else if (std::string why = too_large(launch, *work, gpu_); !why.empty())
             out.why_not = std::move(why);
         else if (work->atomics > 0.0 && !knows_atomic_adds(profile))
             out.why_not = "the profile has no rate of atomic adds, which " + launch.kernel + " needs";
@@ -359,9 +371,9 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
     const bool in_l2 = moved <= static_cast<double>(profile.limits.l2_bytes);
     std::vector<ForecastLaunch> launches;
     for (std::size_t i = 0; i < works.size(); ++i)
-        launches.push_back(forecast_of(rung.launches[i], works[i], gpu, m, in_l2));
+        launches.push_back(forecast_of(rung.launches[i], works[i], gpu_, m, in_l2));
     const Calls calls{rung, launches, std::min(streams, ceil_div(images, of_stream)),
-                      rung.upload ? sizeof(float) * static_cast<double>(images * elements(network.input)) /
+                      rung.upload ? sizeof(float) * static_cast<double>(images * elements(network_.input)) /
                                         profile.host_to_device_bandwidth->value.value
                                   : 0.0};
     if (rung.upload)
@@ -386,13 +398,19 @@ RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_
     return out;
 }
 
+RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
+                           std::int64_t images, const GpuProfile &profile) {
+    return RungForecaster(ladder, network, profile).forecast(rung, images);
+}
+
 void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile) {
     run.profile_id = profile.id;
+    RungForecaster forecaster(ladder, network, profile);
     for (RungResult &result : run.rungs) {
         result.predicted.reset();
         for (const Rung &rung : ladder.rungs)
             if (rung.id == result.id)
-                result.predicted = forecast_rung(rung, network, run.batch, profile);
+                result.predicted = forecaster.forecast(rung, run.batch);
     }
 }
 

@@ -2,9 +2,9 @@
 // N5 to N7 of docs/equations.md.
 #pragma once
 
-#include "model/machine/profile.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/network/count_work.hpp"
 #include "model/network/ladder.hpp"
-#include "model/network/rung_work.hpp"
 
 #include <cstdint>
 
@@ -17,6 +17,13 @@ inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each a
 inline constexpr double dependent_gap_s =
     0.7e-6; ///< of a graph, where a launch reads what the last one wrote
 
+/// Whether the profile has the rate of atomic adds whose result nobody waits for.
+bool knows_atomic_adds(const GpuProfile &profile);
+
+/// N10: of `adds` floats to so many lines of 128 bytes at the same time, by all SMs. The profile has the
+/// rate.
+Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile);
+
 /// N5: one phase of `ctas` CTAs that share an SM, of `cta_warps` warps each.
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile);
 
@@ -24,10 +31,27 @@ Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps
 RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
                                    const GpuProfile &profile);
 
-/// N7: the rung's call. Absent times and a reason where the GPU refuses it, where a number of the profile is
-/// missing, or where nobody has counted one of its kernels.
-RungForecast forecast_rung(const Rung &rung, const Network &network, std::int64_t images,
-                           const GpuProfile &profile);
+/// N7: calls of a ladder's rungs on a GPU.
+class RungForecaster {
+  public:
+    RungForecaster(const Ladder &ladder, const Network &network, const GpuProfile &profile);
+
+    /// Absent times and a reason where the GPU refuses it, where a number of the profile is missing, or where
+    /// the work of one of its kernels is not declared.
+    RungForecast forecast(const Rung &rung, std::int64_t images);
+
+    /// What an expression of the ladder is for so many images and values of a launch.
+    double number(const std::string &text, std::int64_t images, const std::map<std::string, double> &values) {
+        return counter_.number(text, images, values);
+    }
+
+  private:
+    const Network &network_;
+    Gpu gpu_;
+    WorkCounter counter_;
+};
+RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
+                           std::int64_t images, const GpuProfile &profile);
 
 /// The forecast of every rung put beside what `run` has measured; that of rungs that the ladder no longer has
 /// is absent.

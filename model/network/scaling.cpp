@@ -226,7 +226,10 @@ std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQues
 }
 
 bool has_split_kernels(const Network &network) {
-    const Network shipped = find_network("mnist");
+    const std::vector<std::string> names = networks_with_splits();
+    if (std::find(names.begin(), names.end(), network.id) == names.end())
+        return false;
+    const Network shipped = find_network(network.id);
     Network same = network;
     same.title = shipped.title, same.citation = shipped.citation;
     return to_text(described::write(same)) == to_text(described::write(shipped));
@@ -234,8 +237,8 @@ bool has_split_kernels(const Network &network) {
 
 void require_split_kernels(const Network &network) {
     if (!has_split_kernels(network))
-        throw UsageError("no kernels split the network '" + network.id +
-                         "' over GPUs; there are some for mnist, as it ships");
+        throw UsageError("no kernels split the network '" + network.id + "' over GPUs; there are some for " +
+                         join(networks_with_splits()) + ", as it ships");
 }
 
 void add_rates(std::vector<ScalingCase> &cases) {
@@ -280,5 +283,7 @@ std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t ba
     }
     return points;
 }
+
+template const described::Type &described::type_of<Scaling>();
 
 } // namespace convcast

@@ -29,7 +29,7 @@ enum class DeviceSplit {
 };
 BOOST_DESCRIBE_ENUM(DeviceSplit, one, rows, parameters, batch, batch_nccl)
 
-constexpr int most_split_devices = 8; ///< as in mnist_devices.cu
+constexpr int most_split_devices = 8; ///< as in the kernels
 
 /// What a GPU has of every image (Sc1). Ends are exclusive.
 struct RowShare {
@@ -176,13 +176,15 @@ std::string to_text(DeviceSplit split);
 /// split that is not possible is there with its reason.
 std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQuestion &question);
 
-/// Whether the network is Cibil's as it ships, for which there are kernels that split it.
+/// Whether the network is one as it ships for which there are kernels that split it.
 bool has_split_kernels(const Network &network);
 
-/// Throws UsageError unless the network is Cibil's as it ships: the kernels are made for it.
+/// Throws UsageError unless it is.
 void require_split_kernels(const Network &network);
 
 /// Fills in the rates of forecasts and measurements.
 void add_rates(std::vector<ScalingCase> &cases);
+
+extern template const described::Type &described::type_of<Scaling>();
 
 } // namespace convcast

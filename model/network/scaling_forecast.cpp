@@ -2,17 +2,17 @@
 
 #include "model/base/errors.hpp"
 #include "model/machine/curve.hpp"
-#include "model/machine/machine.hpp"
-#include "model/network/scaling_kernels.hpp"
+#include "model/network/rung_forecast.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,102 +21,99 @@ namespace {
 
 // ---- a step ----
 
-/// Kernels and exchanges behind each other, on the GPU with the largest share.
+/// Launches and exchanges behind each other, on the GPU with the largest share.
 class Steps {
   public:
-    Steps(const GpuProfile &profile, const PeerNumbers &peers)
-        : gpu_(profile), machine_(machine_of(gpu_, DataType::f32, Calibration{})),
-          kernels_(machine_, banks_of(profile), static_cast<double>(profile.limits.l2_bytes)), peers_(peers),
-          gap_(profile.graph_launch_period
-                   ? std::max(0.0, profile.graph_launch_period->value.value - machine_.launch_s)
-                   : machine_.gap_s) {}
+    Steps(const Network &network, const GpuProfile &profile, const PeerNumbers &peers)
+        : ladder_(find_ladder(network)), profile_(profile), forecaster_(ladder_, network, profile),
+          peers_(peers), launch_s_(profile.launch_floor->value.value) {
+        const double gap = profile.launch_gap ? profile.launch_gap->value.value : launch_s_;
+        gap_s_ = profile.graph_launch_period
+                     ? std::max(0.0, profile.graph_launch_period->value.value - launch_s_)
+                     : gap;
+    }
 
-    ScalingTimes of(const ScalingCase &item) const {
-        const Parts parts = splits_rows(item.split) ? by_rows(item) : by_images(item);
+    ScalingTimes of(const ScalingCase &item) {
+        const DeclaredSplit &split = split_of(item);
+        const double forward = exchanged(split.forward_floats, item);
         ScalingTimes times;
-        times.forward_s = Seconds(parts.forward + parts.forward_exchange);
-        times.step_s = Seconds(parts.computation + parts.exchange);
+        times.forward_s = computed(split.forward, item) + Seconds(forward);
+        times.computation_s = computed(split.step, item);
+        times.communication_s = Seconds(forward + exchanged(split.step_floats, item));
+        times.step_s = times.computation_s + times.communication_s;
         times.backward_s = times.step_s - times.forward_s;
-        times.computation_s = Seconds(parts.computation);
-        times.communication_s = Seconds(parts.exchange);
         return times;
     }
 
+    Seconds step_of(const ScalingCase &item) {
+        const DeclaredSplit &split = split_of(item);
+        return computed(split.step, item) +
+               Seconds(exchanged(split.forward_floats, item) + exchanged(split.step_floats, item));
+    }
+
   private:
-    struct Parts {
-        double forward = 0.0, forward_exchange = 0.0, computation = 0.0, exchange = 0.0;
-    };
+    const DeclaredSplit &split_of(const ScalingCase &item) const {
+        return ladder_.splits.at(to_text(item.split));
+    }
 
-    static constexpr double of_update = 4.0, of_gather = 8.0; ///< loads of a thread that wait together
-
+    static std::int64_t images_of(const ScalingCase &item) {
+        return splits_rows(item.split) ? item.batch : item.shares.front();
+    }
+    static std::map<std::string, double> values_of(const ScalingCase &item) {
+        std::map<std::string, double> values = {{"devices", item.devices}};
+        if (splits_rows(item.split))
+            values["rows"] = static_cast<double>(item.shares.front());
+        return values;
+    }
     static bool splits_rows(DeviceSplit split) {
         return split == DeviceSplit::rows || split == DeviceSplit::parameters;
     }
 
-    static double blocks_of(double images) {
-        constexpr double block_images = 8.0;
-        return std::ceil(images / block_images);
+    /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
+    /// same.
+    Seconds computed(const std::string &id, const ScalingCase &item) {
+        const auto [known, fresh] =
+            computed_.try_emplace({id, images_of(item), item.devices, item.shares.front()});
+        if (!fresh)
+            return known->second;
+        Rung rung = *rung_named(ladder_, id);
+        for (LadderLaunch &launch : rung.launches)
+            launch.values.merge(values_of(item));
+        const RungForecast forecast = forecaster_.forecast(rung, images_of(item));
+        if (forecast.why_not)
+            throw UsageError("no forecast of the split " + to_text(item.split) + " on " + profile_.id + ": " +
+                             *forecast.why_not);
+        return known->second = forecast.graph_s.value_or(*forecast.stream_s);
     }
 
-    double launch(const SplitKernel &kernel, double data_bytes = 0.0) const {
-        return kernels_.seconds(kernel, data_bytes) + gap_;
-    }
-
-    Parts by_images(const ScalingCase &item) const {
-        const double images = static_cast<double>(item.shares.front()),
-                     data = images * WindowShare{}.image_bytes();
-        const bool one = item.split == DeviceSplit::one;
-        Parts parts;
-        parts.forward = launch(kernels_.step(images, false), data);
-        parts.computation = launch(kernels_.step(images, true), data) +
-                            launch(kernels_.sum_of_parts(split_all_parameters, blocks_of(images),
-                                                         one ? of_update : of_gather));
-        if (!one) {
-            parts.computation += launch(kernels_.update(split_all_parameters, item.devices));
-            parts.exchange = exchange(split_all_parameters, item.devices);
-        }
-        return parts;
-    }
-
-    Parts by_rows(const ScalingCase &item) const {
-        const bool sums = item.split == DeviceSplit::parameters;
-        const WindowShare share{static_cast<double>(item.shares.front())};
-        const double images = static_cast<double>(item.batch), data = images * share.image_bytes();
-        const double first = launch(kernels_.rows_forward(share, images, sums), data);
-        Parts parts;
-        parts.forward = first + launch(kernels_.rows_back(share, images, item.devices, sums, false), data);
-        parts.computation =
-            first + launch(kernels_.rows_back(share, images, item.devices, sums, true), data) +
-            launch(kernels_.sum_of_parts(share.parameters(), blocks_of(images), of_gather)) +
-            launch(kernels_.update(sums ? share.parameters() : split_all_parameters, item.devices));
-        parts.forward_exchange =
-            exchange(images * (sums ? split_outputs_count : share.features()), item.devices);
-        parts.exchange = parts.forward_exchange +
-                         exchange(sums ? split_convolution_parameters : share.parameters(), item.devices);
-        return parts;
-    }
-
-    /// Sc3: a GPU sends `floats` to each other one. The copies are nodes of the graph that run at once and
-    /// share its link.
-    double exchange(double floats, double devices) const {
-        return meeting(devices) + (devices - 1.0) * 4.0 * floats / peers_.bandwidth_bytes_per_s.value;
+    /// Sc3: a GPU sends so many floats to each other one. The copies are nodes of the graph that run at once
+    /// and share its link.
+    double exchanged(const std::optional<std::string> &floats, const ScalingCase &item) {
+        if (!floats)
+            return 0.0;
+        const double devices = item.devices;
+        return meeting(devices) + (devices - 1.0) * sizeof(float) *
+                                      forecaster_.number(*floats, images_of(item), values_of(item)) /
+                                      peers_.bandwidth_bytes_per_s.value;
     }
 
     /// What a measured round of an empty kernel and an exchange of next to nothing takes beyond the kernel.
     /// Of more GPUs than were measured it is that of the most. Where nobody measured it, a copy arrives a
     /// latency later, and so does the word that it has.
     double meeting(double devices) const {
-        const CurveSeries *rounds = line_of(gpu_.profile, "peer_meets");
+        const CurveSeries *rounds = line_of(profile_, "peer_meets");
         if (rounds == nullptr)
-            return gap_ + machine_.launch_s + 2.0 * peers_.latency_s.value;
-        return std::max(0.0, value_at(*rounds, devices) - machine_.launch_s - gap_);
+            return gap_s_ + launch_s_ + 2.0 * peers_.latency_s.value;
+        return std::max(0.0, value_at(*rounds, devices) - launch_s_ - gap_s_);
     }
 
-    Gpu gpu_;
-    Machine machine_;
-    SplitKernels kernels_;
+    Ladder ladder_;
+    const GpuProfile &profile_;
+    RungForecaster forecaster_;
     const PeerNumbers &peers_;
-    double gap_;
+    std::map<std::tuple<std::string, std::int64_t, int, std::int64_t>, Seconds>
+        computed_;                  ///< by rung, images, GPUs and share
+    double launch_s_, gap_s_ = 0.0; ///< of an empty kernel; from its end to the next one's start in a graph
 };
 
 // ---- the matrix ----
@@ -157,7 +154,7 @@ template <class Holds> std::optional<std::int64_t> from_size(const Holds &holds)
     return from;
 }
 
-ScalingAdvice advice_for(const Network &network, const Steps &steps, DeviceSplit split, int devices) {
+ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split, int devices) {
     ScalingAdvice advice;
     advice.split = split;
     advice.devices = devices;
@@ -169,9 +166,9 @@ ScalingAdvice advice_for(const Network &network, const Steps &steps, DeviceSplit
             if (item.status == Status::infeasible)
                 continue;
             if (item.split == DeviceSplit::one)
-                one = steps.of(item).step_s.value;
+                one = steps.step_of(item).value;
             else if (item.devices == devices)
-                several = steps.of(item).step_s.value;
+                several = steps.step_of(item).value;
         }
         return one && several ? *one / *several : 0.0;
     };
@@ -243,8 +240,9 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
                      "\"by\": \"data sheet\"}");
 }
 
-ScalingTimes forecast_case(const ScalingCase &item, const GpuProfile &profile, const PeerNumbers &peers) {
-    return Steps(profile, peers).of(item);
+ScalingTimes forecast_case(const ScalingCase &item, const Network &network, const GpuProfile &profile,
+                           const PeerNumbers &peers) {
+    return Steps(network, profile, peers).of(item);
 }
 
 Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question) {
@@ -265,7 +263,7 @@ Scaling forecast_anew(Scaling scaling, const Network &network, const GpuProfile 
     scaling.assumptions.clear();
     scaling.advice.clear();
     scaling.peers = peer_numbers(profile, scaling.devices, scaling.assumptions);
-    const Steps steps(profile, scaling.peers);
+    Steps steps(network, profile, scaling.peers);
     std::vector<std::pair<DeviceSplit, int>> told;
     bool by_nccl = false;
     for (ScalingCase &item : scaling.cases) {

@@ -15,8 +15,10 @@ namespace convcast {
 PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devices,
                          std::vector<std::string> &assumptions);
 
-/// Times of one case. The profile has what missing_for_forecast asks for.
-ScalingTimes forecast_case(const ScalingCase &item, const GpuProfile &profile, const PeerNumbers &peers);
+/// Times of one case. Throws UsageError where a kernel of it has none on the GPU. The profile has what
+/// missing_for_forecast asks for.
+ScalingTimes forecast_case(const ScalingCase &item, const Network &network, const GpuProfile &profile,
+                           const PeerNumbers &peers);
 
 /// All cases with their forecasts and rates, and the sizes from which splits pay.
 Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,16 @@ std::optional<std::string> shipped_weights(const std::string &network) {
         return unpacked(bytes, path);
     }
     return std::nullopt;
+}
+
+/// Names of the networks whose weights ship.
+std::vector<std::string> networks_with_weights() {
+    std::vector<std::string> names;
+    for (const EmbeddedBytes &file : shipped_weight_files()) {
+        const std::string name = std::filesystem::path(file.path).filename().string();
+        names.push_back(name.substr(0, name.find('.')));
+    }
+    return names;
 }
 
 } // namespace
@@ -83,8 +94,8 @@ Weights find_weights(const std::string &name_or_file, const Network &network) {
     if (const auto text = shipped_weights(name_or_file))
         return read_weights(*text, "data/weights/" + name_or_file + ".json", network);
     if (name_or_file != "-" && !file_exists(name_or_file))
-        throw UsageError("there are no weights '" + name_or_file +
-                         "'; fashion_mnist and mnist ship, others are a file of " +
+        throw UsageError("there are no weights '" + name_or_file + "'; " +
+                         join(networks_with_weights(), " and ") + " ship, others are a file of " +
                          "`convcast run --network mnist --data FOLDER --weights FILE`");
     return read_weights(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file,
                         network);
@@ -123,5 +134,8 @@ std::vector<std::uint8_t> classified(const std::vector<double> &outputs, std::in
         labels.push_back(static_cast<std::uint8_t>(std::max_element(image, image + classes) - image));
     return labels;
 }
+
+template const described::Type &described::type_of<Weights>();
+template const described::Type &described::type_of<TrainingRun>();
 
 } // namespace convcast

@@ -28,7 +28,7 @@ int resident_ctas(const Gpu &gpu, std::int64_t threads, std::int64_t registers, 
     ctas = std::min(ctas, warps_by_registers / warps);
     if (shared > 0)
         ctas = std::min(ctas, limits.shared_bytes_per_sm / shared);
-    return static_cast<int>(ctas);
+    return int(ctas);
 }
 
 std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers) {
@@ -44,12 +44,17 @@ std::string does_not_fit(const Launch &launch) {
            std::to_string(launch.shared_bytes) + " bytes of shared memory does not fit an SM";
 }
 
+std::string too_little_shared_memory(const Launch &launch, const GpuLimits &limits) {
+    return "a CTA needs " + std::to_string(launch.shared_bytes) + " bytes of shared memory, the GPU gives " +
+           std::to_string(limits.shared_bytes_per_cta);
+}
+
 void fill_schedule(Partition &partition, const GpuLimits &limits) {
     partition.ctas = partition.grid[0] * partition.grid[1] * partition.grid[2];
     const std::int64_t slots = limits.sm_count * partition.ctas_per_sm;
     partition.waves = ceil_div(partition.ctas, slots);
     const std::int64_t last = partition.ctas - (partition.waves - 1) * slots;
-    partition.tail = static_cast<double>(std::min<std::int64_t>(last, limits.sm_count)) / limits.sm_count;
+    partition.tail = double(std::min<std::int64_t>(last, limits.sm_count)) / limits.sm_count;
 }
 
 } // namespace convcast

@@ -1,5 +1,6 @@
 #include "model/record/compare_runs.hpp"
 
+#include "model/base/described.hpp"
 #include "model/strategies/list.hpp"
 
 #include <boost/mp11.hpp>
@@ -282,5 +283,7 @@ RunComparison compare_runs(const Run &before, const std::string &before_file, co
     conclude(out);
     return out;
 }
+
+template const described::Type &described::type_of<RunComparison>();
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 // samples.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
@@ -106,5 +107,7 @@ struct CompareRunsOptions {
 /// Compares what was measured or, where neither document has a measurement, what was forecast.
 RunComparison compare_runs(const Run &before, const std::string &before_file, const Run &after,
                            const std::string &after_file, const CompareRunsOptions &options);
+
+extern template const described::Type &described::type_of<RunComparison>();
 
 } // namespace convcast

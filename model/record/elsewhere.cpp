@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/record/shape_list_parts.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <algorithm>
@@ -67,34 +68,18 @@ Case case_of(const std::string &shape, const std::string &name, Seconds time, co
     return item;
 }
 
-/// Cells of a line of CSV; quotes may hold commas, and two quotes in them are one.
-std::vector<std::string> csv_cells(std::string_view line) {
-    std::vector<std::string> cells(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
-            cells.back() += line[++i];
-        else if (line[i] == '"')
-            quoted = !quoted;
-        else if (line[i] == ',' && !quoted)
-            cells.emplace_back();
-        else if (line[i] != '\r')
-            cells.back() += line[i];
-    }
-    for (std::string &cell : cells) {
-        const std::size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
-        cell = begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1);
-    }
-    return cells;
-}
-
 struct TimeColumns {
     std::size_t shape = 0, name = 0, time = 0;
     std::optional<double> unit; ///< absent: each time has its own
 };
 
-TimeColumns columns_of_header(const std::vector<std::string> &header, const std::string &place) {
+TimeColumns columns_of_header(std::string_view line, const std::string &place) {
     TimeColumns found;
+    std::vector<std::string> header;
+    try {
+        header = csv_cells(line, ',');
+    } catch (const UsageError &) { // no column has quotes
+    }
     const auto find = [&](const std::string &name) {
         return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
     };
@@ -136,34 +121,28 @@ std::vector<Case> read_elsewhere(const std::string &csv, const std::string &file
     std::vector<Case> cases;
     std::vector<InputProblem> problems;
     std::optional<TimeColumns> columns;
-    std::size_t number = 0, most = 0;
-    for (std::size_t at = 0; at < csv.size() && problems.size() < 100;) {
-        const std::size_t end = std::min(csv.find('\n', at), csv.size());
-        const std::string_view line = std::string_view(csv).substr(at, end - at);
-        at = end + 1;
-        ++number;
-        const std::vector<std::string> cells = csv_cells(line);
-        if (line.starts_with('#') || (cells.size() == 1 && cells.front().empty()))
-            continue;
+    each_line(csv, [&](std::size_t number, std::string_view line) {
+        if (is_comment(line))
+            return true;
         const std::string place = file + ":" + std::to_string(number);
-        if (!columns) {
-            columns = columns_of_header(cells, place);
-            most = std::max({columns->shape, columns->name, columns->time});
-            continue;
-        }
-        if (cells.size() <= most) {
-            problems.push_back({place, "expected at least " + std::to_string(most + 1) + " cells, got " +
-                                           std::to_string(cells.size())});
-            continue;
-        }
         try {
+            if (!columns) {
+                columns = columns_of_header(line, place);
+                return true;
+            }
+            const std::vector<std::string> cells = csv_cells(line, ',');
+            const std::size_t least = 1 + std::max({columns->shape, columns->name, columns->time});
+            if (cells.size() < least)
+                throw UsageError("expected at least " + std::to_string(least) + " cells, got " +
+                                 std::to_string(cells.size()));
             cases.push_back(case_of(cells[columns->shape], cells[columns->name],
                                     time_of(cells[columns->time], columns->unit), place));
         } catch (const UsageError &error) {
             problems.push_back({place, error.what()});
         }
-    }
-    if (!columns)
+        return problems.size() < 100;
+    });
+    if (!columns && problems.empty())
         problems.push_back({file, "is empty; expected a header, for example: shape,name,time_us"});
     if (!problems.empty())
         throw InputError(std::move(problems));

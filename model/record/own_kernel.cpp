@@ -276,4 +276,6 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
     return part;
 }
 
+template const described::Type &described::type_of<OwnKernel>();
+
 } // namespace convcast

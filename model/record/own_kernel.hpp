@@ -120,4 +120,6 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
 /// UsageError.
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch);
 
+extern template const described::Type &described::type_of<OwnKernel>();
+
 } // namespace convcast

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,49 +40,25 @@ struct LaunchFile {
                          (), ())
 };
 
-/// Whole numbers become texts, so that both are expressions.
-JsonValue with_texts(const JsonValue &json) {
-    const auto at_line_of = [](JsonValue made, const JsonValue &from) {
-        made.set_line(from.line());
-        return made;
-    };
-    if (const long long *integer = json.integer())
-        return at_line_of(JsonValue(std::to_string(*integer)), json);
-    if (const JsonArray *array = json.array()) {
-        JsonArray made;
-        for (const JsonValue &value : *array)
-            made.push_back(with_texts(value));
-        return at_line_of(JsonValue(std::move(made)), json);
-    }
-    if (const JsonObject *object = json.object()) {
-        JsonObject made;
-        for (const JsonMember &member : *object)
-            made.emplace_back(member.key(), with_texts(member.value));
-        return at_line_of(JsonValue(std::move(made)), json);
-    }
-    return json;
-}
-
-/// A grid or block of one size may stand without brackets.
-JsonValue with_lists(const JsonValue &json) {
-    const JsonObject *object = json.object();
-    if (object == nullptr)
-        return json;
-    JsonObject made;
-    for (const JsonMember &member : *object) {
-        JsonValue value = member.value;
-        if ((member.key() == "grid" || member.key() == "block") && value.text()) {
-            JsonArray sizes;
-            sizes.push_back(value);
-            JsonValue list(std::move(sizes));
-            list.set_line(value.line());
-            value = std::move(list);
+/// Tells `events` of a launch file as LaunchFile has it: whole numbers become texts, so that both are
+/// expressions, and a grid or block of one size, which may stand without brackets, becomes a list.
+JsonEvents as_launch_file(const JsonEvents &events) {
+    return [&events, depth = 0, is_list = false](JsonEvent event) mutable {
+        std::string number;
+        if (event.kind == JsonEvent::Kind::integer) {
+            number = std::to_string(event.integer);
+            event = {.kind = JsonEvent::Kind::string, .line = event.line, .text = number};
         }
-        made.emplace_back(member.key(), std::move(value));
-    }
-    JsonValue out(std::move(made));
-    out.set_line(json.line());
-    return out;
+        depth += event.begins() ? 1 : event.ends() ? -1 : 0;
+        const bool alone = is_list && event.kind == JsonEvent::Kind::string;
+        is_list = depth == 1 && event.kind == JsonEvent::Kind::key &&
+                  (event.text == "grid" || event.text == "block");
+        if (alone)
+            events({.kind = JsonEvent::Kind::array, .line = event.line});
+        events(event);
+        if (alone)
+            events({.kind = JsonEvent::Kind::array_end, .line = event.line});
+    };
 }
 
 /// `text` cut at each `separator` that stands in no parentheses, without spaces around the parts.
@@ -105,15 +82,8 @@ std::vector<std::string> parts_of(std::string_view text, char separator) {
     return parts;
 }
 
-JsonValue list_of(const std::string &text) {
-    JsonArray list;
-    for (const std::string &part : parts_of(text, ','))
-        list.push_back(JsonValue(part));
-    return JsonValue(std::move(list));
-}
-
 /// What --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128; defines=TILE=16".
-JsonValue launch_of_text(const std::string &text) {
+JsonObject launch_of_text(const std::string &text) {
     JsonObject members;
     members.emplace_back("schema", JsonValue(launch_schema));
     for (const std::string &part : parts_of(text, ';')) {
@@ -132,7 +102,10 @@ JsonValue launch_of_text(const std::string &text) {
                              "' is of launch files; here the source is the .cu file of --kernel");
         if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
             name == "conditions") {
-            members.emplace_back(name, list_of(value));
+            JsonArray list;
+            for (const std::string &entry : parts_of(value, ','))
+                list.push_back(JsonValue(entry));
+            members.emplace_back(name, JsonValue(std::move(list)));
         } else if (name == "defines" || name == "work") {
             JsonObject named;
             for (const std::string &entry : parts_of(value, ','))
@@ -143,7 +116,7 @@ JsonValue launch_of_text(const std::string &text) {
             members.emplace_back(name, JsonValue(value));
         }
     }
-    return JsonValue(std::move(members));
+    return members;
 }
 
 std::string quoted_name(const std::string &file) {
@@ -229,13 +202,16 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
                          ": how is it launched? Give a launch file (docs/own_kernel.md), or for example "
                          "--launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
     const std::string shown = json ? file : "--launch";
-    const JsonValue asked =
-        json ? with_lists(with_texts(parse_json(read_file(file), file))) : launch_of_text(launch);
-    described::require_schema(asked, shown, launch_schema);
-    described::Reader reader(shown);
+    const std::string text = json ? read_file(file) : "";
     LaunchFile read;
-    reader.read(asked, "", read);
-    reader.finish();
+    described::Reader reader(read, shown);
+    if (json)
+        parse_json(text, file, as_launch_file(std::ref(reader)));
+    else
+        JsonValue(launch_of_text(launch)).tell(std::ref(reader));
+    reader.require_schema(launch_schema);
+    if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
+        throw InputError(std::move(problems));
 
     const std::filesystem::path beside = std::filesystem::path(file).parent_path();
     const std::filesystem::path source =
@@ -267,17 +243,15 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
             throw;
         std::vector<InputProblem> problems = error.problems; // a name that the launch file has wrong, maybe
         for (InputProblem &problem : problems)
-            problem = {described::place_in(asked, file, read.source ? "/source" : "/"),
-                       problem.place + ": " + problem.message};
-        throw InputError(std::move(problems));
+            problem = {file + (read.source ? ": /source" : ": /"), problem.place + ": " + problem.message};
+        throw InputError(described::with_lines(std::move(problems), text, file));
     }
     std::vector<InputProblem> problems;
     kernel.check([&](const std::string &field, const std::string &message) {
-        problems.push_back(
-            {json ? described::place_in(asked, file, "/" + field) : shown + ": /" + field, message});
+        problems.push_back({shown + ": /" + field, message});
     });
     if (!problems.empty())
-        throw InputError(std::move(problems));
+        throw InputError(json ? described::with_lines(std::move(problems), text, file) : std::move(problems));
     return kernel;
 }
 

@@ -59,6 +59,8 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
         for (std::size_t j = 0; j < item.answer.paper_kernels.size(); ++j)
             require_one_of(item.answer.paper_kernels[j], strategy_names(), "a strategy's name",
                            place + "/answer/paper_kernels/" + std::to_string(j), problems);
+        if (item.answer.method)
+            check_texts(*item.answer.method, place + "/answer/method", problems);
         require_strategies(item.answer.settings, place + "/answer/settings", problems);
         require_strategies(item.answer.drawn, place + "/answer/drawn", problems);
         if (item.answer.drawn_shape)
@@ -68,6 +70,8 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
                 problems.push_back({place + "/answer/drawn_shape", error.what()});
             }
     }
+    for (const auto &[name, method] : paper.methods)
+        check_texts(method, file + ": /methods/" + shortened(name), problems);
     if (paper.items.empty())
         problems.push_back({file + ": /items", "expected at least one item"});
 }
@@ -105,14 +109,17 @@ void PublishedCell::check(const FieldProblem &problem) const {
 }
 
 void PaperAnswer::check(const FieldProblem &problem) const {
-    if (kind == AnswerKind::computed && !by)
-        problem("", "expected \"by\": the computation that answers it, for example \"gains\"");
-    if (!also.empty() && !by)
-        problem("also",
-                "expected \"by\" before them: the computation that they follow, for example \"gains\"");
+    if (kind == AnswerKind::computed && !by && !(method && method->answers()))
+        problem("",
+                "expected \"method\" with tables, figures or claims, or \"by\": the method that answers it, "
+                "for example \"gains\"");
+    if (!also.empty() && !by && !(method && method->answers()))
+        problem("also", "expected \"by\" before them: the method that they follow, for example \"gains\"");
     if (drawn.empty() == drawn_shape.has_value())
         problem("drawn", "expected strategies and the shape that is drawn of them, for example \"drawn\": "
                          "[\"map_split\"], \"drawn_shape\": \"n1c1h56w56k256r3s3\"");
+    if (!drawn_titles.empty() && drawn_titles.size() != drawn.size())
+        problem("drawn_titles", "expected as many as there are in \"drawn\"");
     if (kind == AnswerKind::here && !where)
         problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
     if (kind == AnswerKind::not_computed && !why)
@@ -146,6 +153,26 @@ Paper read_paper(const std::string &text, const std::string &file) {
     if (!problems.empty())
         throw InputError(described::with_lines(std::move(problems), text, file));
     return paper;
+}
+
+const PaperMethod *find_method(const Paper &paper, const std::string &name) {
+    if (const auto own = paper.methods.find(name); own != paper.methods.end())
+        return &own->second;
+    for (const Paper &other : papers_that_ship())
+        if (const auto its = other.methods.find(name); its != other.methods.end())
+            return &its->second;
+    return nullptr;
+}
+
+std::vector<std::string> method_names(const Paper &paper) {
+    std::vector<std::string> names;
+    for (const auto &[name, method] : paper.methods)
+        names.push_back(name);
+    for (const Paper &other : papers_that_ship())
+        for (const auto &[name, method] : other.methods)
+            if (!paper.methods.contains(name))
+                names.push_back(name);
+    return names;
 }
 
 std::vector<std::string> shipped_papers() {
@@ -265,5 +292,7 @@ std::vector<std::string> kernels_of_papers(const std::string &study) {
                 return item.answer.paper_kernels;
     return {};
 }
+
+template const described::Type &described::type_of<Paper>();
 
 } // namespace convcast

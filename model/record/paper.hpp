@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/record/paper_method.hpp"
 
 #include <boost/describe.hpp>
 
@@ -66,7 +67,7 @@ struct PublishedCell {
 };
 
 enum class AnswerKind {
-    computed,     ///< by a computation of `convcast reproduce`, which `by` names
+    computed,     ///< by its own `method`, or by the one that `by` names
     here,         ///< no number to compute: `where` implements or explains it
     not_computed, ///< for the reason in `why`
 };
@@ -74,9 +75,12 @@ BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, not_computed)
 
 struct PaperAnswer {
     AnswerKind kind = AnswerKind::here;
-    std::optional<std::string> by;      ///< the computation: "gains"
-    std::vector<std::string> also;      ///< computations whose tables, figures and findings follow
-    std::optional<std::string> where;   ///< files or a page of the docs
+    /// A method by its name: of this paper's `methods`, of another shipped paper's, or a computation:
+    /// "gains".
+    std::optional<std::string> by;
+    std::vector<std::string> also;     ///< methods whose tables, figures and claims follow
+    std::optional<PaperMethod> method; ///< the item's own; its times, values and lists are there for `by` too
+    std::optional<std::string> where;  ///< files or a page of the docs
     std::optional<std::string> command; ///< a command line that answers it by itself
     std::optional<std::string> study;   ///< the study whose shapes it runs
     /// Strategies that compute as the paper's own kernel does. Of two the paper takes one by its rule 4: the
@@ -86,12 +90,13 @@ struct PaperAnswer {
     /// A convolution and the strategies whose plans for the paper's GPU are drawn of it.
     std::optional<std::string> drawn_shape;
     std::vector<std::string> drawn;
-    std::optional<std::string> network; ///< that the paper runs
-    std::vector<std::string> rungs;     ///< of its ladder, each set beside the one before
+    std::vector<std::string> drawn_titles; ///< of each of them; none: the strategies
+    std::optional<std::string> network;    ///< that the paper runs
+    std::vector<std::string> rungs;        ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
     BOOST_DESCRIBE_CLASS(PaperAnswer, (),
-                         (kind, by, also, where, command, study, paper_kernels, settings, drawn_shape, drawn,
-                          network, rungs, why),
+                         (kind, by, also, method, where, command, study, paper_kernels, settings, drawn_shape,
+                          drawn, drawn_titles, network, rungs, why),
                          (), ())
 
     void check(const FieldProblem &problem) const;
@@ -133,12 +138,18 @@ struct Paper {
     std::string authors; ///< for a sentence: "Chang, Onishi and Maruyama"
     std::string gpu;     ///< the shipped profile of the GPU that it was measured on
     BibtexEntry citation;
-    std::vector<PaperItem> items; ///< in the paper's order
-    BOOST_DESCRIBE_CLASS(Paper, (), (schema, id, title, authors, gpu, citation, items), (), ())
+    std::map<std::string, PaperMethod> methods; ///< that several items name
+    std::vector<PaperItem> items;               ///< in the paper's order
+    BOOST_DESCRIBE_CLASS(Paper, (), (schema, id, title, authors, gpu, citation, methods, items), (), ())
 };
 
 /// Throws InputError with every problem at once.
 Paper read_paper(const std::string &text, const std::string &file);
+
+/// A method that several items share by its name: of the paper, else of another one that ships; nullptr where
+/// none has it.
+const PaperMethod *find_method(const Paper &paper, const std::string &name);
+std::vector<std::string> method_names(const Paper &paper);
 
 /// A shipped paper by id, or a file by its path. Throws UsageError (unknown) or InputError.
 Paper find_paper(const std::string &name_or_file);
@@ -154,5 +165,7 @@ std::optional<double> ratio_of(const PublishedCell &cell);
 /// "all". Of studies that no paper answers with, nothing.
 std::vector<PublishedGain> published_gains(const std::string &study);
 std::vector<std::string> kernels_of_papers(const std::string &study);
+
+extern template const described::Type &described::type_of<Paper>();
 
 } // namespace convcast

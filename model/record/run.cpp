@@ -15,15 +15,17 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
+
+constexpr const char *run_schema = "convcast/run/1";
 
 void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem &problem) {
     if (timeline)
@@ -34,21 +36,38 @@ void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem 
 /// Which case a problem is about, of its place "run.json:12: /cases/3/status"; none where it is about the
 /// document.
 std::optional<std::size_t> case_of(const InputProblem &problem, const std::string &file) {
-    constexpr std::string_view cases = "/cases/";
-    const std::size_t colon = problem.place.find(": ", file.size()); // behind the line
-    const std::string_view path =
-        std::string_view(problem.place).substr(std::min(colon, problem.place.size() - 2) + 2);
-    if (!path.starts_with(cases))
-        return std::nullopt;
+    constexpr std::string_view cases = ": /cases/";
+    const std::size_t at = problem.place.find(cases, file.size()); // behind the line
+    const std::size_t colon = problem.place.find(": ", file.size());
     std::size_t index = 0;
-    return std::from_chars(path.data() + cases.size(), path.data() + path.size(), index).ec == std::errc{}
+    if (at == std::string::npos || at != colon)
+        return std::nullopt;
+    const char *digits = problem.place.data() + at + cases.size();
+    return std::from_chars(digits, problem.place.data() + problem.place.size(), index).ec == std::errc{}
                ? std::optional(index)
                : std::nullopt;
 }
 
+/// Says of a case at `path` which names it has that are none.
+void check_names(const Case &item, const std::string &path, const BaselineCheck &check_baseline,
+                 described::Reader &reader) {
+    const auto check = [&](const char *field, const auto &parse) {
+        try {
+            parse();
+        } catch (const UsageError &error) {
+            reader.problem(path + field, error.what());
+        }
+    };
+    if (item.strategy)
+        check("/strategy", [&] { parse_strategy(*item.strategy); });
+    if (item.baseline && check_baseline)
+        check("/baseline", [&] { check_baseline(*item.baseline); });
+}
+
 /// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
 /// about the document, or none of the cases is left.
-void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> problems, const std::string &file) {
+void put_aside(Run &run, const std::string &text, std::vector<InputProblem> problems,
+               const std::string &file) {
     std::map<std::size_t, std::vector<InputProblem>> by_case;
     for (const InputProblem &problem : problems) {
         const std::optional<std::size_t> index = case_of(problem, file);
@@ -60,11 +79,14 @@ void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> proble
         return;
     if (by_case.size() == run.cases.size())
         throw InputError(std::move(problems));
-    const JsonArray &texts = *json.find("cases")->array();
+    std::vector<std::string> paths;
+    for (const auto &[index, its] : by_case)
+        paths.push_back("/cases/" + std::to_string(index));
+    const std::vector<std::string> texts = parts_of_json(text, file, {}, paths).texts;
     std::vector<Case> readable;
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         if (const auto found = by_case.find(i); found != by_case.end())
-            run.unread.push_back({readable.size(), to_text(texts[i]), std::move(found->second)});
+            run.unread.push_back({readable.size(), texts[run.unread.size()], std::move(found->second)});
         else
             readable.push_back(std::move(run.cases[i]));
     run.cases = std::move(readable);
@@ -72,10 +94,10 @@ void put_aside(Run &run, const JsonValue &json, std::vector<InputProblem> proble
 
 /// Earlier versions did not write of a launch what its kernel is compiled with: of one on tensor cores, the
 /// instructions that only its architecture has.
-void complete(Prediction &prediction) {
-    if (!prediction.plan)
+void complete(Case &item) {
+    if (!item.prediction || !item.prediction->plan)
         return;
-    for (Partition &launch : prediction.plan->launches)
+    for (Partition &launch : item.prediction->plan->launches)
         if (launch.step.tensor_fmas)
             launch.architecture_features = true;
 }
@@ -119,58 +141,46 @@ const OwnKernel *Run::own_kernel(const std::string &baseline) const {
     return nullptr;
 }
 
-Run read_run(const std::string &text, const std::string &file,
-             const std::function<void(const std::string &)> &check_baseline) {
-    constexpr std::size_t large = 32 << 20;
-    if (are_run_lines(text))
-        return read_run_lines(text, file, check_baseline);
-    if (text.size() > large)
-        if (std::optional<Run> run = read_in_pieces(text, file, check_baseline))
-            return std::move(*run);
-    return read_whole_run(text, file, check_baseline);
+std::variant<Case, UnreadCase> read_case(std::string_view text, const std::string &file, int line,
+                                         std::size_t index, const BaselineCheck &check_baseline) {
+    const std::string path = "/cases/" + std::to_string(index);
+    try {
+        Case item;
+        described::Reader reader(item, file, path);
+        parse_json(text, file, std::ref(reader), line);
+        check_names(item, path, check_baseline, reader);
+        std::vector<InputProblem> problems = reader.problems(text, line);
+        if (problems.empty()) {
+            complete(item);
+            return item;
+        }
+        return UnreadCase{0, parts_of_json(text, file, {}, {""}, line).texts.front(), std::move(problems)};
+    } catch (const InputError &error) { // no JSON
+        std::vector<InputProblem> problems = error.problems;
+        for (InputProblem &problem : problems)
+            problem.place += ": " + path;
+        return UnreadCase{0, std::string(text), std::move(problems)};
+    }
 }
 
-Run read_whole_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {
-    const JsonValue json = parse_json(text, file);
-    described::require_schema(json, file, "convcast/run/1");
-    described::Reader reader(file);
+Run read_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {
+    if (are_run_lines(text))
+        return read_run_lines(text, file, check_baseline);
     Run run;
-    reader.read(json, "", run);
+    described::Reader reader(run, file);
+    parse_json(text, file, std::ref(reader));
+    reader.require_schema(run_schema);
+    for (std::size_t i = 0; i < run.cases.size() && !reader.full(); ++i)
+        check_names(run.cases[i], "/cases/" + std::to_string(i), check_baseline, reader);
+    std::vector<InputProblem> problems = reader.problems(text);
     if (reader.full()) // what comes behind was not read
-        reader.finish();
-    std::vector<InputProblem> problems = reader.take_problems();
-    std::set<std::optional<std::size_t>> broken; // cases with fields that are not what they should be
-    for (const InputProblem &problem : problems)
-        broken.insert(case_of(problem, file));
-    for (std::size_t i = 0; i < run.cases.size(); ++i) {
-        if (broken.contains(i))
-            continue;
-        const Case &item = run.cases[i];
-        const JsonValue &its = (*json.find("cases")->array())[i];
-        const std::string place = "/cases/" + std::to_string(i);
-        const auto problem = [&](const std::string &where, const std::string &what) {
-            const JsonValue *field = its.find(where.substr(std::min<std::size_t>(1, where.size())));
-            problems.push_back(
-                {file + ":" + std::to_string((field == nullptr ? its : *field).line()) + ": " + place + where,
-                 what});
-        };
-        const auto check_name = [&](const std::string &where, const auto &parse) {
-            try {
-                parse();
-            } catch (const UsageError &error) {
-                problem(where, error.what());
-            }
-        };
-        if (item.strategy)
-            check_name("/strategy", [&] { parse_strategy(*item.strategy); });
-        if (item.baseline && check_baseline)
-            check_name("/baseline", [&] { check_baseline(*item.baseline); });
-    }
-    put_aside(run, json, std::move(problems), file);
-    for (Case &item : run.cases)
-        if (item.prediction)
-            complete(*item.prediction);
+        throw InputError(std::move(problems));
+    put_aside(run, text, std::move(problems), file);
+    std::for_each(run.cases.begin(), run.cases.end(), complete);
     return run;
 }
+
+template const described::Type &described::type_of<Run>();
+template const described::Type &described::type_of<Case>();
 
 } // namespace convcast

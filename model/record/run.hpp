@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -170,12 +171,21 @@ struct Run {
     const OwnKernel *own_kernel(const std::string &baseline) const;
 };
 
-/// Cases that cannot be read are put aside as Run::unread. `check_baseline` throws UsageError for a name that
-/// is none; without it every name is taken. Throws InputError, with every problem at once, where the text as
-/// a whole is no Run document, and where it has cases but none that can be read. `file` only names the text
-/// in messages.
-Run read_run(const std::string &text, const std::string &file,
-             const std::function<void(const std::string &baseline)> &check_baseline = {});
+/// Throws UsageError for a name that is no baseline.
+using BaselineCheck = std::function<void(const std::string &baseline)>;
+
+/// Cases that cannot be read are put aside as Run::unread. Without `check_baseline` every name is taken.
+/// Throws InputError, with every problem at once, where the text as a whole is no Run document, and where it
+/// has cases but none that can be read. `file` only names the text in messages.
+Run read_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline = {});
 std::string write_run(const Run &run);
+
+/// A case that stands by itself in a line of a document; unread where it cannot be read. `index` is its place
+/// among the document's cases.
+std::variant<Case, UnreadCase> read_case(std::string_view text, const std::string &file, int line,
+                                         std::size_t index, const BaselineCheck &check_baseline);
+
+extern template const described::Type &described::type_of<Run>();
+extern template const described::Type &described::type_of<Case>();
 
 } // namespace convcast

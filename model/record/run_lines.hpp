@@ -1,5 +1,5 @@
-// Run documents of any size: a document of lines, whose first line is a Run without cases and whose others
-// are a case each, and the reading and writing of all documents in pieces, on all cores.
+// Run documents of any size in files: as JSON, or as lines, of which the first is a Run without cases and
+// each other is a case. Lines are read and written in pieces.
 #pragma once
 
 #include "model/base/files.hpp"
@@ -7,12 +7,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-struct gzFile_s; // of zlib
 
 namespace convcast {
 
@@ -33,22 +30,14 @@ class RunLineWriter {
   public:
     /// Of `head` everything but its cases. Throws InputError.
     RunLineWriter(const std::string &file, const Run &head);
-    ~RunLineWriter();
     /// Cases and unread ones of a piece, in their order.
     void add(const Run &piece);
     void finish();
 
   private:
-    void write(const std::string &text);
-    std::string file_;
-    std::unique_ptr<TemporaryFile> temporary_; ///< absent: all is kept in `text_`
-    int descriptor_ = -1;
-    gzFile_s *packed_ = nullptr; ///< of a file packed by gzip
+    std::optional<OutputFile> file_; ///< absent: all is kept in `text_`, for standard output
     std::string text_;
 };
-
-/// Checks names of baselines, as read_run does.
-using BaselineCheck = std::function<void(const std::string &baseline)>;
 
 /// Whether a file, packed by gzip or not, is a document of lines that can be read in pieces.
 bool file_holds_lines(const std::string &file);
@@ -65,13 +54,5 @@ void read_run_pieces(const std::string &file, const BaselineCheck &check_baselin
 /// `progress` is told how many cases are read.
 Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline,
                    const std::function<void(std::size_t)> &progress = {});
-
-/// A large document of JSON, read in pieces that take less memory than its tree; absent where anything about
-/// it is unusual, and reading it as a whole finds out what.
-std::optional<Run> read_in_pieces(const std::string &text, const std::string &file,
-                                  const BaselineCheck &check_baseline);
-
-/// read_run of a text that is taken as a whole.
-Run read_whole_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline);
 
 } // namespace convcast

@@ -154,26 +154,13 @@ struct Options {
 
 ConvShape shape_of(const Sizes &sizes, const Options &options, bool &moved) {
     require_2d(sizes);
-    const Direction h = direction_of(sizes, 'h'), w = direction_of(sizes, 'w');
-    ConvShape shape;
-    shape.n = options.images.value_or(size_of(sizes, "mb", 2)); // benchdnn's own default
-    shape.c = size_of(sizes, "ic", 1);
-    shape.k = size_of(sizes, "oc", 1);
-    shape.groups = size_of(sizes, "g", 1);
-    shape.h = h.input;
-    shape.w = w.input;
-    shape.r = h.filter;
-    shape.s = w.filter;
-    shape.stride_h = h.stride;
-    shape.stride_w = w.stride;
-    shape.dilation_h = h.dilation;
-    shape.dilation_w = w.dilation;
-    shape.pad_h = *symmetric_pad(h);
-    shape.pad_w = *symmetric_pad(w);
-    shape.dtype = options.type;
-    shape.validate();
-    moved = h.pad_begin != h.pad_end || w.pad_begin != w.pad_end;
-    return shape;
+    ConvShape common;
+    common.n = options.images.value_or(size_of(sizes, "mb", 2)); // benchdnn's own default
+    common.c = size_of(sizes, "ic", 1);
+    common.k = size_of(sizes, "oc", 1);
+    common.groups = size_of(sizes, "g", 1);
+    common.dtype = options.type;
+    return shape_of(common, direction_of(sizes, 'h'), direction_of(sizes, 'w'), moved);
 }
 
 /// "--dt=f32:f32:f32" or "--cfg=f32": the type of the input.
@@ -229,10 +216,7 @@ void take_line(ListBuilder &list, Options &options, std::size_t number, std::str
             // A name in quotes may have blanks: the descriptor is what is left.
             const std::size_t comment = rest.find(" #");
             const Descriptor found = descriptor_of(trimmed(rest.substr(0, comment)));
-            bool here = false;
-            const ConvShape shape = shape_of(found.sizes, options, here);
-            moved = moved || here;
-            return list.add(shape, found.name, found.count);
+            return list.add(shape_of(found.sizes, options, moved), found.name, found.count);
         }
         if (option)
             list.at(number, [&] { take_option(options, word); });
@@ -261,8 +245,7 @@ ShapeList read_benchdnn(std::string_view text, const std::string &file) {
         list.remark("options that say nothing of a shape are left out: " +
                     join({options.left_out.begin(), options.left_out.end()}));
     if (moved)
-        list.remark("padding that differs by one between both sides counts as the same on both, which gives "
-                    "the same output");
+        list.remark(moved_remark);
     return list.finish(benchdnn_example);
 }
 

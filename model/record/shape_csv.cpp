@@ -89,34 +89,6 @@ char separator_of(std::string_view header) {
     return best;
 }
 
-/// The cells of a line: bare, or in quotes, in which "" is a quote.
-std::vector<std::string> cells_of_line(std::string_view line, char separator) {
-    std::vector<std::string> cells(1);
-    bool quoted = false, closed = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const char c = line[i];
-        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"')
-            cells.back() += line[i++];
-        else if (quoted && c == '"')
-            quoted = false, closed = true;
-        else if (!quoted && c == separator)
-            cells.emplace_back(), closed = false;
-        else if (!quoted && !closed && c == '"' && trimmed(cells.back()).empty())
-            quoted = true, cells.back().clear();
-        else if (!closed || quoted)
-            cells.back() += c;
-        else if (c != ' ' && c != '\t' && c != '\r')
-            throw UsageError("expected a separator behind the quote that ends '" +
-                             shortened(cells.back(), 40) + "'. Example: 1,64,\"conv2, first\",3");
-    }
-    if (quoted)
-        throw UsageError("expected the quote that ends '" + shortened(cells.back(), 40) +
-                         "' on the same line. Example: 1,64,\"conv2, first\",3");
-    for (std::string &cell : cells)
-        cell = std::string(trimmed(cell));
-    return cells;
-}
-
 /// Which column stands where; empty: one to leave out.
 struct CsvHeader {
     char separator = ',';
@@ -157,7 +129,7 @@ CsvHeader header_of(std::string_view text, std::size_t line, ListBuilder &list) 
     CsvHeader header;
     header.separator = separator_of(text);
     std::vector<std::string> cells;
-    list.at(line, [&] { cells = cells_of_line(text, header.separator); });
+    list.at(line, [&] { cells = csv_cells(text, header.separator); });
     for (const std::string &cell : cells) {
         const std::string name = small_name(cell);
         const char *kind = column_of(name);
@@ -238,7 +210,7 @@ ConvShape shape_in(const Cells &cells) {
 }
 
 void take_row(ListBuilder &list, const CsvHeader &header, std::string_view line) {
-    const std::vector<std::string> values = cells_of_line(line, header.separator);
+    const std::vector<std::string> values = csv_cells(line, header.separator);
     if (values.size() != header.columns.size())
         throw UsageError("expected " + std::to_string(header.columns.size()) +
                          " cells as in the header, found " + std::to_string(values.size()) +
@@ -255,6 +227,33 @@ void take_row(ListBuilder &list, const CsvHeader &header, std::string_view line)
 }
 
 } // namespace
+
+std::vector<std::string> csv_cells(std::string_view line, char separator) {
+    std::vector<std::string> cells(1);
+    bool quoted = false, closed = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"')
+            cells.back() += line[i++];
+        else if (quoted && c == '"')
+            quoted = false, closed = true;
+        else if (!quoted && c == separator)
+            cells.emplace_back(), closed = false;
+        else if (!quoted && !closed && c == '"' && trimmed(cells.back()).empty())
+            quoted = true, cells.back().clear();
+        else if (!closed || quoted)
+            cells.back() += c;
+        else if (c != ' ' && c != '\t' && c != '\r')
+            throw UsageError("expected a separator behind the quote that ends '" +
+                             shortened(cells.back(), 40) + "'. Example: 1,64,\"conv2, first\",3");
+    }
+    if (quoted)
+        throw UsageError("expected the quote that ends '" + shortened(cells.back(), 40) +
+                         "' on the same line. Example: 1,64,\"conv2, first\",3");
+    for (std::string &cell : cells)
+        cell = std::string(trimmed(cell));
+    return cells;
+}
 
 bool is_csv_header(std::string_view line) {
     return line.find_first_of(",;\t") != std::string_view::npos ||

@@ -90,6 +90,23 @@ std::optional<std::int64_t> symmetric_pad(const Direction &direction) {
     return std::nullopt;
 }
 
+ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &columns, bool &moved) {
+    ConvShape shape = common;
+    shape.h = rows.input;
+    shape.w = columns.input;
+    shape.r = rows.filter;
+    shape.s = columns.filter;
+    shape.stride_h = rows.stride;
+    shape.stride_w = columns.stride;
+    shape.dilation_h = rows.dilation;
+    shape.dilation_w = columns.dilation;
+    shape.pad_h = *symmetric_pad(rows);
+    shape.pad_w = *symmetric_pad(columns);
+    shape.validate();
+    moved = moved || rows.pad_begin != rows.pad_end || columns.pad_begin != columns.pad_end;
+    return shape;
+}
+
 std::int64_t whole_number(std::string_view text, const std::string &what, std::int64_t low) {
     constexpr std::int64_t most = std::int64_t{1} << 30; // so that no product of two overflows
     std::int64_t value = 0;

@@ -55,6 +55,12 @@ std::optional<std::int64_t> symmetric_pad(const Direction &direction);
 /// Outputs of a direction; 0 where the filter does not fit. All sizes are at most 2^30.
 std::int64_t outputs_of(const Direction &direction);
 
+/// `common`, which has images, channels, filters, groups and type, with the sizes of rows and columns, whose
+/// padding has a symmetric_pad. `moved` is set where that is not what the directions have.
+ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &columns, bool &moved);
+inline constexpr const char *moved_remark =
+    "padding that differs by one between both sides counts as the same on both, which gives the same output";
+
 /// A number from `low` to 2^30. Throws UsageError that names `what`.
 std::int64_t whole_number(std::string_view text, const std::string &what, std::int64_t low);
 
@@ -69,6 +75,9 @@ void each_line(std::string_view text, const std::function<bool(std::size_t line,
 
 /// A line that says nothing: blank, or a comment.
 bool is_comment(std::string_view line);
+
+/// The cells of a line: bare, or in quotes, in which "" is a quote. Throws UsageError.
+std::vector<std::string> csv_cells(std::string_view line, char separator);
 
 ShapeList read_csv(std::string_view text, const std::string &file);
 ShapeList read_benchdnn(std::string_view text, const std::string &file);

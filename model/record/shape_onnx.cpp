@@ -96,28 +96,19 @@ ConvShape shape_of(const OnnxConvolution &conv, bool &moved) {
                          std::to_string(h.pad_end) + " above and below, " + std::to_string(w.pad_begin) +
                          " and " + std::to_string(w.pad_end) +
                          " at the sides; only the same on both sides is forecast");
-    ConvShape shape;
-    shape.n = conv.input[0];
-    shape.c = conv.input[1];
-    shape.h = h.input;
-    shape.w = w.input;
-    shape.k = conv.filters[0];
-    shape.r = h.filter;
-    shape.s = w.filter;
-    shape.stride_h = h.stride;
-    shape.stride_w = w.stride;
-    shape.pad_h = *pad_h;
-    shape.pad_w = *pad_w;
-    shape.dilation_h = h.dilation;
-    shape.dilation_w = w.dilation;
-    shape.groups = conv.groups;
-    shape.dtype = data_type(conv.type);
-    shape.validate();
+    ConvShape common;
+    common.n = conv.input[0];
+    common.c = conv.input[1];
+    common.k = conv.filters[0];
+    common.groups = conv.groups;
+    common.dtype = data_type(conv.type);
+    bool here = false;
+    const ConvShape shape = shape_of(common, h, w, here);
     if (shape.c / shape.groups != conv.filters[1])
         throw UsageError("its input has " + std::to_string(shape.c) + " channels in " +
                          std::to_string(shape.groups) + " groups, its filters " +
                          std::to_string(conv.filters[1]));
-    moved = moved || h.pad_begin != h.pad_end || w.pad_begin != w.pad_end;
+    moved = moved || here;
     return shape;
 }
 
@@ -158,8 +149,7 @@ ShapeList list_of(const OnnxReading &reading, const std::string &file) {
     if (open > 0)
         list.remark(left_open);
     if (moved)
-        list.remark("padding that differs by one between both sides counts as the same on both, which gives "
-                    "the same output");
+        list.remark(moved_remark);
     constexpr std::size_t most_said = 20;
     for (std::size_t i = 0; i < std::min(most_said, skipped.size()); ++i)
         list.remark("skipped " + skipped[i]);

@@ -1,6 +1,6 @@
 #include "model/record/shards.hpp"
 
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 
 #include <algorithm>
 #include <charconv>

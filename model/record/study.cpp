@@ -85,14 +85,13 @@ std::string id_of_file(const std::string &file) {
 
 /// The document as it stands, with what it may leave out.
 Study read_fields(const std::string &text, const std::string &file) {
-    const JsonValue json = parse_json(text, file);
-    const bool plain = json.find("schema") == nullptr && (json.find("shapes") || json.find("sweeps"));
-    if (!plain)
-        described::require_schema(json, file, "convcast/study/1");
-    described::Reader reader(file);
     Study study;
-    reader.read(json, "", study);
-    reader.finish();
+    described::Reader reader(study, file);
+    parse_json(text, file, std::ref(reader));
+    if (reader.has_schema() || (study.shapes.empty() && study.sweeps.empty()))
+        reader.require_schema("convcast/study/1");
+    if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
+        throw InputError(std::move(problems));
     if (study.id.empty())
         study.id = id_of_file(file);
     return study;
@@ -156,5 +155,7 @@ Study find_study(const std::string &name_or_file) {
             " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
     return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
 }
+
+template const described::Type &described::type_of<Study>();
 
 } // namespace convcast

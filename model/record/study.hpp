@@ -1,6 +1,7 @@
 // What is compared: a list of shapes, with what a paper published about them or how often a network has them.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include <boost/describe.hpp>
 
 #include <cstdint>
@@ -63,5 +64,7 @@ Study read_study(const std::string &text, const std::string &file);
 /// A shipped study by id, or a file by its path. Throws UsageError (unknown) or InputError.
 Study find_study(const std::string &name_or_file);
 std::vector<std::string> shipped_studies();
+
+extern template const described::Type &described::type_of<Study>();
 
 } // namespace convcast

@@ -1,15 +1,38 @@
-// Whole numbers written as expressions of a shape's sizes: "(p * q + 127) / 128".
+// Expressions as documents write them, read into a tree: "(p * q + 127) / 128" of whole numbers, and with
+// fractions, texts and dotted names "geomean(chen / chang, h < 32)".
 #pragma once
 
 #include "model/shape/conv_shape.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace convcast {
 
-/// What a name in an expression stands for.
+/// Part of an expression, with the parts that it applies to.
+struct Expression {
+    enum class Kind { number, text, name, call, operation };
+    Kind kind = Kind::number;
+    std::string token; ///< the number, the text, the name or the operator ("-" and "!" of one part too)
+    std::vector<Expression> parts; ///< arguments or operands
+    std::size_t at = 0;            ///< where it begins in the text
+};
+
+enum class ExpressionGrammar {
+    whole_numbers, ///< numbers are digits, names are words
+    values,        ///< numbers may have a point, texts stand in single quotes, names may have dots
+};
+
+/// From the loosest to the tightest: || && then == != then < <= > >= then + - then * / %, and - ! before an
+/// operand; parentheses and calls with commas. Throws UsageError with the text, the place in it and an
+/// example.
+Expression parse_expression(const std::string &text,
+                            ExpressionGrammar grammar = ExpressionGrammar::whole_numbers);
+
+/// What a name in an expression of whole numbers stands for.
 using Names = std::map<std::string, std::int64_t>;
 
 /// n c h w k r s p q stride_h stride_w pad_h pad_w dilation_h dilation_w groups.

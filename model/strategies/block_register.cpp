@@ -1,70 +1,42 @@
-#include "model/strategies/block_register.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <initializer_list>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
+// Chen, Algorithm 2 (the general case): blocks of pixels of all channels against a tile of filters, an outer
+// product of pixels and filters in registers.
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
-
-const std::vector<Knob<BlockRegister>> &BlockRegister::knobs() {
-    static const std::vector<Knob<BlockRegister>> list = {
-        {"tile_w",
-         &BlockRegister::tile_w,
-         0,
-         256,
-         {16, 32},
-         "W, outputs of a CTA along x, a multiple of 4 and of pixels_per_thread; 0: the paper's, or what the "
-         "map needs"},
-        {"tile_h",
-         &BlockRegister::tile_h,
-         0,
-         64,
-         {4, 8},
-         "H, output rows of a CTA; 0: the paper's, or what the map needs"},
-        {"tile_k",
-         &BlockRegister::tile_k,
-         0,
-         256,
-         {32, 64, 128},
-         "F_TB, filters of a CTA, a multiple of filters_per_thread; 0: the paper's, or what there are"},
-        {"pixels_per_thread",
-         &BlockRegister::pixels_per_thread,
-         0,
-         32,
-         {8, 16},
-         "W_T, neighbouring pixels of a thread; 0: the paper's"},
-        {"filters_per_thread",
-         &BlockRegister::filters_per_thread,
-         0,
-         16,
-         {4, 8},
-         "F_T, filters of a thread; 0: the paper's"},
-        {"channels",
-         &BlockRegister::channels,
-         0,
-         64,
-         {},
-         "C_SH, channels of a step; 0: the paper's, more for small filters"},
-        {"unit",
-         &BlockRegister::unit,
-         0,
-         4,
-         {},
-         "n, neighbouring elements of one read of shared memory (1, 2 or 4); 0: the widest that fits the "
-         "tile"},
-    };
-    return list;
-}
-
 namespace {
+
+/// A CTA computes `tile_k` filters (F_TB) for `tile_w` x `tile_h` outputs (W x H); a thread owns
+/// `pixels_per_thread` neighbouring pixels of a row (W_T) times `filters_per_thread` filters (F_T).
+/// `channels` channels (C_SH) are in shared memory at a time, the next ones under way. Reads of shared memory
+/// are `unit` elements wide (n).
+struct BlockRegister {
+    static constexpr About about{
+        "block_register", "Chen general case: W x H pixels by F_TB filters a CTA, W_T by F_T in registers",
+        6};
+    int tile_w = 0, tile_h = 0, tile_k = 0, pixels_per_thread = 0, filters_per_thread = 0, channels = 0,
+        unit = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_w, "tile_w", 0, 256, {16, 32},
+             "W, outputs of a CTA along x, a multiple of 4 and of pixels_per_thread; 0: the paper's, or what "
+             "the map needs");
+        each(tile_h, "tile_h", 0, 64, {4, 8},
+             "H, output rows of a CTA; 0: the paper's, or what the map needs");
+        each(tile_k, "tile_k", 0, 256, {32, 64, 128},
+             "F_TB, filters of a CTA, a multiple of filters_per_thread; 0: the paper's, or what there are");
+        each(pixels_per_thread, "pixels_per_thread", 0, 32, {8, 16},
+             "W_T, neighbouring pixels of a thread; 0: the paper's");
+        each(filters_per_thread, "filters_per_thread", 0, 16, {4, 8},
+             "F_T, filters of a thread; 0: the paper's");
+        each(channels, "channels", 0, 64, {},
+             "C_SH, channels of a step; 0: the paper's, more for small filters");
+        each(unit, "unit", 0, 4, {},
+             "n, neighbouring elements of one read of shared memory (1, 2 or 4); 0: the widest that fits the "
+             "tile");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 
 /// The paper's best on a K40m (its table of configurations). Filters between take the next larger's.
 struct Best {
@@ -95,7 +67,7 @@ void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
         knobs.tile_h = shrunk(best.h, s.p(), 1);
     if (knobs.channels == 0) {
         constexpr std::int64_t enough_taps = 16; // the paper's 18 at 3 x 3; it has no 1 x 1
-        knobs.channels = static_cast<int>(std::min<std::int64_t>(
+        knobs.channels = int(std::min<std::int64_t>(
             s.c, std::max<std::int64_t>(best.channels, ceil_div(enough_taps, s.r * s.s))));
     }
     if (knobs.tile_k == 0) {
@@ -106,7 +78,7 @@ void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
                                                    knobs.tile_w + s.s - 1, knobs.channels * s.r * s.s});
         const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
         const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
-        const int whole_warp = static_cast<int>(ceil_div(least, strips)) * group;
+        const int whole_warp = int(ceil_div(least, strips)) * group;
         knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
     }
     if (knobs.filters_per_thread == 0)
@@ -144,6 +116,8 @@ std::string check(const ConvShape &s, const BlockRegister &knobs) {
 struct Tiling {
     const ConvShape &s;
     const BlockRegister &knobs;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
     std::int64_t width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
     // Rows are copied 16 bytes at a time, those of short elements, which pass through registers, a word at a
     // time.
@@ -157,7 +131,8 @@ struct Tiling {
     std::int64_t rows = knobs.tile_h + s.r - 1, pitch = knobs.tile_w + round_up(s.s - 1, 4);
     std::int64_t row_copies = wide ? pitch / copy_width : knobs.tile_w + s.s - 1;
     std::int64_t taps = knobs.channels * s.r * s.s, filter_pitch = knobs.tile_k + n;
-    std::int64_t stage_elements = round_up(taps * filter_pitch, 4) + knobs.channels * rows * pitch;
+    std::int64_t bank_elements = round_up(taps * filter_pitch, 4);
+    std::int64_t stage_elements = bank_elements + knobs.channels * rows * pitch;
     std::int64_t tile_pixels = static_cast<std::int64_t>(knobs.tile_w) * knobs.tile_h;
     std::int64_t result_pitch = tile_pixels + 4;
     std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
@@ -176,7 +151,7 @@ std::int64_t held_by(const Tiling &o) {
 struct Registers {
     std::int64_t needed, cap;
 };
-Registers registers_for(const Tiling &o, const GpuLimits &limits) {
+Registers registers_for(const Tiling &o) {
     // Sums, a row of pixels, filter values; places of the copies and of the loads. Of a long row the first
     // pixels have left when the last ones come.
     const bool long_row = o.s.s >= 5 && !o.short_type, in_parts = long_row && o.width == 8;
@@ -185,18 +160,18 @@ Registers registers_for(const Tiling &o, const GpuLimits &limits) {
         (in_parts || (o.wide && !long_row) ? 36 : 44) + (o.width * o.group < 64 ? 8 : 0);
     const std::int64_t needed = o.width * o.group + pixels + 2 * o.group + held_by(o);
     const std::int64_t register_cap = std::clamp<std::int64_t>(round_up(needed + addresses, 8), 64, 255);
-    return {needed, std::min(register_cap, limits.registers_per_sm / round_up(o.threads, 128) / 8 * 8)};
+    return {needed, std::min(register_cap, o.gpu.limits.registers_per_sm / round_up(o.threads, 128) / 8 * 8)};
 }
 
 /// Why the GPU cannot launch such CTAs, or a thread not hold its values; "" if they can.
-std::string check_cta(const Tiling &o, const GpuLimits &limits) {
+std::string check_cta(const Tiling &o) {
     if (ceil_div(o.s.k, o.knobs.tile_k) > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (o.threads < papers::warp_threads)
         return "a CTA would have " + std::to_string(o.threads) + " threads, less than a warp";
-    if (o.threads > limits.max_threads_per_cta)
+    if (o.threads > o.gpu.limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(o.threads) + " threads, the GPU allows " +
-               std::to_string(limits.max_threads_per_cta);
+               std::to_string(o.gpu.limits.max_threads_per_cta);
     if (o.short_type && o.threads < std::max(o.taps, o.row_copies))
         return std::to_string(o.threads) + " threads copy less at a time than the " + std::to_string(o.taps) +
                " values of a filter in a step or the " + std::to_string(o.row_copies) + " copies of a row";
@@ -204,7 +179,7 @@ std::string check_cta(const Tiling &o, const GpuLimits &limits) {
     if (const std::int64_t held = held_by(o); held > most_held)
         return "a thread would hold " + std::to_string(held) +
                " elements of the next step in registers; take fewer channels or more threads";
-    if (const Registers registers = registers_for(o, limits); registers.cap < registers.needed + 32)
+    if (const Registers registers = registers_for(o); registers.cap < registers.needed + 32)
         return std::to_string(o.threads) + " threads of " + std::to_string(o.width) + " x " +
                std::to_string(o.group) + " sums need more registers than a thread or an SM has";
     return "";
@@ -230,9 +205,9 @@ std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::i
 }
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
-Partition launch_of(const Tiling &o, const Gpu &gpu) {
+Partition launch_of(const Tiling &o) {
     Partition part;
-    part.kernel = BlockRegister::name;
+    part.kernel = BlockRegister::about.name;
     const BlockRegister &knobs = o.knobs;
     part.template_arguments = {o.s.r,   o.s.s,   knobs.tile_w,   knobs.tile_h, knobs.tile_k,
                                o.width, o.group, knobs.channels, o.n,          o.wide ? 1 : 0};
@@ -243,7 +218,7 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
                     : o.threads <= 64 ? ", 1 x 1"
                                       : "1 x 1");
     part.grid = {o.tiles_x * o.tiles_y, ceil_div(o.s.k, knobs.tile_k), o.s.n};
-    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
+    part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = o.threads;
     part.stages = 2;
     part.steps = ceil_div(o.s.c, knobs.channels);
@@ -252,11 +227,11 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.independent_sums = o.width * o.group;
     part.shared_bytes =
         round_up(std::max(part.stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16);
-    part.register_cap = registers_for(o, gpu.limits).cap;
+    part.register_cap = registers_for(o).cap;
     const std::int64_t registers = o.short_type
                                        ? part.register_cap
                                        : std::min(part.register_cap, registers_of(o.s, knobs, part.threads));
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers, part.shared_bytes);
     return part;
 }
 
@@ -268,36 +243,36 @@ struct SharedAccess {
     Passes pixel, weight, result, result_read;
     double pixel_passes; ///< of a step, its rows' last units as the compiler reads them
 };
-SharedAccess shared_access_of(const Banks &banks, const Tiling &o) {
+SharedAccess shared_access_of(const Tiling &o) {
     // Neighbouring threads run along filters, then along x, then y.
     const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
         const std::int64_t y = t / o.threads_x;
         return y / o.strips * row_pitch + y % o.strips * o.width;
     };
-    const int load_width = static_cast<int>(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
-              store_width = o.width % 4 == 0 ? 4 : static_cast<int>(o.width);
+    const int load_width = int(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
+              store_width = o.width % 4 == 0 ? 4 : int(o.width);
     SharedAccess all{};
-    all.pixel = shared_passes(banks, o.threads, load_width,
+    all.pixel = shared_passes(o.banks, o.threads, load_width,
                               [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
-    all.weight = shared_passes(banks, o.threads, load_width,
+    all.weight = shared_passes(o.banks, o.threads, load_width,
                                [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    all.result = shared_passes(banks, o.threads, store_width, [&](std::int64_t t) {
+    all.result = shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
         return t % o.threads_x * o.result_pitch + strip_word(t, o.knobs.tile_w);
     });
     all.result_read =
-        position_passes(banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
-    // Of a row's last unit the compiler reads no more than what is used, one or two of four floats.
+        position_passes(o.banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
+    // The compiler reads of a row's last unit only what is used: one or two of four floats.
     all.row_values = round_up(o.width + o.s.s - 1, o.n);
     const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
     const Passes last_pixel = !o.short_type && o.n == 4 && used < 3
-                                  ? shared_passes(banks, o.threads, static_cast<int>(used),
+                                  ? shared_passes(o.banks, o.threads, int(used),
                                                   [&](std::int64_t t) { return strip_word(t, o.pitch); })
                                   : all.pixel;
-    const double channel_rows = static_cast<double>(o.knobs.channels * o.s.r);
-    all.pixel_loads = channel_rows * static_cast<double>(all.row_values / o.n);
+    const double channel_rows = double(o.knobs.channels * o.s.r);
+    all.pixel_loads = channel_rows * double(all.row_values / o.n);
     all.pixel_passes = (all.pixel_loads - channel_rows) * all.pixel.taken + channel_rows * last_pixel.taken;
-    all.weight_loads = channel_rows * static_cast<double>(o.s.s * o.group / o.n);
-    all.result_stores = static_cast<double>(o.group * o.width / store_width);
+    all.weight_loads = channel_rows * double(o.s.s * o.group / o.n);
+    all.result_stores = double(o.group * o.width / store_width);
     return all;
 }
 
@@ -315,12 +290,12 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
     // `there`.
     const auto turns = [&](std::int64_t all, std::int64_t a_pass, std::int64_t copies, std::int64_t there) {
         const std::int64_t left = thread < a_pass * copies ? std::min(all, there) - thread / copies : 0;
-        return left > 0 ? static_cast<double>(ceil_div(left, a_pass)) : 0.0;
+        return left > 0 ? double(ceil_div(left, a_pass)) : 0.0;
     };
     // The warps take turns at 32 copies.
     const auto flat_turns = [&](std::int64_t copies) {
         const std::int64_t left = ceil_div(std::max<std::int64_t>(0, copies), warp_lanes) - warp;
-        return left > 0 ? static_cast<double>(ceil_div(left, ceil_div(o.threads, warp_lanes))) : 0.0;
+        return left > 0 ? double(ceil_div(left, ceil_div(o.threads, warp_lanes))) : 0.0;
     };
     const auto of_filters = [&](std::int64_t there) {
         return filters_a_pass > 0
@@ -332,7 +307,7 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
                              instructions::divided_copy;
     };
     const auto of_pixels = [&](std::int64_t there) {
-        const auto channels = static_cast<double>(o.knobs.channels);
+        const auto channels = double(o.knobs.channels);
         return rows_a_pass > 0
                    ? channels *
                          (turns(o.rows, rows_a_pass, o.row_copies, o.rows) * (2.0 * instructions::iteration) +
@@ -344,7 +319,7 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
     const std::int64_t full_k = ceil_div(o.s.k, std::int64_t{o.knobs.tile_k}) - 1,
                        full_y = ceil_div(o.s.p(), std::int64_t{o.knobs.tile_h}) - 1;
     const auto average = [](double of_full, double of_last, std::int64_t full) {
-        return (static_cast<double>(full) * of_full + of_last) / static_cast<double>(full + 1);
+        return (double(full) * of_full + of_last) / double(full + 1);
     };
     if (tile == Tile::full)
         return of_filters(o.knobs.tile_k) + of_pixels(o.rows);
@@ -368,41 +343,40 @@ Copying copying_of(const Tiling &o, Tile tile) {
 }
 
 StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
-    const double warps = static_cast<double>(ceil_div(o.threads, 32));
-    const double channel_rows = static_cast<double>(o.knobs.channels * o.s.r);
+    const double warps = double(ceil_div(o.threads, 32));
+    const double channel_rows = double(o.knobs.channels * o.s.r);
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = o.s.dtype == DataType::f16 || (o.s.dtype == DataType::i8 && o.n > 1);
-    const double widened =
-        widens ? channel_rows * static_cast<double>(access.row_values + o.s.s * o.group) : 0.0;
-    const double puts = static_cast<double>(held_by(o));
+    const double widened = widens ? channel_rows * double(access.row_values + o.s.s * o.group) : 0.0;
+    const double puts = double(held_by(o));
     constexpr std::int64_t most_unrolled =
         1024; // as the kernel does: all taps of a channel, or a row of them
     const bool whole = o.s.r * o.s.s * o.group * o.width <= most_unrolled;
     StepWork step;
-    step.fmas = static_cast<double>(o.taps * o.knobs.tile_k * o.tile_pixels);
-    step.turns = warps * static_cast<double>(whole ? o.knobs.channels : o.knobs.channels * o.s.r);
+    step.fmas = double(o.taps * o.knobs.tile_k * o.tile_pixels);
+    step.turns = warps * double(whole ? o.knobs.channels : o.knobs.channels * o.s.r);
     step.copying = o.short_type ? 0.0 : copying_of(o, tile).all; // short elements wait in registers meanwhile
     step.shared_wavefronts = access.pixel_passes + access.weight_loads * access.weight.taken + warps * puts;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a channel and, where
     // they are a loop, a filter row (addresses); a step (loop, barrier, pointers).
     step.instructions =
-        static_cast<double>(o.taps * o.width * o.group) * warps +
+        double(o.taps * o.width * o.group) * warps +
         warps * (access.pixel_loads + access.weight_loads + widened +
-                 static_cast<double>(o.knobs.channels) * instructions::iteration +
+                 double(o.knobs.channels) * instructions::iteration +
                  (whole ? 0.0 : channel_rows * instructions::iteration) + puts + instructions::loop) +
         (o.short_type ? warps * puts * instructions::unrolled_copy : step.copying);
-    step.load_bytes = static_cast<double>(
-        (o.taps * std::min<std::int64_t>(o.knobs.tile_k, o.s.k) +
-         o.knobs.channels * std::min(o.rows, o.s.h) * std::min(o.knobs.tile_w + o.s.s - 1, o.s.w)) *
-        o.bytes);
+    step.load_bytes =
+        double((o.taps * std::min<std::int64_t>(o.knobs.tile_k, o.s.k) +
+                o.knobs.channels * std::min(o.rows, o.s.h) * std::min(o.knobs.tile_w + o.s.s - 1, o.s.w)) *
+               o.bytes);
     return step;
 }
 
 /// Passes of all CTAs that read results on their way out.
 double result_reads_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas) {
     if (o.tile_pixels % warp_lanes != 0) // a warp has pixels of several filters
-        return static_cast<double>(ctas) * access.result_read.taken;
+        return double(ctas) * access.result_read.taken;
     // Results are read where there are outputs: warps of 32 neighbouring pixels of a tile's rows.
     const auto tile_reads = [&](std::int64_t columns, std::int64_t lines) {
         std::int64_t reads = 0;
@@ -411,70 +385,60 @@ double result_reads_of(const Tiling &o, const SharedAccess &access, std::int64_t
             const bool next_row = x + warp_lanes > o.knobs.tile_w && y + 1 < lines;
             reads += (y < lines && x < columns) || next_row ? 1 : 0;
         }
-        return static_cast<double>(reads);
+        return double(reads);
     };
-    return static_cast<double>(o.s.n * o.s.k) *
-           over_tiles(o.s.q(), o.knobs.tile_w, o.s.p(), o.knobs.tile_h, tile_reads);
+    return double(o.s.n * o.s.k) * over_tiles(o.s.q(), o.knobs.tile_w, o.s.p(), o.knobs.tile_h, tile_reads);
 }
 
 StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas) {
-    const double warps = static_cast<double>(ceil_div(o.threads, 32));
-    const double outputs = static_cast<double>(o.group * o.width);
+    const double warps = double(ceil_div(o.threads, 32));
+    const double outputs = double(o.group * o.width);
     const double reads = result_reads_of(o, access, ctas);
     StepWork drain;
     // Warp instructions as compiled for sm_90: the start, four sums of a thread on their way out (place of
     // each by divisions, comparisons), 32 outputs that are there (shared memory, store).
     drain.instructions = warps * (instructions::warp + outputs * instructions::placed_store) +
-                         reads / static_cast<double>(ctas) * instructions::placed_store;
+                         reads / double(ctas) * instructions::placed_store;
     drain.shared_wavefronts = access.result_stores * access.result.taken + access.result_read.taken;
-    drain.store_bytes = static_cast<double>(
-        std::min<std::int64_t>(o.knobs.tile_w, o.s.q()) * std::min<std::int64_t>(o.knobs.tile_h, o.s.p()) *
-        std::min<std::int64_t>(o.knobs.tile_k, o.s.k) * o.s.result_bytes());
+    drain.store_bytes = double(std::min<std::int64_t>(o.knobs.tile_w, o.s.q()) *
+                               std::min<std::int64_t>(o.knobs.tile_h, o.s.p()) *
+                               std::min<std::int64_t>(o.knobs.tile_k, o.s.k) * o.s.result_bytes());
     return drain;
 }
 
 /// Bytes of filters that the SMs request from L2.
 double filter_reads_of(const ConvShape &s, const Partition &part, const Gpu &gpu) {
     // The CTAs of a row of the grid read the same filters.
-    const double filter_bytes =
-        filter_run_bytes(static_cast<double>(s.k) / static_cast<double>(part.grid[1]),
-                         static_cast<double>(s.c * s.r * s.s * s.element_bytes()), part, gpu);
-    return std::min(static_cast<double>(part.grid[1] * s.n) *
-                        read_through_l1(filter_bytes, filter_bytes, static_cast<double>(part.grid[0]), part,
-                                        gpu, Again::in_turn),
-                    read_through_l1(filter_bytes, filter_bytes * static_cast<double>(part.grid[1]),
-                                    static_cast<double>(part.ctas), part, gpu, Again::in_turn));
+    const double filter_bytes = filter_run_bytes(double(s.k) / double(part.grid[1]),
+                                                 double(s.c * s.r * s.s * s.element_bytes()), part, gpu);
+    return filter_reads(filter_bytes, filter_bytes * double(part.grid[1]), double(part.grid[1] * s.n),
+                        double(part.grid[0]), part, gpu);
 }
 
 /// Bytes of pixels that the SMs request from L2, and the share of them that can be coalesced.
 struct PixelReads {
     double bytes, alike;
 };
-PixelReads pixel_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
+PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_pixels =
         covered(o.tiles_x, o.wide ? o.pitch : o.knobs.tile_w + o.s.s - 1, o.knobs.tile_w, 0, o.s.w);
-    const double tile_row = row_pixels * static_cast<double>(o.bytes) / static_cast<double>(o.tiles_x);
-    const double tile_rows =
-        covered(o.tiles_y, o.rows, o.knobs.tile_h, 0, o.s.h) / static_cast<double>(o.tiles_y);
-    const double channels = static_cast<double>(o.s.c), images = static_cast<double>(o.s.n);
-    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]); // CTAs of an image
+    const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
+    const double tile_rows = covered(o.tiles_y, o.rows, o.knobs.tile_h, 0, o.s.h) / double(o.tiles_y);
+    const double channels = double(o.s.c);
+    const double of_images = double(part.grid[0] * part.grid[1]); // CTAs of an image
     const bool past_l1 = o.wide && !o.short_type;
     if (!past_l1) {
         const double row_bytes = spanned_bytes(tile_row, o.copy_width * o.bytes);
         const double tile_bytes = // rows of a tile from edge to edge follow one another
             std::min(tile_rows * row_bytes,
-                     spanned_bytes(tile_rows * static_cast<double>(o.s.w * o.bytes), o.copy_width * o.bytes));
+                     spanned_bytes(tile_rows * double(o.s.w * o.bytes), o.copy_width * o.bytes));
         // The CTAs of an image read the same pixels, for other filters.
-        const double of_cta = channels * tile_bytes;
-        const double of_image = static_cast<double>(o.s.input_bytes()) / images;
-        return {images * read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu,
-                                         Again::anywhere),
-                1.0};
+        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu), 1.0};
     }
     const std::int64_t plane = o.s.h * o.s.w * 4;
     const Stride tiles_apart{o.knobs.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
         planes_apart{plane, o.s.c};
-    const std::int64_t bank_bytes = round_up(o.taps * o.filter_pitch, 4) * 4;
+    const std::int64_t bank_bytes = o.bank_elements * 4;
     const std::initializer_list<Stride> runs_apart = {
         {o.rows * o.pitch * 4 - plane, o.knobs.channels},
         {o.pitch * 4 - o.s.w * 4, o.rows},
@@ -485,12 +449,12 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu
     const double row_bytes = wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                              odd_halves(0, {tiles_apart, rows_apart, planes_apart}));
     const double of_cta = channels * (tile_rows * row_bytes);
-    return {images * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
+    return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
 }
 
 /// What the cores and shared memory do in the whole launch.
 Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &part) {
-    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+    const double ctas = double(part.ctas), steps = double(part.steps);
     Work work;
     work.fmas = ctas * steps * part.step.fmas;
     work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
@@ -504,71 +468,82 @@ Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
-    const double filter_reads = filter_reads_of(o.s, part, gpu);
-    const PixelReads pixels = pixel_reads_of(o, part, gpu);
-    part.work.l2_read_bytes = filter_reads + pixels.bytes;
-    const double tiles = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
-    const Readers of_filters =
-        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{static_cast<double>(o.s.n), filter_tiles};
-    part.mergeable_reads = mergeable_reads(filter_reads, of_filters, part, gpu) +
-                           mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, gpu);
-    const std::int64_t grid =
-        std::gcd(o.s.p() * o.s.q(), std::gcd(o.knobs.tile_h * o.s.q(), std::int64_t{o.knobs.tile_w}));
-    part.work.l2_write_bytes =
-        static_cast<double>(o.s.n * o.s.k) *
-        over_tiles(o.s.q(), o.knobs.tile_w, o.s.p(), o.knobs.tile_h, [&](std::int64_t x, std::int64_t y) {
-            return stored_bytes({o.knobs.tile_w, x, y, o.s.q()}, part.grid[0] > 1 ? grid : o.s.p() * o.s.q(),
-                                o.s.result_bytes());
-        });
-    part.partial_write_bytes =
-        written_in_part(*part.work.l2_write_bytes, static_cast<double>(o.s.output_bytes()));
-    fill_dram(part.work, o.s, gpu);
+void add_traffic(Partition &part, const Tiling &o) {
+    const double of_filters = filter_reads_of(o.s, part, o.gpu);
+    const PixelReads pixels = pixel_reads_of(o, part);
+    part.work.l2_read_bytes = of_filters + pixels.bytes;
+    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
+    part.mergeable_reads =
+        mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
+        mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
+    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.knobs.tile_w, o.knobs.tile_h);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(o.s.output_bytes()));
+    fill_dram(part.work, o.s, o.gpu);
 }
 
 } // namespace
 
-PlanResult<BlockRegister> BlockRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
-    Planned<BlockRegister> planned;
-    BlockRegister &knobs = planned.strategy;
-    knobs = *this;
-    choose_automatic(knobs, s);
-    if (const std::string why = check(s, knobs); !why.empty())
+    choose_automatic(*this, s);
+    if (const std::string why = check(s, *this); !why.empty())
         return Infeasible{why};
-    const Tiling o{s, knobs};
-    if (const std::string why = check_cta(o, gpu.limits); !why.empty())
+    const Tiling o{s, *this, gpu};
+    if (const std::string why = check_cta(o); !why.empty())
         return Infeasible{why};
-
-    Partition part = launch_of(o, gpu);
+    Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory, the GPU gives " +
-                          std::to_string(gpu.limits.shared_bytes_per_cta)};
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
     fill_schedule(part, gpu.limits);
-    const SharedAccess access = shared_access_of(banks_of(gpu.profile), o);
+    const SharedAccess access = shared_access_of(o);
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
-        part.longest_copier = copying.longest * static_cast<double>(part.busy_warps) / copying.all;
+        part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
     part.drain = drain_of(o, access, part.ctas);
     part.work = core_work_of(o, access, part);
     // Where no SM has two CTAs the launch takes as long as one with a full tile.
     if (part.ctas <= gpu.limits.sm_count)
         part.step = step_of(o, access, Tile::full);
-    add_traffic(part, o, gpu);
+    add_traffic(part, o);
 
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
     if (gpu.profile.bank_width)
-        out.rules.bank_ratio = gpu.profile.bank_width->value.value / static_cast<double>(s.element_bytes());
+        out.rules.bank_ratio = gpu.profile.bank_width->value.value / double(s.element_bytes());
     out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
     out.rules.shared_reads = papers::shared_reads(o.width, s.s);
     out.rules.global_reads = papers::global_reads(s.r);
-    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
-    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
 }
+
+Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling o{s, *this, gpu};
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 2},
+                 {&OutputBox::filters, tile_k, 1},
+                 {&OutputBox::rows, tile_h, 0, o.tiles_x},
+                 {&OutputBox::columns, tile_w, 0, 1, o.tiles_x}};
+    walk.step_channels = channels;
+    walk.buffers = {{"filters", CopiedTensor::filters, o.bank_elements * o.bytes, 2},
+                    {"map", CopiedTensor::map, channels * o.rows * o.pitch * o.bytes, 2}};
+    walk.threads = {o.strips * tile_h, o.threads_x, 1, o.width, o.group};
+    walk.threads.warp_along_pixels = false;
+    walk.threads.unit = unit;
+    walk.pixels = {o.rows, tile_w + s.s - 1, tile_h, tile_w};
+    walk.draws_banks = true;
+    walk.remark = "A step brings C_SH = " + count_text(channels, "channel") +
+                  " of a block of W x H = " + std::to_string(tile_w) + " x " + std::to_string(tile_h) +
+                  " pixels and of F_TB = " + std::to_string(tile_k) +
+                  " filters, which are transposed, with " + count_text(unit, "element") +
+                  " of padding a row.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &block_register() {
+    return kind_of<BlockRegister>();
+}
+} // namespace strategies
 
 } // namespace convcast

@@ -1,55 +1,39 @@
-#include "model/strategies/filter_stream.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/activity.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+// Chang, Figure 2(c): filters divided over the SMs, the whole map streamed by every SM.
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
-
 namespace {
 /// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than
 /// this.
 constexpr int wanted_fmas = 512;
-} // namespace
+/// A CTA keeps M' = ceil(M / N_sm) filters of all channels in shared memory while the map streams past it: a
+/// step brings `channels` channels of a band of `tile_h` output rows. A thread owns `rows` pixels below each
+/// other.
+struct FilterStream {
+    static constexpr About about{
+        "filter_stream", "Chang Fig. 2(c): M' filters of all channels stay on an SM, the map streams", 8};
+    int tile_h = 0, rows = 0, channels = 0, stages = 3;
 
-const std::vector<Knob<FilterStream>> &FilterStream::knobs() {
-    static const std::vector<Knob<FilterStream>> list = {
-        {"tile_h",
-         &FilterStream::tile_h,
-         0,
-         65536,
-         {},
-         "output rows of a band, a multiple of rows; 0: as many as the threads of a CTA own"},
-        {"rows",
-         &FilterStream::rows,
-         0,
-         8,
-         {1, 2, 4, 8},
-         "pixels of a thread, below each other: 1, 2, 4 or 8; 0: 4 or 8"},
-        {"channels",
-         &FilterStream::channels,
-         0,
-         wanted_fmas,
-         {1, 2, 4, 8},
-         "channels of a step; 0: what gives a thread work"},
-        {"stages", &FilterStream::stages, 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline"},
-    };
-    return list;
-}
-
-namespace {
-
+    void knobs(const EachKnob &each) {
+        each(tile_h, "tile_h", 0, 65536, {},
+             "output rows of a band, a multiple of rows; 0: as many as the threads of a CTA own");
+        each(rows, "rows", 0, 8, {1, 2, 4, 8},
+             "pixels of a thread, below each other: 1, 2, 4 or 8; 0: 4 or 8");
+        each(channels, "channels", 0, wanted_fmas, {1, 2, 4, 8},
+             "channels of a step; 0: what gives a thread work");
+        each(stages, "stages", 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 /// Filters of a CTA, all channels, in groups that a thread computes together.
 struct Bank {
     const ConvShape &s;
-    const GpuLimits &limits;
-    std::int64_t filters = ceil_div(s.k, limits.sm_count), taps = s.r * s.s; ///< M', of a filter and channel
+    const Gpu &gpu;
+    const GpuLimits &limits = gpu.limits;
+    Banks banks = banks_of(gpu.profile); ///< of shared memory
+    std::int64_t filters = ceil_div(s.k, std::int64_t{limits.sm_count}),
+                 taps = s.r * s.s; ///< M', of a filter and channel
     std::int64_t group = filters > 4 ? 8 : filters > 2 ? 4 : filters, groups = ceil_div(filters, group);
     std::int64_t floats = round_up(groups * group * s.c * taps, 4);
     std::int64_t shared_floats = limits.shared_bytes_per_cta / 4; ///< that a CTA can have
@@ -93,7 +77,7 @@ std::string choose_band(FilterStream &knobs, const Bank &bank, std::int64_t row_
                std::to_string(band) + " rows do not fit in shared memory";
     if (chosen == 0) // bands of equal height
         band = round_up(ceil_div(s.p(), ceil_div(s.p(), band)), thread_rows);
-    knobs.tile_h = static_cast<int>(band), knobs.channels = static_cast<int>(channels);
+    knobs.tile_h = int(band), knobs.channels = int(channels);
     return "";
 }
 
@@ -130,7 +114,6 @@ std::string choose(FilterStream &knobs, const Bank &bank) {
 /// fewer: their threads do nothing.
 struct Tiling : Bank {
     const FilterStream &knobs;
-    Banks banks;                                           ///< of shared memory
     Loop shares{s.k, filters}, bands{s.p(), knobs.tile_h}; ///< of filters, CTA by CTA; of rows of outputs
     std::int64_t chunks = ceil_div(s.c, knobs.channels);   ///< of channels, a step each
     std::int64_t positions = ceil_div(knobs.tile_h, knobs.rows) * s.q(); ///< of threads, of a band
@@ -139,11 +122,11 @@ struct Tiling : Bank {
 };
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
-Partition launch_of(const Tiling &o, const Gpu &gpu) {
+Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
     const FilterStream &knobs = o.knobs;
     Partition part;
-    part.kernel = FilterStream::name;
+    part.kernel = FilterStream::about.name;
     part.template_arguments = {s.r,          s.s,           s.w, knobs.rows, o.group, knobs.channels,
                                knobs.stages, o.wide ? 1 : 0};
     part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
@@ -157,16 +140,16 @@ Partition launch_of(const Tiling &o, const Gpu &gpu) {
     part.shared_bytes = (o.floats + knobs.stages * knobs.channels * part.band_floats) * 4;
     part.register_cap = cap_for(o, knobs.rows);
     part.grid = {o.shares.turns(), s.n, 1};
-    part.sharing_ctas = static_cast<double>(part.grid[0]);
+    part.sharing_ctas = double(part.grid[0]);
     part.threads = 32 * o.warps;
     part.stages = knobs.stages;
     part.steps = part.pieces * o.chunks;
     part.filter_count = s.k;
     part.busy_warps = o.warps;
     part.copy_passes =
-        o.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = knobs.rows * o.group;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
@@ -188,17 +171,17 @@ Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::
     const Passes pixel =
         shared_passes(o.banks, threads, 1,
                       of_lane([&](auto, auto position) { return position / q * pitch + position % q; }));
-    const int width = static_cast<int>(std::min<std::int64_t>(o.group, 4));
+    const int width = int(std::min<std::int64_t>(o.group, 4));
     const Passes tap =
         shared_passes(o.banks, threads, width, of_lane([&](auto group, auto) { return group * bank; }));
     const auto warps = static_cast<std::int64_t>(pixel.least); // that compute: without conflicts a pass each
     const std::int64_t copies = ceil_div(o.map_floats(rows), o.wide ? 128 : 32);
-    return static_cast<double>(channels) * (does::ffmas(groups * there, warps, fmas) +
-                                            does::loads(o.s.s * (o.knobs.rows + o.s.r - 1), pixel, warps) +
-                                            does::loads(o.taps * ceil_div(o.group, width), tap, warps) +
-                                            does::iterations(warps, fmas <= most_unrolled ? 0 : o.s.s) +
-                                            does::copies(o.warps, copies, std::min(o.warps, copies)) +
-                                            does::fetched(o.map_floats(rows))) +
+    return double(channels) * (does::ffmas(groups * there, warps, fmas) +
+                               does::loads(o.s.s * (o.knobs.rows + o.s.r - 1), pixel, warps) +
+                               does::loads(o.taps * ceil_div(o.group, width), tap, warps) +
+                               does::iterations(warps, fmas <= most_unrolled ? 0 : o.s.s) +
+                               does::copies(o.warps, copies, std::min(o.warps, copies)) +
+                               does::fetched(o.map_floats(rows))) +
            does::starts(steps * o.warps) +
            ends * (does::placed_stores(warps * sums) + does::stored(rows * q * filters));
 }
@@ -208,29 +191,28 @@ void fill_counts(Partition &part, const Tiling &o) {
     const std::int64_t slots = o.groups * o.group, copies = ceil_div(o.s.c * o.taps, 32); // of a filter
     const Activity once = does::starts(o.warps) + does::fetched(o.filters * o.s.c * o.taps) +
                           does::copies(slots * o.warps, slots * copies, slots * std::min(o.warps, copies));
-    set_core_work(part, static_cast<double>(part.ctas) * once +
-                            static_cast<double>(o.s.n) *
-                                over(o.shares, o.bands, [&](std::int64_t filters, std::int64_t rows) {
-                                    return band_of(o, filters, rows, o.s.c, o.chunks, 1.0);
-                                }));
+    set_core_work(part,
+                  double(part.ctas) * once +
+                      double(o.s.n) * over(o.shares, o.bands, [&](std::int64_t filters, std::int64_t rows) {
+                          return band_of(o, filters, rows, o.s.c, o.chunks, 1.0);
+                      }));
     // A band's outputs come with its last channels; those of the last band, at the end.
     const std::int64_t rows = std::min<std::int64_t>(o.knobs.tile_h, o.s.p());
-    const double ends = static_cast<double>(part.pieces - 1) / static_cast<double>(part.steps);
+    const double ends = double(part.pieces - 1) / double(part.steps);
     part.step = band_of(o, o.filters, rows, o.knobs.channels, 1, ends).work;
     part.drain = (once + band_of(o, o.filters, rows, 0, 0, 1.0)).work;
     // Lanes copy filter values a group apart, so that as many meet in a bank.
-    part.drain.shared_wavefronts = static_cast<double>(o.filters * copies) *
-                                   std::max(0.0, static_cast<double>(o.group) - part.copy_passes);
+    part.drain.shared_wavefronts =
+        double(o.filters * copies) * std::max(0.0, double(o.group) - part.copy_passes);
 }
 
 /// What L2 sees of the copies of a channel of an image by one CTA.
-CopiedBytes map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu) {
+CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.knobs.channels;
-    const double run_bytes = band_bytes(o.s, bands), runs = static_cast<double>(bands);
+    const double run_bytes = band_bytes(o.s, bands), runs = double(bands);
     if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
-        const double kept =
-            kept_by_l1(spanned_bytes(static_cast<double>(plane)), runs * spanned_bytes(run_bytes),
-                       static_cast<double>(o.s.c) * run_bytes, part, gpu);
+        const double kept = kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
+                                       double(o.s.c) * run_bytes, part, o.gpu);
         return {kept, kept};
     }
     return copied({true,
@@ -244,49 +226,62 @@ CopiedBytes map_reads_of(const Tiling &o, const Partition &part, const Gpu &gpu)
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o, const Gpu &gpu) {
+void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
-    const double parts = static_cast<double>(part.grid[0]), ctas = static_cast<double>(part.ctas);
-    const CopiedBytes map = map_reads_of(o, part, gpu);
-    part.work.l2_read_bytes = ctas * (static_cast<double>(s.c) * map.requested +
-                                      spanned_bytes(static_cast<double>(s.filter_bytes()) / parts));
+    const double parts = double(part.grid[0]), ctas = double(part.ctas);
+    const CopiedBytes map = map_reads_of(o, part);
+    part.work.l2_read_bytes =
+        ctas * (double(s.c) * map.requested + spanned_bytes(double(s.filter_bytes()) / parts));
     // All CTAs of an image pass over the same map, each on an SM of its own.
-    part.mergeable_reads =
-        mergeable_reads(ctas * static_cast<double>(s.c) * map.alike, {parts, 1.0}, part, gpu);
+    part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, o.knobs.rows);
-    part.partial_write_bytes =
-        written_in_part(*part.work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+    fill_dram(part.work, s, o.gpu);
 }
 
 } // namespace
 
-PlanResult<FilterStream> FilterStream::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
-    Planned<FilterStream> planned;
-    FilterStream &knobs = planned.strategy;
-    knobs = *this;
-    const Bank bank{s, gpu.limits};
-    if (const std::string why = choose(knobs, bank); !why.empty())
+    const Bank bank{s, gpu};
+    if (const std::string why = choose(*this, bank); !why.empty())
         return Infeasible{why};
-    const Tiling o{bank, knobs, banks_of(gpu.profile)};
-
-    Partition part = launch_of(o, gpu);
+    const Tiling o{bank, *this};
+    Partition part = launch_of(o);
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     fill_counts(part, o);
-    add_traffic(part, o, gpu);
-
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
+    add_traffic(part, o);
+    Feasible out = plan_of_launch(std::move(part), gpu);
     out.rules.remarks.push_back(cached_remark("the filters'", s.filter_bytes(), gpu.limits));
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
-    average_step(part);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    average_step(out.plan.launches.front());
+    return out;
 }
+
+Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling o{Bank{s, gpu}, *this};
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 1},
+                 {&OutputBox::filters, o.shares.tile, 0},
+                 {&OutputBox::rows, o.bands.tile}};
+    walk.step_channels = channels;
+    walk.filters_stay = true;
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
+                    {"map", CopiedTensor::map, channels * launch.band_floats * 4, stages}};
+    walk.threads = {o.positions, std::max<std::int64_t>(1, launch.threads / o.positions), rows, 1, o.group};
+    walk.pixels = band_pixels(s, tile_h);
+    walk.remark = "M' = " + count_text(o.filters, "filter") +
+                  " of all channels stay on the SM. The map streams past, " +
+                  count_text(channels, "channel") + " of " + count_text(walk.pixels.rows, "row") + " a step.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &filter_stream() {
+    return kind_of<FilterStream>();
+}
+} // namespace strategies
 
 } // namespace convcast

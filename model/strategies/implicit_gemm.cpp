@@ -1,138 +1,52 @@
-#include "model/strategies/implicit_gemm.hpp"
+// Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
+#include "model/strategies/parts/implicit_gemm_rows.hpp"
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
+#include "model/strategies/strategy.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_rows.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<ImplicitGemm>> &ImplicitGemm::knobs() {
-    static const std::vector<Knob<ImplicitGemm>> list = {
-        {"tile_k", &ImplicitGemm::tile_k, 0, 256, {32, 64, 128}, "filters of a CTA: 16, 32, 64, 128 or 256"},
-        {"tile_pixels",
-         &ImplicitGemm::tile_pixels,
-         0,
-         256,
-         {32, 64, 128},
-         "pixels of a CTA, a multiple of 16"},
-        {"thread_k", &ImplicitGemm::thread_k, 0, 16, {}, "filters of a thread: 4, 8 or 16"},
-        {"thread_pixels", &ImplicitGemm::thread_pixels, 0, 16, {}, "pixels of a thread: 4, 8 or 16"},
-        {"slice_channels", &ImplicitGemm::slice_channels, 0, 64, {}, "channels of a pipeline step"},
-        {"stages", &ImplicitGemm::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"warp_split",
-         &ImplicitGemm::warp_split,
-         0,
-         8,
-         {},
-         "parts of a step, each with warps of its own: 1, 2, 4 or 8"},
-        {"split",
-         &ImplicitGemm::split,
-         0,
-         8,
-         {1, 2, 4, 8},
-         "CTAs of a cluster that share the channels: 1, 2, 4 or 8"},
-        {"filters",
-         &ImplicitGemm::filters,
-         0,
-         2,
-         {},
-         "1: filters as they lie; 2: transposed once by a launch of its own"},
-        {"staging",
-         &ImplicitGemm::staging,
-         0,
-         2,
-         {},
-         "1: a copy of the pixels for each tap; 2: whole rows, which the taps share"},
-        {"columns",
-         &ImplicitGemm::columns,
-         0,
-         64,
-         {},
-         "staged rows: a row's pixels of a tile, in units of thread_pixels"},
-    };
-    return list;
-}
-
 namespace {
 
-bool power_of_two_in(int value, int low, int high) {
-    return value >= low && value <= high && (value & (value - 1)) == 0;
-}
-
 std::string outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
     if (s.r > 63 || s.s > 63)
         return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
-    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
-        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
-        return "an image, filter set or batch is too large for 32-bit indices inside an image";
-    if (s.groups > 65535)
-        return "more than 65535 groups";
-    return "";
+    return outside_tiles(s);
 }
-
-/// What follows from shape and knobs, and several parts of a plan need.
-struct Tiling {
-    std::int64_t channels, filters; ///< of a group
-    std::int64_t padded_filters;    ///< of a group, as they lie when prepared
-    std::int64_t values;            ///< of a filter
-    std::int64_t rows;              ///< filter rows of a slice: all, or one of a large filter
-    std::int64_t taps, slice, steps, threads, warps, pitch, stage_floats, pixels, pixel_tiles, filter_tiles;
-    std::int64_t lanes_n; ///< of a warp along the pixels
-    bool padded, wide_pixels;
-    bool by_filter; ///< raw filters come by 16-byte copies along (c, r, s)
-    bool meets;     ///< sums go through shared memory
-};
 
 constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
 
-Tiling tiling_of(const ConvShape &s, const ImplicitGemm &g) {
-    Tiling t{};
-    t.channels = s.c / s.groups, t.filters = s.k / s.groups;
-    t.padded_filters = round_up(t.filters, 4);
-    t.values = t.channels * s.r * s.s;
-    t.rows = s.r * s.s <= most_taps ? s.r : 1;
-    t.taps = t.rows * s.s;
-    t.slice = g.slice_channels * t.taps;
-    t.steps = ceil_div(t.channels, g.slice_channels) * (s.r / t.rows);
-    t.threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
-    t.warps = t.threads / 32;
-    t.by_filter = g.filters == 1 && t.rows == s.r && s.products() % 4 == 0 && t.slice % 4 == 0 &&
-                  t.channels % g.slice_channels == 0;
-    t.pitch = g.filters == 2 ? g.tile_k
-              : t.by_filter  ? t.slice + (t.slice / 4 % 2 == 1 ? 0 : 4)
-                             : g.tile_k + 4;
-    t.stage_floats = (t.by_filter ? g.tile_k : t.slice) * t.pitch + t.slice * g.tile_pixels;
-    t.pixels = s.n * s.p() * s.q();
-    t.pixel_tiles = ceil_div(t.pixels, g.tile_pixels);
-    t.filter_tiles = ceil_div(t.filters, g.tile_k);
-    t.lanes_n = lanes_along_pixels(g);
-    t.padded = s.pad_h > 0 || s.pad_w > 0;
-    t.wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !t.padded && s.h * s.w % 4 == 0;
-    t.meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0;
-    return t;
-}
+/// What follows from shape and knobs, and several parts of a plan need.
+struct Tiling {
+    const ConvShape &s;
+    const ImplicitGemm &g;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    std::int64_t channels = s.c / s.groups, filters = s.k / s.groups; ///< of a group
+    std::int64_t padded_filters = round_up(filters, 4);               ///< as they lie when prepared
+    std::int64_t values = channels * s.r * s.s;                       ///< of a filter
+    /// Filter rows and taps of a slice: all, or a row of a large filter.
+    std::int64_t rows = s.r * s.s <= most_taps ? s.r : 1, taps = rows * s.s, slice = g.slice_channels * taps;
+    std::int64_t steps = ceil_div(channels, g.slice_channels) * (s.r / rows);
+    std::int64_t threads = g.tile_k / g.thread_k * (g.tile_pixels / g.thread_pixels) * g.warp_split;
+    std::int64_t warps = threads / 32, lanes_n = lanes_along_pixels(g); ///< lanes of a warp along the pixels
+    /// Whether filters that are not prepared come by 16-byte copies along (c, r, s).
+    bool by_filter = g.filters == 1 && rows == s.r && s.products() % 4 == 0 && slice % 4 == 0 &&
+                     channels % g.slice_channels == 0;
+    std::int64_t pitch = g.filters == 2 ? g.tile_k
+                         : by_filter    ? slice + (slice / 4 % 2 == 1 ? 0 : 4)
+                                        : g.tile_k + 4;
+    std::int64_t stage_floats = (by_filter ? g.tile_k : slice) * pitch + slice * g.tile_pixels;
+    std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, g.tile_pixels);
+    std::int64_t filter_tiles = ceil_div(filters, g.tile_k);
+    bool padded = s.pad_h > 0 || s.pad_w > 0;
+    bool wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !padded && s.h * s.w % 4 == 0;
+    bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; ///< sums go through shared memory
+};
 
-/// Why no shape has a plan with these knobs, or why this one has none with as many channels; "" if it may.
+/// Why the knobs are none that the kernel has, or why the shape has too few channels for them; "" if neither.
 std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (!power_of_two_in(g.tile_k, 16, 256))
         return "tile_k must be 16, 32, 64, 128 or 256";
@@ -151,143 +65,115 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
 }
 
 /// Why the warps of a CTA cannot share its tile and its steps; "" if they can.
-std::string check_tiling(const ImplicitGemm &g, const Tiling &t, const GpuLimits &limits) {
-    if (g.columns > 1)
+std::string check_tiling(const Tiling &t) {
+    if (t.g.columns > 1)
         return "columns is for staged rows";
-    if (const std::string why = check_warps(g); !why.empty())
+    if (const std::string why = check_warps(t.g); !why.empty())
         return why;
-    if (t.by_filter ? t.slice / 4 < g.warp_split : t.slice % g.warp_split != 0)
-        return "a slice of " + std::to_string(t.slice) + " values has no " + std::to_string(g.warp_split) +
+    if (t.by_filter ? t.slice / 4 < t.g.warp_split : t.slice % t.g.warp_split != 0)
+        return "a slice of " + std::to_string(t.slice) + " values has no " + std::to_string(t.g.warp_split) +
                " parts";
     if (t.by_filter && t.threads < t.slice / 4)
         return "a row of " + std::to_string(t.slice) +
                " values has more 16-byte copies than a CTA has threads";
-    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+    if (const std::string why = check_split(t.g.split, t.steps); !why.empty())
         return why;
-    if (t.threads > limits.max_threads_per_cta)
+    if (t.threads > t.gpu.limits.max_threads_per_cta)
         return "a CTA would have " + std::to_string(t.threads) + " threads";
-    if (g.filters == 2 && t.threads < g.tile_k / 4)
-        return "a row of " + std::to_string(g.tile_k) +
+    if (t.g.filters == 2 && t.threads < t.g.tile_k / 4)
+        return "a row of " + std::to_string(t.g.tile_k) +
                " filters has more 16-byte copies than a CTA has threads";
     return "";
 }
 
 /// What a thread copies in a step, as the kernel shares the copies out.
-struct Copies {
+struct ThreadCopies {
     std::int64_t units;          ///< of a tile's pixels: single ones, or fours where copies are wide
     std::int64_t places;         ///< units of a thread
     std::int64_t values_at_once; ///< of a filter, where copies have four bytes
     double filters, pixels;      ///< copies of a thread, on average over those of a CTA
 };
 
-Copies copies_of(const ImplicitGemm &g, const Tiling &t) {
-    Copies o{};
-    const std::int64_t quads = g.tile_k / 4;
+ThreadCopies copies_of(const Tiling &t) {
+    ThreadCopies o{};
+    const std::int64_t quads = t.g.tile_k / 4;
     const std::int64_t warps_k = std::gcd(t.warps, quads);
     o.values_at_once = 8 * (t.warps / warps_k);
-    o.units = g.tile_pixels / (t.wide_pixels ? 4 : 1);
+    o.units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1);
     std::int64_t lanes_p = std::min(t.threads, o.units);
     while (o.units % lanes_p != 0)
         --lanes_p;
     o.places = o.units / lanes_p;
-    const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{g.slice_channels});
-    o.filters =
-        g.filters == 2 ? static_cast<double>(ceil_div(t.slice, t.threads / quads))
-        : t.by_filter
-            ? static_cast<double>(ceil_div(g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
-            : static_cast<double>(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
-    o.pixels = static_cast<double>(o.places * t.taps * g.slice_channels / sharers) *
-               static_cast<double>(lanes_p * sharers) / static_cast<double>(t.threads);
+    const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
+    o.filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
+                : t.by_filter
+                    ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
+                    : double(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
+    o.pixels = double(o.places * t.taps * t.g.slice_channels / sharers) * double(lanes_p * sharers) /
+               double(t.threads);
     return o;
 }
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
-std::int64_t registers_for(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
-                           const GpuLimits &limits) {
+std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
     // Accumulators, two buffers of fragments or four values of each filter, addresses.
-    const std::int64_t sums = g.thread_k * g.thread_pixels;
-    const std::int64_t wanted =
-        sums + (t.by_filter ? 4 : 2) * g.thread_k + 2 * g.thread_pixels +
-        (sums < (t.by_filter ? 32 : 64) ? 40 : 32) + (copies.places - 1) * (t.padded ? 10 : 4) +
-        (t.rows == s.r ? 0 : ceil_div(t.slice, copies.values_at_once)) +
-        // filters as they are, four bytes a copy: places of the copies
-        (g.filters == 1 && !t.by_filter && sums <= 16 ? 8 : 0) +
-        // and, of a last slice that is not whole, which of them are filters' values
-        (g.filters == 1 && !t.by_filter && copies.filters > 16.0 ? 16 : 0) +
-        // nine rows of a single step, none of which waits for a copy
-        (t.steps == 1 && t.slice == 9 &&
-                 ((g.filters == 2 && sums <= 16 && t.warps < 4) ||
-                  (g.tile_k == 4 * g.thread_k && std::has_single_bit(static_cast<unsigned>(g.tile_pixels))))
-             ? 16
-             : 0);
-    const std::int64_t registers = register_cap_for(wanted, t.threads, limits);
+    const std::int64_t sums = t.g.thread_k * t.g.thread_pixels;
+    const std::int64_t wanted = sums + (t.by_filter ? 4 : 2) * t.g.thread_k + 2 * t.g.thread_pixels +
+                                (sums < (t.by_filter ? 32 : 64) ? 40 : 32) +
+                                (copies.places - 1) * (t.padded ? 10 : 4) +
+                                (t.rows == t.s.r ? 0 : ceil_div(t.slice, copies.values_at_once)) +
+                                // filters as they are, four bytes a copy: places of the copies
+                                (t.g.filters == 1 && !t.by_filter && sums <= 16 ? 8 : 0) +
+                                // and, of a last slice that is not whole, which of them are filters' values
+                                (t.g.filters == 1 && !t.by_filter && copies.filters > 16.0 ? 16 : 0) +
+                                // nine rows of a single step, none of which waits for a copy
+                                (t.steps == 1 && t.slice == 9 &&
+                                         ((t.g.filters == 2 && sums <= 16 && t.warps < 4) ||
+                                          (t.g.tile_k == 4 * t.g.thread_k &&
+                                           std::has_single_bit(static_cast<unsigned>(t.g.tile_pixels))))
+                                     ? 16
+                                     : 0);
+    const std::int64_t registers = register_cap_for(wanted, t.threads, t.gpu.limits);
     // Beside sums and operands a thread needs registers for addresses, positions and counters, and with
     // several steps for the positions of the next step's copies. With 36 for all of these a kernel of 768
     // threads spilled where it had several steps.
     const std::int64_t beside = t.steps > 1 ? 40 : 32;
-    return registers < sums + g.thread_k + g.thread_pixels + beside ? 0 : registers;
+    return registers < sums + t.g.thread_k + t.g.thread_pixels + beside ? 0 : registers;
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, std::int64_t registers,
-                    const Gpu &gpu) {
-    Partition part;
-    part.kernel = ImplicitGemm::name;
-    part.template_arguments = shape_arguments(s, s.h, s.w);
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.thread_k},
-          std::int64_t{g.thread_pixels}, std::int64_t{g.slice_channels}, t.rows, std::int64_t{g.stages},
-          std::int64_t{g.warp_split}, std::int64_t{g.split}, std::int64_t{g.filters == 2}})
-        part.template_arguments.push_back(argument);
-    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
-    part.threads = t.threads;
-    if (g.split > 1) { // sums of each turn of each CTA
-        constexpr std::int64_t loads_under_way = 16;
-        const std::int64_t of_thread =
-            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, part.threads);
-        part.cluster = g.split;
-        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * g.warp_split * (g.split - 1) / g.split;
-        part.cluster_waits =
-            static_cast<double>(ceil_div(of_thread * g.split * g.warp_split, loads_under_way));
-    }
+Partition launch_of(const Tiling &t, std::int64_t registers) {
+    const ImplicitGemm &g = t.g;
+    Partition part = tile_launch(ImplicitGemm::about.name, t, t.s.h, t.s.w,
+                                 {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
+                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
+    if (g.split > 1) // sums of each turn of each CTA
+        set_cluster(part, g, g.warp_split, part.threads);
     part.stages = g.stages;
-    part.steps = ceil_div(t.steps, g.split);
-    part.filter_count = s.k;
     part.busy_warps = t.warps;
     part.independent_sums = g.thread_k * g.thread_pixels;
     part.snaked = true;
     part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
                                      t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     part.register_cap = registers;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
-/// Why the GPU cannot run the launch; "" if it can.
-std::string check_launch(const Partition &part, const GpuLimits &limits) {
-    if (part.ctas_per_sm < 1)
-        return too_little_shared_memory(part, limits);
-    if (part.grid[0] > std::int64_t{1} << 30)
-        return "more than 2^30 CTAs; take larger tiles";
-    return "";
-}
-
 /// Loads of a warp in a step, 128 bits wide.
-double loads_of_warp(const ImplicitGemm &g, const Tiling &t) {
-    return static_cast<double>(t.slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
+double loads_of_warp(const Tiling &t) {
+    return double(t.slice) / t.g.warp_split * (t.g.thread_k + t.g.thread_pixels) / 4.0;
 }
 
 /// Wavefronts of these loads, of all warps of a CTA.
-double load_wavefronts_of(const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
-    return static_cast<double>(t.warps) * loads_of_warp(g, t) *
-           gpu.architecture.uniform_wide_wavefronts->value;
+double load_wavefronts_of(const Tiling &t) {
+    return double(t.warps) * loads_of_warp(t) * t.gpu.architecture.uniform_wide_wavefronts->value;
 }
 
 /// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
-double filter_copy_passes(const ImplicitGemm &g, const Tiling &t) {
-    const std::int64_t quads = g.tile_k / 4, row_copies = t.slice / 4;
-    if (g.filters == 2)
+double filter_copy_passes(const Tiling &t) {
+    const std::int64_t quads = t.g.tile_k / 4, row_copies = t.slice / 4;
+    if (t.g.filters == 2)
         return copy_passes_of(warp_lanes, 4, [&](std::int64_t lane) {
             return lane / quads * t.padded_filters + lane % quads * 4;
         });
@@ -298,76 +184,73 @@ double filter_copy_passes(const ImplicitGemm &g, const Tiling &t) {
     return copy_passes_of(warp_lanes, 1, [&](std::int64_t lane) { return lane / 8 * t.values + lane % 8; });
 }
 
-/// And of its copy of pixels.
-double pixel_copy_passes(const ConvShape &s, const Tiling &t, const Copies &copies) {
+/// Passes of a warp's asynchronous copy of pixels.
+double pixel_copy_passes(const Tiling &t, const ThreadCopies &copies) {
     const std::int64_t lanes = std::min(warp_lanes, copies.units);
-    return t.wide_pixels ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
-                         : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
+    return t.wide_pixels
+               ? copy_passes_of(lanes, 4, [](std::int64_t lane) { return 4 * lane; })
+               : copy_passes_of(lanes, 1, [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
 }
 
 /// What a CTA does in a step.
-StepWork step_of(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Copies &copies,
-                 const Gpu &gpu) {
+StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork step;
-    const double warps = static_cast<double>(t.warps), slice = static_cast<double>(t.slice);
-    step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
-    step.shared_wavefronts =
-        load_wavefronts_of(g, t, gpu) +
-        warps * (copies.filters * filter_copy_passes(g, t) + copies.pixels * pixel_copy_passes(s, t, copies));
+    const double warps = double(t.warps), slice = double(t.slice);
+    step.fmas = slice * double(t.g.tile_k) * t.g.tile_pixels;
+    step.shared_wavefronts = load_wavefronts_of(t) + warps * (copies.filters * filter_copy_passes(t) +
+                                                              copies.pixels * pixel_copy_passes(t, copies));
     step.instructions =
-        step.fmas / 32.0 + warps * (loads_of_warp(g, t) + copies.filters * instructions::unrolled_copy +
+        step.fmas / 32.0 + warps * (loads_of_warp(t) + copies.filters * instructions::unrolled_copy +
                                     copies.pixels * instructions::unrolled_copy + instructions::step);
     if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
-        step.turns = warps * static_cast<double>(t.slice / 4) / g.warp_split;
+        step.turns = warps * double(t.slice / 4) / t.g.warp_split;
         step.instructions += step.turns * instructions::iteration;
     }
-    step.load_bytes = 4.0 * (slice * g.tile_k + channel_pixels(s, g.tile_pixels) * g.slice_channels *
-                                                    static_cast<double>(t.rows) / static_cast<double>(s.r));
+    step.load_bytes = 4.0 * (slice * t.g.tile_k + channel_pixels(t.s, t.g.tile_pixels) * t.g.slice_channels *
+                                                      double(t.rows) / double(t.s.r));
     return step;
 }
 
 /// Where the quads of a slice are no multiple of the parts of a step, some warps have one more.
-std::optional<double> busiest_scheduler_of(const ImplicitGemm &g, const Tiling &t, const GpuLimits &limits) {
-    std::vector<std::int64_t> of_scheduler(static_cast<std::size_t>(limits.schedulers_per_sm));
+std::optional<double> busiest_scheduler_of(const Tiling &t) {
+    std::vector<std::int64_t> of_scheduler(static_cast<std::size_t>(t.gpu.limits.schedulers_per_sm));
     if (!t.by_filter || t.warps % std::ssize(of_scheduler) != 0)
         return std::nullopt;
-    const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / g.warp_split;
+    const std::int64_t quads = t.slice / 4, tile_warps_of_part = t.warps / t.g.warp_split;
     for (std::int64_t warp = 0; warp < t.warps; ++warp) {
         const std::int64_t turn = warp / tile_warps_of_part;
         of_scheduler[static_cast<std::size_t>(warp % std::ssize(of_scheduler))] +=
-            quads * (turn + 1) / g.warp_split - quads * turn / g.warp_split;
+            quads * (turn + 1) / t.g.warp_split - quads * turn / t.g.warp_split;
     }
-    return static_cast<double>(*std::max_element(of_scheduler.begin(), of_scheduler.end())) *
-           static_cast<double>(of_scheduler.size()) / static_cast<double>(quads * tile_warps_of_part);
+    return double(*std::max_element(of_scheduler.begin(), of_scheduler.end())) * double(of_scheduler.size()) /
+           double(quads * tile_warps_of_part);
 }
 
 /// What a CTA does once.
-StepWork drain_of(const Banks &banks, const ConvShape &s, const ImplicitGemm &g, const Tiling &t,
-                  const Copies &copies) {
+StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork drain;
-    const double warps = static_cast<double>(t.warps);
-    const double tile_quads = static_cast<double>(g.tile_k * g.tile_pixels / 4);
-    drain.store_bytes = stored_by_cta(s, g);
-    drain.instructions = warps * static_cast<double>(copies.places) *
-                             (instructions::place + (t.padded ? static_cast<double>(s.r * s.s) : 0.0)) +
-                         tile_quads / 32.0 *
-                             (t.meets ? g.warp_split * (instructions::placed_store +
-                                                        (g.split > 1 ? instructions::divided_copy : 0.0)) +
-                                            instructions::warp / g.split
-                                      : instructions::store);
+    const double warps = double(t.warps);
+    const double tile_quads = double(t.g.tile_k * t.g.tile_pixels / 4);
+    drain.store_bytes = stored_by_cta(t.s, t.g);
+    drain.instructions =
+        warps * double(copies.places) * (instructions::place + (t.padded ? double(t.s.r * t.s.s) : 0.0)) +
+        tile_quads / 32.0 *
+            (t.meets ? t.g.warp_split * (instructions::placed_store +
+                                         (t.g.split > 1 ? instructions::divided_copy : 0.0)) +
+                           instructions::warp / t.g.split
+                     : instructions::store);
     if (!t.meets)
         return drain;
     // Where sums meet, a warp stores its own and reads what it adds up: of a cluster its own CTA's part, as
     // what it reads of the others' memory counts nowhere; otherwise only where the tile has filters and
     // pixels.
-    const double tile_warps = tile_quads * 4.0 / 32.0 * g.warp_split;
-    const double sum_stores = warps * static_cast<double>(g.thread_k * g.thread_pixels) / 4.0 *
-                              sum_store_passes(banks, g, t.lanes_n, 4, t.by_filter ? 1 : 4);
-    const double there =
-        static_cast<double>(t.filters) / static_cast<double>(t.filter_tiles * g.tile_k) *
-        static_cast<double>(std::min(t.pixel_tiles * g.tile_pixels, round_up(t.pixels, warp_lanes))) /
-        static_cast<double>(t.pixel_tiles * g.tile_pixels);
-    drain.shared_wavefronts = sum_stores + (g.split > 1 ? tile_warps / g.split : tile_warps * there);
+    const double tile_warps = tile_quads * 4.0 / 32.0 * t.g.warp_split;
+    const double sum_stores = warps * double(t.g.thread_k * t.g.thread_pixels) / 4.0 *
+                              sum_store_passes(t.banks, t.g, t.lanes_n, 4, t.by_filter ? 1 : 4);
+    const double there = double(t.filters) / double(t.filter_tiles * t.g.tile_k) *
+                         double(std::min(t.pixel_tiles * t.g.tile_pixels, round_up(t.pixels, warp_lanes))) /
+                         double(t.pixel_tiles * t.g.tile_pixels);
+    drain.shared_wavefronts = sum_stores + (t.g.split > 1 ? tile_warps / t.g.split : tile_warps * there);
     return drain;
 }
 
@@ -376,31 +259,28 @@ struct StepsDone {
     double lanes, warps, load_wavefronts;
 };
 
-StepsDone steps_done(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
-                     const Gpu &gpu) {
-    const double of_step = load_wavefronts_of(g, t, gpu);
-    const Banks banks = banks_of(gpu.profile);
-    const double all =
-        static_cast<double>(part.ctas) / static_cast<double>(g.split) * static_cast<double>(t.steps);
+StepsDone steps_done(const Tiling &t, const Partition &part) {
+    const double of_step = load_wavefronts_of(t);
+    const Banks banks = banks_of(t.gpu.profile);
+    const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
     StepsDone done{all, all, all * of_step};
-    // Of a single step without a loop and four pixels a thread the compiler puts all arithmetic under the
-    // condition of the store: lanes and warps past the last pixel do none.
-    constexpr std::int64_t most_unrolled = 9;                                 // values, as the kernel does
-    const std::int64_t left = t.pixels - (t.pixel_tiles - 1) * g.tile_pixels; // of the last tile
-    if (t.steps == 1 && t.slice <= most_unrolled && !t.meets && g.thread_pixels == 4 &&
-        left < g.tile_pixels) {
+    // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
+    // the condition of the store: lanes and warps past the last pixel do none.
+    constexpr std::int64_t most_unrolled = 9;                                   // values, as the kernel does
+    const std::int64_t left = t.pixels - (t.pixel_tiles - 1) * t.g.tile_pixels; // of the last tile
+    if (t.steps == 1 && t.slice <= most_unrolled && !t.meets && t.g.thread_pixels == 4 &&
+        left < t.g.tile_pixels) {
         const std::int64_t warp_pixels = t.lanes_n * 4;
-        const double warps_m = static_cast<double>(t.warps * warp_pixels / g.tile_pixels);
-        const double last_tiles = static_cast<double>(t.filter_tiles * s.groups);
-        done.lanes -= last_tiles * (1.0 - static_cast<double>(left) / g.tile_pixels);
-        done.warps -= last_tiles * (1.0 - static_cast<double>(ceil_div(left, warp_pixels) * warp_pixels) /
-                                              static_cast<double>(g.tile_pixels));
+        const double warps_m = double(t.warps * warp_pixels / t.g.tile_pixels);
+        const double last_tiles = double(t.filter_tiles * t.s.groups);
+        done.lanes -= last_tiles * (1.0 - double(left) / t.g.tile_pixels);
+        done.warps -=
+            last_tiles * (1.0 - double(ceil_div(left, warp_pixels) * warp_pixels) / double(t.g.tile_pixels));
         done.load_wavefronts -=
             last_tiles *
-            (of_step -
-             warps_m * static_cast<double>(t.slice) *
-                 (static_cast<double>(left / warp_pixels) * row_load_passes(banks, g, t.lanes_n, t.lanes_n) +
-                  row_load_passes(banks, g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            (of_step - warps_m * double(t.slice) *
+                           (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
+                            row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
@@ -410,175 +290,170 @@ struct OfBoth {
     double pixels, filters;
 };
 
-/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups. Copies of
-/// 16 bytes pass L1; of others it keeps what the taps have in common.
-OfBoth asked_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
-                   const Gpu &gpu) {
-    const std::int64_t plane = s.h * s.w * 4;
+/// Bytes that a CTA of each tile asks for: of pixels for a channel, of filters those of all groups.
+/// ThreadCopies of 16 bytes pass L1; of others it keeps what the taps have in common.
+OfBoth asked_bytes(const Tiling &t, const Partition &part) {
+    const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
-        t.wide_pixels
-            ? wide_copy_bytes(4.0 * static_cast<double>(std::min<std::int64_t>(g.tile_pixels, t.pixels)),
-                              odd_halves(0, {{plane, s.c}, {t.stage_floats * 4, g.stages}}),
-                              odd_halves(0, {{plane, s.c}}))
-            : footprint_bytes(s, std::min<std::int64_t>(g.tile_pixels, t.pixels));
-    const double filters_of_tile = static_cast<double>(std::min<std::int64_t>(g.tile_k, t.filters));
+        t.wide_pixels ? wide_copy_bytes(4.0 * double(std::min<std::int64_t>(t.g.tile_pixels, t.pixels)),
+                                        odd_halves(0, {{plane, t.s.c}, {t.stage_floats * 4, t.g.stages}}),
+                                        odd_halves(0, {{plane, t.s.c}}))
+                      : footprint_bytes(t.s, std::min<std::int64_t>(t.g.tile_pixels, t.pixels));
+    const double filters_of_tile = double(std::min<std::int64_t>(t.g.tile_k, t.filters));
     const double filters =
-        4.0 * static_cast<double>(t.filters * t.values * s.groups) *
-        (g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{t.padded_filters * 4, t.values}}), 0.0)
-         : t.by_filter  ? wide_copy_bytes(1.0,
-                                          odd_halves(0, {{(t.pitch - t.values) * 4, g.tile_k},
-                                                         {t.slice * 4, t.steps},
-                                                         {t.stage_floats * 4, g.stages}}),
-                                          0.0)
-                        : filter_run_bytes(filters_of_tile, 4.0 * static_cast<double>(t.values), part, gpu) /
-                             (4.0 * filters_of_tile * static_cast<double>(t.values)));
+        4.0 * double(t.filters * t.values * t.s.groups) *
+        (t.g.filters == 2 ? wide_copy_bytes(1.0, odd_halves(0, {{t.padded_filters * 4, t.values}}), 0.0)
+         : t.by_filter    ? wide_copy_bytes(1.0,
+                                            odd_halves(0, {{(t.pitch - t.values) * 4, t.g.tile_k},
+                                                           {t.slice * 4, t.steps},
+                                                           {t.stage_floats * 4, t.g.stages}}),
+                                            0.0)
+                          : filter_run_bytes(filters_of_tile, 4.0 * double(t.values), part, t.gpu) /
+                             (4.0 * filters_of_tile * double(t.values)));
     return {pixels, filters};
 }
 
 /// Bytes that the launch requests from L2. CTAs of other filters, or of a neighbouring tile, may read on the
 /// same SM what is still in L1.
-OfBoth requested_bytes(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Partition &part,
-                       const Gpu &gpu) {
-    const OfBoth asked = asked_bytes(s, g, t, part, gpu);
-    const double tiles = static_cast<double>(t.pixel_tiles * t.filter_tiles * s.groups);
-    const double images = g.tile_pixels > s.p() * s.q() ? 1.0 : static_cast<double>(s.n), // else as one
-        of_cta = static_cast<double>(t.channels) * asked.pixels / g.split;
-    const double of_image = static_cast<double>(s.input_bytes()) / images / static_cast<double>(s.groups);
+OfBoth requested_bytes(const Tiling &t, const Partition &part) {
+    const OfBoth asked = asked_bytes(t, part);
+    const double tiles = double(t.pixel_tiles * t.filter_tiles * t.s.groups);
+    const double images = t.g.tile_pixels > t.s.p() * t.s.q() ? 1.0 : double(t.s.n), // else as one
+        of_cta = double(t.channels) * asked.pixels / t.g.split;
+    const double of_image = double(t.s.input_bytes()) / images / double(t.s.groups);
     // CTAs of a rank lie on the same SMs.
-    const double groups = static_cast<double>(s.groups), of_rank = asked.filters / groups / g.split,
-                 of_tile = of_rank / static_cast<double>(t.filter_tiles);
-    const bool filters_in_l1 = g.filters != 2 && !t.by_filter;
+    const double groups = double(t.s.groups), of_rank = asked.filters / groups / t.g.split,
+                 of_tile = of_rank / double(t.filter_tiles);
+    const bool filters_in_l1 = t.g.filters != 2 && !t.by_filter;
     const double stored = part.drain.store_bytes;
     const double pixels =
-        t.wide_pixels ? tiles * static_cast<double>(t.channels) * asked.pixels
-                      : images * read_through_l1(of_cta, std::max(of_cta, of_image / g.split),
-                                                 std::max(1.0, tiles * g.split / images), part, gpu,
+        t.wide_pixels ? tiles * double(t.channels) * asked.pixels
+                      : images * read_through_l1(of_cta, std::max(of_cta, of_image / t.g.split),
+                                                 std::max(1.0, tiles * t.g.split / images), part, t.gpu,
                                                  Again::anywhere, stored + (filters_in_l1 ? of_tile : 0.0));
     const double filters =
-        filters_in_l1
-            ? groups * read_through_l1(of_tile, of_rank, static_cast<double>(part.ctas) / groups, part, gpu,
-                                       Again::in_turn, stored + (t.wide_pixels ? 0.0 : of_cta))
-            : static_cast<double>(t.pixel_tiles) * asked.filters;
+        filters_in_l1 ? groups * read_through_l1(of_tile, of_rank, double(part.ctas) / groups, part, t.gpu,
+                                                 Again::in_turn, stored + (t.wide_pixels ? 0.0 : of_cta))
+                      : double(t.pixel_tiles) * asked.filters;
     return {pixels, filters};
 }
 
-/// Of these bytes the share whose requests can be coalesced with those of other SMs.
-OfBoth alike_shares(const ConvShape &s, const ImplicitGemm &g, const Tiling &t) {
-    const std::int64_t plane = s.h * s.w * 4;
+/// The share of requested_bytes that can be coalesced with requests of other SMs.
+OfBoth alike_shares(const Tiling &t) {
+    const std::int64_t plane = t.s.h * t.s.w * 4;
     const double pixels =
-        t.wide_pixels
-            ? alike_in_lines((t.by_filter ? g.tile_k : t.slice) * t.pitch * 4,
-                             {{g.tile_pixels * 4 - plane, g.slice_channels},
-                              next_buffer(t.stage_floats * 4, g.slice_channels * plane, g.stages, t.steps),
-                              next_turn(g.slice_channels * plane, g.stages, t.steps),
-                              {-s.c * plane, s.n},
-                              {-g.tile_pixels * 4, t.pixel_tiles}})
-            : 1.0;
+        t.wide_pixels ? alike_in_lines(
+                            (t.by_filter ? t.g.tile_k : t.slice) * t.pitch * 4,
+                            {{t.g.tile_pixels * 4 - plane, t.g.slice_channels},
+                             next_buffer(t.stage_floats * 4, t.g.slice_channels * plane, t.g.stages, t.steps),
+                             next_turn(t.g.slice_channels * plane, t.g.stages, t.steps),
+                             {-t.s.c * plane, t.s.n},
+                             {-t.g.tile_pixels * 4, t.pixel_tiles}})
+                      : 1.0;
     const double filters =
-        g.filters == 2 ? alike_in_lines(0, {{(t.pitch - t.padded_filters) * 4, t.slice},
-                                            next_buffer(t.stage_floats * 4, t.slice * t.padded_filters * 4,
-                                                        g.stages, t.steps),
-                                            next_turn(t.slice * t.padded_filters * 4, g.stages, t.steps),
-                                            {-g.tile_k * 4, t.filter_tiles}})
-        : t.by_filter  ? alike_in_lines(0, {{(t.pitch - t.values) * 4, g.tile_k},
-                                            next_buffer(t.stage_floats * 4, t.slice * 4, g.stages, t.steps),
-                                            next_turn(t.slice * 4, g.stages, t.steps)})
-                       : 1.0;
+        t.g.filters == 2 ? alike_in_lines(0, {{(t.pitch - t.padded_filters) * 4, t.slice},
+                                              next_buffer(t.stage_floats * 4, t.slice * t.padded_filters * 4,
+                                                          t.g.stages, t.steps),
+                                              next_turn(t.slice * t.padded_filters * 4, t.g.stages, t.steps),
+                                              {-t.g.tile_k * 4, t.filter_tiles}})
+        : t.by_filter    ? alike_in_lines(0, {{(t.pitch - t.values) * 4, t.g.tile_k},
+                                              next_buffer(t.stage_floats * 4, t.slice * 4, t.g.stages, t.steps),
+                                              next_turn(t.slice * 4, t.g.stages, t.steps)})
+                         : 1.0;
     return {pixels, filters};
 }
 
 /// Fills in the work of the whole launch, and what SMs have in common of its reads.
-void count_work(Partition &part, const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
+void count_work(Partition &part, const Tiling &t) {
     Work &work = part.work;
-    const StepsDone done = steps_done(s, g, t, part, gpu);
-    const double ctas = static_cast<double>(part.ctas);
+    const StepsDone done = steps_done(t, part);
+    const double ctas = double(part.ctas);
     work.fmas = done.lanes * part.step.fmas;
     work.instructions = done.warps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = done.load_wavefronts + ctas * part.drain.shared_wavefronts;
     work.shared_conflicts = 0.0;
 
-    const OfBoth reads = requested_bytes(s, g, t, part, gpu), alike = alike_shares(s, g, t);
+    const OfBoth reads = requested_bytes(t, part), alike = alike_shares(t);
     work.l2_read_bytes = reads.pixels + reads.filters;
     part.mergeable_reads =
-        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, gpu);
+        mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
     // pixels.
-    const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, g.tile_pixels) : 4 * t.lanes_n;
-    work.l2_write_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(4 * run) *
-                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(s.p() * s.q(), run), 4);
-    fill_dram(work, s, gpu);
+    const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, t.g.tile_pixels) : 4 * t.lanes_n;
+    work.l2_write_bytes = double(t.s.output_bytes()) / double(4 * run) *
+                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(t.s.p() * t.s.q(), run), 4);
+    fill_dram(work, t.s, t.gpu);
 }
 
 /// The launch that transposes the filters.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm &g, const Tiling &t, const Gpu &gpu) {
+Partition prepare_launch(const Tiling &t) {
     Partition part;
     part.kernel = "implicit_gemm_filters";
-    part.template_arguments = {t.channels, t.filters, s.r, s.s, g.slice_channels, t.rows};
+    part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    part.grid = {ceil_div(values, tile), ceil_div(t.padded_filters, tile), s.groups};
+    part.grid = {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups};
     part.threads = 256;
     part.shared_bytes = tile * (tile + 1) * 4;
     part.register_cap = 32;
     part.busy_warps = 8;
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, gpu.limits);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, t.gpu.limits);
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
-    part.step.load_bytes = static_cast<double>(tile * tile * 4);
-    part.drain.store_bytes = static_cast<double>(tile * tile * 4);
-    const double ctas = static_cast<double>(part.ctas);
+    part.step.load_bytes = double(tile * tile * 4);
+    part.drain.store_bytes = double(tile * tile * 4);
+    const double ctas = double(part.ctas);
     part.work.fmas = 0.0;
     part.work.instructions = ctas * part.step.instructions;
     part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
     part.work.shared_conflicts = 0.0;
-    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
-    part.work.l2_write_bytes = static_cast<double>(s.groups * values * t.padded_filters * 4);
-    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_read_bytes = double(t.s.filter_bytes());
+    part.work.l2_write_bytes = double(t.s.groups * values * t.padded_filters * 4);
+    part.work.dram_read_bytes = double(t.s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g, s); !why.empty())
         return Infeasible{why};
     if (g.staging == 2)
         return plan_of_rows(g, s, gpu);
-    const Tiling t = tiling_of(s, g);
-    if (const std::string why = check_tiling(g, t, gpu.limits); !why.empty())
+    const Tiling t{s, g, gpu};
+    if (const std::string why = check_tiling(t); !why.empty())
         return Infeasible{why};
     g.columns = 1; // nothing left to choose
-    const Copies copies = copies_of(g, t);
-    const std::int64_t registers = registers_for(s, g, t, copies, gpu.limits);
+    const ThreadCopies copies = copies_of(t);
+    const std::int64_t registers = registers_for(t, copies);
     if (registers == 0)
         return Infeasible{too_few_registers(g, t.threads)};
-    Partition part = launch_of(s, g, t, registers, gpu);
-    if (const std::string why = check_launch(part, gpu.limits); !why.empty())
-        return Infeasible{why};
+    Partition part = launch_of(t, registers);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (part.grid[0] > most_tiles)
+        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
     fill_schedule(part, gpu.limits);
-    part.step = step_of(s, g, t, copies, gpu);
-    part.busiest_scheduler = busiest_scheduler_of(g, t, gpu.limits);
-    part.drain = drain_of(banks_of(gpu.profile), s, g, t, copies);
-    count_work(part, s, g, t, gpu);
+    part.step = step_of(t, copies);
+    part.busiest_scheduler = busiest_scheduler_of(t);
+    part.drain = drain_of(t, copies);
+    count_work(part, t);
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
+    Feasible out = plan_of_launch(std::move(part), gpu);
     if (g.filters == 2) {
         out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        part.early = true;
-        *part.work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(s, g, t, gpu)};
+        Partition &main = out.plan.launches.front();
+        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        main.early = true;
+        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
+        out.plan.prepare = {prepare_launch(t)};
         if (out.plan.prepare[0].grid[1] > 65535)
             return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
     }
-    out.plan.launches = {std::move(part)};
     return out;
 }
 
@@ -596,7 +471,7 @@ int slice_channels_for(const ConvShape &s, int warp_split) {
     const std::int64_t equal = warp_split / std::gcd(std::int64_t{warp_split}, taps);
     constexpr std::int64_t wanted = 16;
     const std::int64_t some = round_up(std::max(ceil_div(wanted, taps), equal), equal);
-    return static_cast<int>(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
+    return int(std::min(some, std::max(channels / equal * equal, std::int64_t{1})));
 }
 
 /// Channels of a step that let raw filters come by 16-byte copies; 0 if none do.
@@ -607,7 +482,7 @@ int quad_channels_for(const ConvShape &s, int warp_split) {
     std::int64_t some = 4 / std::gcd(taps, std::int64_t{4});
     while (some * taps < 32 || some * taps < 4 * warp_split)
         some *= 2;
-    return channels % some == 0 ? static_cast<int>(some) : 0;
+    return channels % some == 0 ? int(some) : 0;
 }
 
 /// Channels of a step of staged rows: the two largest shares of all channels that the groups of warps can
@@ -618,12 +493,8 @@ std::vector<int> row_slices(const ConvShape &s, int warp_split) {
     std::vector<int> found;
     for (std::int64_t c = std::min(channels, most_channels); c >= warp_split && found.size() < 2; --c)
         if (c % warp_split == 0 && channels % c == 0 && (c * taps <= most_values || c == warp_split))
-            found.push_back(static_cast<int>(c));
+            found.push_back(int(c));
     return found;
-}
-
-std::vector<int> either(int given, std::initializer_list<int> tried) {
-    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
 }
 
 /// Whether a tile has the knobs that are given and fits the filters: half of it would not be padding, and the
@@ -683,7 +554,7 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
         setting.slice_channels = channels;
         constexpr int usual_stages = 3;
         setting.stages = given.stages != 0 ? given.stages : usual_stages;
-        const std::int64_t bytes = tiling_of(s, setting).stage_floats * 4 * setting.stages;
+        const std::int64_t bytes = Tiling{s, setting, gpu}.stage_floats * 4 * setting.stages;
         if (given.stages == 0 && 2 * bytes > gpu.limits.shared_bytes_per_sm)
             setting.stages = 2; // room for a second CTA is worth more
         found.push_back(setting);
@@ -692,7 +563,7 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
 
 } // namespace
 
-Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
+SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
@@ -727,17 +598,18 @@ Settings<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu
             if (worth_trying(tile, *this, s.k / s.groups))
                 add(tile.k, tile.thread_k, tile.thread_pixels);
     if (found.empty())
-        return Infeasible{"no tile that the model tries has these knobs; give all of "
-                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+        return Infeasible{no_tile_tried};
     return found;
 }
 
-PlanResult<ImplicitGemm> ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) const {
-    ImplicitGemm setting = *this;
-    auto made = plan_of(setting, s, gpu);
-    if (auto *why = std::get_if<Infeasible>(&made))
-        return std::move(*why);
-    return Planned<ImplicitGemm>{setting, std::move(std::get<Feasible>(made))};
+Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
+    return plan_of(*this, s, gpu);
 }
+
+namespace strategies {
+const StrategyKind &implicit_gemm() {
+    return kind_of<ImplicitGemm>();
+}
+} // namespace strategies
 
 } // namespace convcast

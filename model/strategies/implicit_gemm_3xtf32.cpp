@@ -1,60 +1,40 @@
-#include "model/strategies/implicit_gemm_3xtf32.hpp"
+// Implicit GEMM on tensor cores with the accuracy of FP32: three TF32 products for one.
+#include "model/strategies/parts/implicit_gemm_tile.hpp"
+#include "model/strategies/strategy.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/implicit_gemm_tile.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/l2_sectors.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<ImplicitGemm3xTf32>> &ImplicitGemm3xTf32::knobs() {
-    static const std::vector<Knob<ImplicitGemm3xTf32>> list = {
-        {"tile_k", &ImplicitGemm3xTf32::tile_k, 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128"},
-        {"tile_pixels",
-         &ImplicitGemm3xTf32::tile_pixels,
-         0,
-         256,
-         {64, 128, 192, 256},
-         "pixels of a CTA: 64, 128, 192 or 256"},
-        {"depth", &ImplicitGemm3xTf32::depth, 0, 8, {}, "rows of 8 values of a pipeline step: 2, 4 or 8"},
-        {"stages", &ImplicitGemm3xTf32::stages, 0, 8, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"split",
-         &ImplicitGemm3xTf32::split,
-         0,
-         8,
-         {1, 2, 4, 8},
-         "CTAs of a cluster that share the values: 1, 2, 4 or 8"},
-    };
-    return list;
-}
-
 namespace {
+
+/// A CTA computes `tile_k` filters for `tile_pixels` pixels, counted over n, p and q, by wgmma: 64 pixels a
+/// warpgroup, one more warpgroup copies. Each factor is split in two TF32 parts; three products of parts are
+/// added up in FP32. A pipeline step brings `depth` rows of 8 values of (c, r, s). `split` CTAs of a cluster
+/// take shares of the steps. Filters are split and laid out once by a launch of their own. Any stride,
+/// padding, dilation and groups; compute capability 9.0 only.
+struct ImplicitGemm3xTf32 {
+    static constexpr About about{"implicit_gemm_3xtf32",
+                                 "Implicit GEMM on tensor cores, three TF32 products for one of FP32", 14};
+    static constexpr bool tensor_cores = true;
+    int tile_k = 0, tile_pixels = 0, depth = 0, stages = 0, split = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_k, "tile_k", 0, 128, {32, 64, 128}, "filters of a CTA: 32, 64 or 128");
+        each(tile_pixels, "tile_pixels", 0, 256, {64, 128, 192, 256}, "pixels of a CTA: 64, 128, 192 or 256");
+        each(depth, "depth", 0, 8, {}, "rows of 8 values of a pipeline step: 2, 4 or 8");
+        each(stages, "stages", 0, 8, {}, "buffers of the prefetch pipeline, 2 at least");
+        each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
+    }
+    SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+};
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
 
 std::string outside(const ConvShape &s) {
-    if (s.dtype != DataType::f32)
-        return "only FP32 is built for this strategy";
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (s.fmas().value > 1e17)
-        return "more than 1e17 multiply-adds: days on any GPU";
-    if (s.h * s.w > most || (s.h + 2 * s.pad_h) * (s.w + 2 * s.pad_w) > most || s.n * s.p() * s.q() > most ||
-        s.products() > most || s.k > most || s.c * s.h * s.w > most || s.products() * s.k > 4 * most)
-        return "an image, filter set or batch is too large for 32-bit indices inside an image";
-    if (s.groups > 65535)
-        return "more than 65535 groups";
+    if (const std::string why = outside_tiles(s); !why.empty())
+        return why;
     // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
     // of many.
     constexpr std::int64_t least_products = 8;
@@ -66,44 +46,32 @@ std::string outside(const ConvShape &s) {
 
 /// What follows from shape and knobs, and several parts of a plan need.
 struct Tiling {
-    std::int64_t channels, filters; ///< of a group
-    std::int64_t taps;
-    bool by_channel; ///< a row is 8 channels of a tap, else 8 successive values
-    std::int64_t rows, steps, pitch, stage_bytes, pixels, pixel_tiles, filter_tiles, groups_of_warps, threads;
-    std::int64_t padded_rows; ///< of whole steps
-    double warps;             ///< that multiply
-    bool wide_pixels;
-    bool tabled;              ///< where values lie is looked up in shared memory
-    std::int64_t extra_bytes; ///< of shared memory beside the stages: barriers and the table
+    // Eight channels of eight filters are turned in 33 KB of shared memory.
+    static constexpr std::int64_t most_taps = 128;
+    static constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8,
+                                  barrier_bytes = 16;
+    const ConvShape &s;
+    const ImplicitGemm3xTf32 &g;
+    const Gpu &gpu;
+    std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s; ///< of a group
+    /// A row is eight channels of a tap, else eight successive values.
+    bool by_channel = channels % row_values == 0 && s.r * s.s <= most_taps;
+    std::int64_t rows = ceil_div(channels * s.r * s.s, row_values), steps = ceil_div(rows, g.depth);
+    std::int64_t padded_rows = steps * g.depth, places = padded_rows * row_values; ///< of whole steps
+    std::int64_t pitch = g.tile_pixels + 8;
+    std::int64_t stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + pitch);
+    std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, g.tile_pixels);
+    std::int64_t filter_tiles = ceil_div(filters, g.tile_k);
+    std::int64_t groups_of_warps = g.tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
+    double warps = double(groups_of_warps * 4); ///< that multiply
+    bool wide_pixels = by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
+                       s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
+    /// Whether a table in shared memory says where values lie.
+    bool tabled = !by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
+                  (s.s - 1) * s.dilation_w <= most_distance;
+    std::int64_t extra_bytes =
+        g.stages * barrier_bytes + (tabled ? places * place_bytes : 0); ///< beside stages
 };
-
-Tiling tiling_of(const ConvShape &s, const ImplicitGemm3xTf32 &g) {
-    Tiling t{};
-    t.channels = s.c / s.groups, t.filters = s.k / s.groups;
-    t.taps = s.r * s.s;
-    constexpr std::int64_t most_taps =
-        128; // eight channels of eight filters turned in 33 KB of shared memory
-    t.by_channel = t.channels % row_values == 0 && s.r * s.s <= most_taps;
-    t.rows = ceil_div(t.channels * s.r * s.s, row_values);
-    t.steps = ceil_div(t.rows, g.depth);
-    t.padded_rows = t.steps * g.depth;
-    t.pitch = g.tile_pixels + 8;
-    t.stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + t.pitch);
-    t.pixels = s.n * s.p() * s.q();
-    t.pixel_tiles = ceil_div(t.pixels, g.tile_pixels);
-    t.filter_tiles = ceil_div(t.filters, g.tile_k);
-    t.groups_of_warps = g.tile_pixels / 64;
-    t.warps = static_cast<double>(t.groups_of_warps * 4);
-    t.threads = (t.groups_of_warps + 1) * group_threads;
-    t.wide_pixels = t.by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
-                    s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
-    constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8, barrier_bytes = 16;
-    const std::int64_t places = t.padded_rows * row_values;
-    t.tabled = !t.by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
-               (s.s - 1) * s.dilation_w <= most_distance;
-    t.extra_bytes = g.stages * barrier_bytes + (t.tabled ? places * place_bytes : 0);
-    return t;
-}
 
 /// Registers of a thread that copies, of one that multiplies, and of one when the CTA starts.
 struct Registers {
@@ -112,15 +80,15 @@ struct Registers {
 
 /// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
 /// each thread; then the producers give some of theirs to the consumers.
-Registers registers_for(const ImplicitGemm3xTf32 &g, const Tiling &t, const GpuLimits &limits) {
+Registers registers_for(const Tiling &t) {
     constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
     constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
     const std::int64_t usual_producer = t.by_channel || t.taps <= many_taps ? 40 : 48;
-    const std::int64_t groups = t.groups_of_warps, consumer = round_up(g.tile_k + beside_sums, eight);
+    const std::int64_t groups = t.groups_of_warps, consumer = round_up(t.g.tile_k + beside_sums, eight);
     const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
-    if (cap * t.threads <= limits.registers_per_sm)
+    if (cap * t.threads <= t.gpu.limits.registers_per_sm)
         return {usual_producer, consumer, cap};
-    const std::int64_t most = limits.registers_per_sm / t.threads / eight * eight;
+    const std::int64_t most = t.gpu.limits.registers_per_sm / t.threads / eight * eight;
     const std::int64_t producer = groups < 4 || !t.by_channel ? least_producer : two_pixels_producer;
     return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
 }
@@ -131,32 +99,31 @@ struct Copying {
     double values, pixels;
 };
 
-Copying copying_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
-    const std::int64_t units = g.tile_pixels / (t.wide_pixels ? 4 : 1);
+Copying copying_of(const Tiling &t) {
+    const std::int64_t units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1);
     const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
-    return {static_cast<double>(row_values) * static_cast<double>(lanes) / group_threads,
-            static_cast<double>(ceil_div(units, lanes))};
+    return {double(row_values) * double(lanes) / group_threads, double(ceil_div(units, lanes))};
 }
 
 /// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
 /// whose taps lie in two shares both read what their taps need.
-double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
-                        std::int64_t pixels) {
+double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
     if (t.wide_pixels) // past L1
-        return static_cast<double>(t.channels) * wide_copy_bytes(4.0 * static_cast<double>(pixels),
-                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}),
-                                                                 odd_halves(0, {{s.h * s.w * 4, s.c}}));
-    const double whole = footprint_bytes(s, pixels);
+        return double(t.channels) * wide_copy_bytes(4.0 * double(pixels),
+                                                    odd_halves(0, {{t.s.h * t.s.w * 4, t.s.c}}),
+                                                    odd_halves(0, {{t.s.h * t.s.w * 4, t.s.c}}));
+    const double whole = footprint_bytes(t.s, pixels);
     const auto of_taps = [&](std::int64_t begin, std::int64_t end) {
-        const std::int64_t rows = (end - 1) / s.s - begin / s.s + 1;
-        return end - begin == t.taps ? whole : footprint_bytes(s, pixels, rows, rows > 1 ? s.s : end - begin);
+        const std::int64_t rows = (end - 1) / t.s.s - begin / t.s.s + 1;
+        return end - begin == t.taps ? whole
+                                     : footprint_bytes(t.s, pixels, rows, rows > 1 ? t.s.s : end - begin);
     };
     const std::int64_t of_row = t.by_channel ? 1 : row_values, at_once = t.by_channel ? row_values : 1,
                        all = t.channels / at_once * t.taps; // taps of all channels, or of eight at once
     double bytes = 0.0;
-    for (std::int64_t rank = 0; rank < g.split; ++rank) {
+    for (std::int64_t rank = 0; rank < t.g.split; ++rank) {
         const auto first = [&](std::int64_t share) {
-            return std::min(all, t.steps * share / g.split * g.depth * of_row);
+            return std::min(all, t.steps * share / t.g.split * t.g.depth * of_row);
         };
         // A part of a channel, whole channels, a part of the last one.
         const std::int64_t begin = first(rank), end = first(rank + 1);
@@ -165,11 +132,11 @@ double tile_pixel_bytes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const T
         const auto within = [&](std::int64_t at) { return at - begin / t.taps * t.taps; };
         if (begin < whole_from)
             bytes += of_taps(within(begin), within(whole_from));
-        bytes += static_cast<double>((whole_to - whole_from) / t.taps) * whole;
+        bytes += double((whole_to - whole_from) / t.taps) * whole;
         if (whole_to < end)
             bytes += of_taps(0, end - whole_to);
     }
-    return static_cast<double>(at_once) * bytes;
+    return double(at_once) * bytes;
 }
 
 /// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
@@ -186,25 +153,25 @@ Block block_of(const Tiling &t) {
     return {rows, rows * row_values, rows * row_values + 1};
 }
 
-Partition prepare_launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
-                            const Block &block, const Gpu &gpu) {
+Partition prepare_launch_of(const Tiling &t, const Block &block) {
     Partition part;
     part.kernel = "implicit_gemm_3xtf32_filters";
-    part.template_arguments = {t.channels,    t.filters,  t.taps,      g.tile_k,
+    part.template_arguments = {t.channels,    t.filters,  t.taps,      t.g.tile_k,
                                t.padded_rows, block.rows, t.by_channel};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(t.padded_rows, block.rows), t.filter_tiles * g.tile_k / Block::filters, s.groups};
+    part.grid = {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.g.tile_k / Block::filters,
+                 t.s.groups};
     part.threads = 128;
     part.shared_bytes = Block::filters * block.pitch * 4;
     part.register_cap = 40;
     part.busy_warps = 4;
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
     // next.
     constexpr std::int64_t under_way = 8;
     part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
-    fill_schedule(part, gpu.limits);
+    fill_schedule(part, t.gpu.limits);
     return part;
 }
 
@@ -228,14 +195,14 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 }
 
 /// The launch that splits the filters and lays them out.
-Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t, const Gpu &gpu) {
+Partition prepare_launch(const Tiling &t) {
     const Block block = block_of(t);
-    Partition part = prepare_launch_of(s, g, t, block, gpu);
-    const double values = static_cast<double>(Block::filters * block.values),
-                 steps = static_cast<double>(part.steps), ctas = static_cast<double>(part.ctas);
+    Partition part = prepare_launch_of(t, block);
+    const double values = double(Block::filters * block.values), steps = double(part.steps),
+                 ctas = double(part.ctas);
     // Loads of the values that there are: of all groups and filters, up to eight of these.
-    const double loads = static_cast<double>(s.groups * round_up(t.filters, Block::filters) *
-                                             ceil_div(t.channels * t.taps, papers::warp_threads));
+    const double loads = double(t.s.groups * round_up(t.filters, Block::filters) *
+                                ceil_div(t.channels * t.taps, papers::warp_threads));
     // Of 32 values a warp finds the place by divisions and stores them to shared memory; it loads those that
     // there are; of 128 it splits and writes the parts.
     part.step.instructions =
@@ -247,19 +214,18 @@ Partition prepare_launch(const ConvShape &s, const ImplicitGemm3xTf32 &g, const 
     part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
     part.drain.store_bytes = values * 8.0;
     part.work.fmas = 0.0;
-    const double rows_there = static_cast<double>(t.padded_rows) /
-                              static_cast<double>(part.grid[0] * block.rows); // none behind them
+    const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double blocks = static_cast<double>(part.grid[0]);
+    const double blocks = double(part.grid[0]);
     part.work.shared_wavefronts =
         ctas *
         (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
                          block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
                             blocks);
-    part.work.l2_read_bytes = static_cast<double>(s.filter_bytes());
+    part.work.l2_read_bytes = double(t.s.filter_bytes());
     part.work.l2_write_bytes =
-        static_cast<double>(s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8);
-    part.work.dram_read_bytes = static_cast<double>(s.filter_bytes());
+        double(t.s.groups * t.filter_tiles * t.padded_rows * t.g.tile_k * row_values * 8);
+    part.work.dram_read_bytes = double(t.s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
 }
@@ -280,99 +246,82 @@ std::string check_knobs(const ImplicitGemm3xTf32 &g) {
 }
 
 /// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
-std::string check_tiling(const ImplicitGemm3xTf32 &g, const Tiling &t, const Registers &registers) {
-    if (const std::string why = check_split(g.split, t.steps); !why.empty())
+std::string check_tiling(const Tiling &t, const Registers &registers) {
+    if (const std::string why = check_split(t.g.split, t.steps); !why.empty())
         return why;
     constexpr std::int64_t least_beside_sums = 32;
-    if (registers.consumer < g.tile_k + least_beside_sums)
-        return "the sums of " + std::to_string(g.tile_pixels) + " pixels by " + std::to_string(g.tile_k) +
+    if (registers.consumer < t.g.tile_k + least_beside_sums)
+        return "the sums of " + std::to_string(t.g.tile_pixels) + " pixels by " + std::to_string(t.g.tile_k) +
                " filters need more registers than an SM has";
-    if (t.pixel_tiles * t.filter_tiles * g.split > std::int64_t{1} << 30)
+    if (t.pixel_tiles * t.filter_tiles * t.g.split > std::int64_t{1} << 30)
         return "more than 2^30 CTAs; take larger tiles";
     return "";
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
-                    const Registers &registers, const Gpu &gpu) {
-    Partition part;
-    part.kernel = ImplicitGemm3xTf32::name;
+Partition launch_of(const Tiling &t, const Registers &registers) {
+    const ImplicitGemm3xTf32 &g = t.g;
+    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.s.h, t.s.w,
+                                 {g.tile_k, g.tile_pixels, g.depth, g.stages, g.split, t.by_channel, t.tabled,
+                                  registers.producer, registers.consumer});
     part.variant = g.split > 1 ? "clusters" : "";
-    part.template_arguments = shape_arguments(s, s.h, s.w);
-    for (const std::int64_t argument :
-         {std::int64_t{g.tile_k}, std::int64_t{g.tile_pixels}, std::int64_t{g.depth}, std::int64_t{g.stages},
-          std::int64_t{g.split}, std::int64_t{t.by_channel}, std::int64_t{t.tabled}, registers.producer,
-          registers.consumer})
-        part.template_arguments.push_back(argument);
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.early = true;
-    part.grid = {t.pixel_tiles * t.filter_tiles * g.split, s.groups, 1};
-    part.sharing_ctas = static_cast<double>(t.filter_tiles);
-    if (g.split > 1) {
-        constexpr std::int64_t loads_under_way = 16, consumers = 128;
-        part.cluster = g.split;
-        part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_waits = static_cast<double>(ceil_div(
-            ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / g.split, t.groups_of_warps * consumers) *
-                g.split,
-            loads_under_way));
-    }
-    part.threads = t.threads;
-    part.stages = g.stages;
-    part.steps = ceil_div(t.steps, g.split);
-    part.filter_count = s.k;
+    constexpr std::int64_t consumers = 128;
+    if (g.split > 1)
+        set_cluster(part, g, 1, t.groups_of_warps * consumers);
+    part.stages = t.g.stages;
     part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
-    part.shared_bytes = std::max(g.stages * t.stage_bytes,
-                                 g.split > 1 ? std::int64_t{g.tile_k} * (g.tile_pixels + 4) * 4 : 0) +
+    part.shared_bytes = std::max(t.g.stages * t.stage_bytes,
+                                 t.g.split > 1 ? std::int64_t{t.g.tile_k} * (t.g.tile_pixels + 4) * 4 : 0) +
                         t.extra_bytes;
     part.register_cap = registers.cap;
     part.architecture_features = true; // wgmma
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
 /// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
 /// each.
-double load_wavefronts_of(const ImplicitGemm3xTf32 &g, const Tiling &t) {
-    return static_cast<double>(g.depth) * t.warps * 2.0 * 2.0;
+double load_wavefronts_of(const Tiling &t) {
+    return double(t.g.depth) * t.warps * 2.0 * 2.0;
 }
 
 /// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
 /// nothing; it writes a zero.
-double value_copy_passes(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
-    const std::int64_t width = t.wide_pixels ? 4 : 1, units = g.tile_pixels / width,
+double value_copy_passes(const Tiling &t) {
+    const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.g.tile_pixels / width,
                        lanes = std::min(warp_lanes, units), // that copy the same value
-        there = ceil_div(std::min<std::int64_t>(t.pixels, g.tile_pixels), width);
+        there = ceil_div(std::min<std::int64_t>(t.pixels, t.g.tile_pixels), width);
     const auto passes = [&](std::int64_t with_pixels) {
-        return t.wide_pixels
-                   ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
-                   : copy_passes_of(with_pixels, 1, [&](std::int64_t lane) { return first_tap_of(s, lane); });
+        return t.wide_pixels ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
+                             : copy_passes_of(with_pixels, 1,
+                                              [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
     };
     const std::int64_t all = ceil_div(units, lanes), full = there / lanes, rest = there % lanes;
     const std::int64_t empty = all - full - (rest > 0 ? 1 : 0);
-    const double of_warps = static_cast<double>(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) +
-                            static_cast<double>(empty) * passes(0);
-    return of_warps * static_cast<double>(lanes) / static_cast<double>(warp_lanes);
+    const double of_warps =
+        double(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) + double(empty) * passes(0);
+    return of_warps * double(lanes) / double(warp_lanes);
 }
 
 /// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
 /// through the same pipe (F12).
-double step_wavefronts_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+double step_wavefronts_of(const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
-    const double depth = g.depth;
-    return load_wavefronts_of(g, t) +
-           depth * products_of_parts * static_cast<double>(t.groups_of_warps) * g.tile_k * 32.0 /
-               wavefront_bytes +
-           depth * 2.0 * g.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(s, g, t);
+    const double depth = t.g.depth;
+    return load_wavefronts_of(t) +
+           depth * products_of_parts * double(t.groups_of_warps) * t.g.tile_k * 32.0 / wavefront_bytes +
+           depth * 2.0 * t.g.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
 }
 
 /// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
 /// and copies each for every pixel of its own. If channels come in eights, a copy takes its address and the
 /// copy itself. If not, the place of the value is looked up or divided out as well. At a padded edge a thread
 /// compares: once for all channels of a pixel, else for every copy.
-double row_copying_of(const ConvShape &s, const Tiling &t, const Copying &its) {
-    const bool padded = s.pad_h + s.pad_w > 0;
+double row_copying_of(const Tiling &t, const Copying &its) {
+    const bool padded = t.s.pad_h + t.s.pad_w > 0;
     const double copies = its.values * its.pixels;
     return t.by_channel
                ? copies * instructions::unrolled_copy + (padded ? its.pixels * instructions::guard : 0.0)
@@ -381,108 +330,104 @@ double row_copying_of(const ConvShape &s, const Tiling &t, const Copying &its) {
 }
 
 /// What a CTA does in a step.
-StepWork step_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+StepWork step_of(const Tiling &t) {
     StepWork step;
-    const double depth = g.depth;
-    const Copying its = copying_of(g, t);
-    step.tensor_fmas = depth * row_values * products_of_parts * g.tile_k * g.tile_pixels;
-    step.shared_wavefronts = step_wavefronts_of(s, g, t);
-    step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(s, t, its));
+    const double depth = t.g.depth;
+    const Copying its = copying_of(t);
+    step.tensor_fmas = depth * row_values * products_of_parts * t.g.tile_k * t.g.tile_pixels;
+    step.shared_wavefronts = step_wavefronts_of(t);
+    step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
     // A warp waits for where a value lies before it copies it.
     step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;
     step.instructions = depth * t.warps * instructions::divided_copy + step.copying;
-    const double step_channels = depth * row_values / static_cast<double>(s.r * s.s);
+    const double step_channels = depth * row_values / double(t.s.r * t.s.s);
     step.load_bytes =
-        depth * row_values * 8.0 * g.tile_k + 4.0 * channel_pixels(s, g.tile_pixels) * step_channels;
+        depth * row_values * 8.0 * t.g.tile_k + 4.0 * channel_pixels(t.s, t.g.tile_pixels) * step_channels;
     return step;
 }
 
 /// What a CTA does once. Results: a store has the pixels of a warp, four filters at a time; in pairs where
 /// planes are even. Where the last tile is not full, each is compared. Of a cluster a CTA stores its sums and
 /// adds up its share: for each of its turns a consumer reads what each CTA has.
-StepWork drain_of(const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t) {
+StepWork drain_of(const Tiling &t) {
     StepWork drain;
-    drain.store_bytes = stored_by_cta(s, g);
-    const double places = t.tabled ? static_cast<double>(t.padded_rows * row_values) : 0.0;
+    drain.store_bytes = stored_by_cta(t.s, t.g);
+    const double places = t.tabled ? double(t.padded_rows * row_values) : 0.0;
     drain.instructions = (t.warps + 4.0) * instructions::copy + places / 32.0 * instructions::copy;
-    if (g.split > 1) {
-        const std::int64_t share = std::int64_t{g.tile_k} * g.tile_pixels / g.split;
+    if (t.g.split > 1) {
+        const std::int64_t share = std::int64_t{t.g.tile_k} * t.g.tile_pixels / t.g.split;
         drain.instructions += (t.warps + 4.0) * instructions::warp +
-                              t.warps *
-                                  static_cast<double>(ceil_div(share, t.groups_of_warps * group_threads)) *
-                                  (instructions::loop + instructions::store * g.split);
+                              t.warps * double(ceil_div(share, t.groups_of_warps * group_threads)) *
+                                  (instructions::loop + instructions::store * t.g.split);
     } else {
-        const double stores = static_cast<double>(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
-                              static_cast<double>(t.pixel_tiles * t.filter_tiles) *
-                              (s.p() * s.q() % 2 == 0 ? 1.0 : 2.0);
+        const double stores = double(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
+                              double(t.pixel_tiles * t.filter_tiles) *
+                              (t.s.p() * t.s.q() % 2 == 0 ? 1.0 : 2.0);
         drain.instructions += stores * instructions::store;
     }
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
-    const double tile_warps = static_cast<double>(g.tile_k * g.tile_pixels) / 32.0;
-    drain.shared_wavefronts = places * 2.0 / 32.0 + (g.split > 1 ? tile_warps * (1.0 + 1.0 / g.split) : 0.0);
+    const double tile_warps = double(t.g.tile_k * t.g.tile_pixels) / 32.0;
+    drain.shared_wavefronts =
+        places * 2.0 / 32.0 + (t.g.split > 1 ? tile_warps * (1.0 + 1.0 / t.g.split) : 0.0);
     return drain;
 }
 
 /// Fills in what the launch reads from L2, and what SMs have in common of it. Filters come as they lie; of
 /// pixels, L1 keeps what the taps have in common, but not of copies of 16 bytes.
-void count_reads(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
-                 double all_steps, const Gpu &gpu) {
-    const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * g.tile_pixels;
+void count_reads(Partition &part, const Tiling &t, double all_steps) {
+    const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * t.g.tile_pixels;
     const double pixel_reads =
-        static_cast<double>(t.filter_tiles * s.groups) *
-        (static_cast<double>(t.pixel_tiles - 1) * tile_pixel_bytes(s, g, t, g.tile_pixels) +
-         tile_pixel_bytes(s, g, t, last_pixels));
-    const double filter_reads = all_steps * g.depth * row_values * 8.0 * g.tile_k;
+        double(t.filter_tiles * t.s.groups) *
+        (double(t.pixel_tiles - 1) * tile_pixel_bytes(t, t.g.tile_pixels) + tile_pixel_bytes(t, last_pixels));
+    const double filter_reads = all_steps * t.g.depth * row_values * 8.0 * t.g.tile_k;
     part.work.l2_read_bytes = filter_reads + pixel_reads;
-    const double alike = t.wide_pixels ? alike_in_lines(0, {{s.h * s.w * 4, s.c}}) : 1.0;
-    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, gpu);
+    const double alike = t.wide_pixels ? alike_in_lines(0, {{t.s.h * t.s.w * 4, t.s.c}}) : 1.0;
+    part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
 }
 
 /// Fills in the work of the whole launch.
-void count_work(Partition &part, const ConvShape &s, const ImplicitGemm3xTf32 &g, const Tiling &t,
-                const Gpu &gpu) {
-    const double ctas = static_cast<double>(part.ctas);
-    const double all_steps = ctas / g.split * static_cast<double>(t.steps);
+void count_work(Partition &part, const Tiling &t) {
+    const double ctas = double(part.ctas);
+    const double all_steps = ctas / t.g.split * double(t.steps);
     // A producer warp looks up where its values lie, one after another.
-    const double lookups = t.tabled ? static_cast<double>(g.depth) * row_values * 4.0 *
-                                          std::min(1.0, static_cast<double>(g.tile_pixels) / 128.0)
-                                    : 0.0;
+    const double lookups =
+        t.tabled ? double(t.g.depth) * row_values * 4.0 * std::min(1.0, double(t.g.tile_pixels) / 128.0)
+                 : 0.0;
     Work &work = part.work;
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts =
-        all_steps * (load_wavefronts_of(g, t) + lookups) + ctas * part.drain.shared_wavefronts;
-    count_reads(part, s, g, t, all_steps, gpu);
+        all_steps * (load_wavefronts_of(t) + lookups) + ctas * part.drain.shared_wavefronts;
+    count_reads(part, t, all_steps);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
-    part.new_share = std::min(1.0, g.depth * (t.by_channel ? 1.0 : static_cast<double>(row_values)) /
-                                       static_cast<double>(t.taps));
-    work.l2_write_bytes = written_bytes(s, StoredAlong::planes);
+    part.new_share = std::min(1.0, t.g.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
+    work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, gpu);
-    *work.dram_read_bytes -= static_cast<double>(s.filter_bytes()); // prepared, they are in L2
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(work, t.s, t.gpu);
+    *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
 }
 
 /// The plan of a setting in which no knob is left to choose.
-std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g); !why.empty())
         return Infeasible{why};
-    const Tiling t = tiling_of(s, g);
-    const Registers registers = registers_for(g, t, gpu.limits);
-    if (const std::string why = check_tiling(g, t, registers); !why.empty())
+    const Tiling t{s, g, gpu};
+    const Registers registers = registers_for(t);
+    if (const std::string why = check_tiling(t, registers); !why.empty())
         return Infeasible{why};
-    Partition part = launch_of(s, g, t, registers, gpu);
+    Partition part = launch_of(t, registers);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
                           " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
                           " and " + std::to_string(gpu.limits.registers_per_sm)};
     fill_schedule(part, gpu.limits);
-    part.step = step_of(s, g, t);
-    part.drain = drain_of(s, g, t);
-    count_work(part, s, g, t, gpu);
+    part.step = step_of(t);
+    part.drain = drain_of(t);
+    count_work(part, t);
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
@@ -490,7 +435,7 @@ std::variant<Feasible, Infeasible> plan_of(const ImplicitGemm3xTf32 &g, const Co
     out.paper_round_bytes = part.step.load_bytes;
     out.plan.workspace_bytes =
         s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(s, g, t, gpu)};
+    out.plan.prepare = {prepare_launch(t)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
     out.plan.launches = {std::move(part)};
@@ -503,22 +448,21 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
     constexpr std::int64_t least = 2, most = 4;
     ImplicitGemm3xTf32 largest = g;
     largest.stages = most;
-    const Tiling t = tiling_of(s, largest);
+    const Tiling t{s, largest, gpu};
     std::int64_t stages = least;
-    for (std::int64_t ctas = resident_ctas(gpu, t.threads, registers_for(g, t, gpu.limits).cap, 0); ctas > 0;
-         --ctas) {
+    for (std::int64_t ctas = resident_ctas(gpu, t.threads, registers_for(t).cap, 0); ctas > 0; --ctas) {
         stages = (gpu.limits.shared_bytes_per_sm / ctas - gpu.limits.shared_bytes_reserved_per_cta -
                   t.extra_bytes) /
                  t.stage_bytes;
         if (stages >= least)
             break;
     }
-    return static_cast<int>(std::clamp(stages, least, most));
+    return int(std::clamp(stages, least, most));
 }
 
 } // namespace
 
-Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
+SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (gpu.profile.compute_capability != "9.0")
@@ -526,9 +470,6 @@ Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, co
                               gpu.profile.compute_capability,
                           true};
     std::vector<ImplicitGemm3xTf32> found;
-    const auto either = [](int given, std::initializer_list<int> tried) {
-        return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
-    };
     for (const int k : either(tile_k, {128, 64, 32}))
         for (const int width : either(tile_pixels, {128, 192, 256, 64}))
             for (const int parts : either(split, {1, 2, 4, 8})) {
@@ -543,12 +484,14 @@ Settings<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, co
     return found;
 }
 
-PlanResult<ImplicitGemm3xTf32> ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) const {
-    ImplicitGemm3xTf32 setting = *this;
-    auto made = plan_of(setting, s, gpu);
-    if (auto *why = std::get_if<Infeasible>(&made))
-        return std::move(*why);
-    return Planned<ImplicitGemm3xTf32>{setting, std::move(std::get<Feasible>(made))};
+Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
+    return plan_of(*this, s, gpu);
 }
+
+namespace strategies {
+const StrategyKind &implicit_gemm_3xtf32() {
+    return kind_of<ImplicitGemm3xTf32>();
+}
+} // namespace strategies
 
 } // namespace convcast

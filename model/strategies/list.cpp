@@ -1,42 +1,41 @@
 #include "model/strategies/list.hpp"
 
+#include "every_strategy.hpp"
 #include "model/base/errors.hpp"
-
-#include <boost/mp11.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
+#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-/// Calls `visitor` with a default value of every strategy, in order.
-template <class Visitor> void for_each_strategy(Visitor visitor) {
-    boost::mp11::mp_for_each<Strategy>(visitor);
+const StrategyKind *find_kind(const std::string &name) {
+    const auto &kinds = strategy_kinds();
+    const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const StrategyKind *kind) { return kind->name == name; });
+    return found == kinds.end() ? nullptr : *found;
 }
 
-template <class S> const Knob<S> &find_knob(const std::string &text, const std::string &name) {
+/// The place of a knob among its strategy's. Throws UsageError, about `text`, where there is none.
+std::size_t find_knob(const std::string &text, const StrategyKind &kind, const std::string &name) {
     std::vector<std::string> known;
-    for (const Knob<S> &knob : S::knobs()) {
-        if (name == knob.name)
-            return knob;
-        known.emplace_back(knob.name);
-    }
-    throw UsageError("strategy '" + text + "': " + S::name + " has no knob '" + name + "'" +
-                     did_you_mean(name, known) + " Knobs: " + join(known));
+    for (const KnobDoc &knob : kind.knobs)
+        known.push_back(knob.name);
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+        throw UsageError("strategy '" + text + "': " + kind.name + " has no knob '" + name + "'" +
+                         did_you_mean(name, known) + " Knobs: " + join(known));
+    return static_cast<std::size_t>(found - known.begin());
 }
 
-template <class S> S parse_knobs(const std::string &text, std::string_view rest) {
-    S strategy;
+void parse_knobs(Strategy &strategy, const std::string &text, std::string_view rest) {
     std::vector<std::string> seen;
     while (!rest.empty()) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
@@ -45,9 +44,10 @@ template <class S> S parse_knobs(const std::string &text, std::string_view rest)
         const std::size_t equals = item.find('=');
         if (equals == std::string::npos)
             throw UsageError("strategy '" + text + "': expected knob=value, got '" + item +
-                             "'. Example: " + to_text(Strategy(S{})));
+                             "'. Example: " + to_text(Strategy{strategy.kind, strategy.kind->usual}));
         const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
-        const Knob<S> &knob = find_knob<S>(text, name);
+        const std::size_t place = find_knob(text, *strategy.kind, name);
+        const KnobDoc &knob = strategy.kind->knobs[place];
         if (std::find(seen.begin(), seen.end(), name) != seen.end())
             throw UsageError("strategy '" + text + "': '" + name + "' stands twice");
         seen.push_back(name);
@@ -58,127 +58,91 @@ template <class S> S parse_knobs(const std::string &text, std::string_view rest)
             throw UsageError("strategy '" + text + "': " + name + " must be an integer from " +
                              std::to_string(knob.low) + " to " + std::to_string(knob.high) + ", got '" +
                              value + "'");
-        strategy.*knob.member = number;
+        strategy.knobs[place] = number;
     }
-    return strategy;
 }
 
 } // namespace
 
-std::vector<std::string> strategy_names() {
-    std::vector<std::string> names;
-    for_each_strategy([&](auto strategy) { names.emplace_back(decltype(strategy)::name); });
-    return names;
+const std::vector<const StrategyKind *> &strategy_kinds() {
+    static const std::vector<const StrategyKind *> kinds = [] {
+        std::vector<const StrategyKind *> all;
+        for (const auto kind : strategies::every)
+            all.push_back(&kind());
+        std::sort(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
+            return std::tie(a->place, a->name) < std::tie(b->place, b->name);
+        });
+        return all;
+    }();
+    return kinds;
 }
 
-bool uses_tensor_cores(const std::string &strategy_name) {
-    bool found = false;
-    for_each_strategy([&](auto strategy) {
-        using S = decltype(strategy);
-        if constexpr (requires { S::tensor_cores; })
-            found = found || (S::tensor_cores && strategy_name == S::name);
-    });
-    return found;
+std::vector<std::string> strategy_names() {
+    std::vector<std::string> names;
+    for (const StrategyKind *kind : strategy_kinds())
+        names.push_back(kind->name);
+    return names;
 }
 
 std::vector<StrategyDoc> strategy_docs() {
     std::vector<StrategyDoc> docs;
-    for_each_strategy([&](auto strategy) {
-        using S = decltype(strategy);
-        StrategyDoc doc{S::name, S::doc, {}};
-        for (const Knob<S> &knob : S::knobs())
-            doc.knobs.push_back({knob.name, knob.doc, knob.low, knob.high, knob.candidates});
-        docs.push_back(std::move(doc));
-    });
+    for (const StrategyKind *kind : strategy_kinds())
+        docs.push_back(*kind);
     return docs;
+}
+
+bool uses_tensor_cores(const std::string &strategy_name) {
+    const StrategyKind *kind = find_kind(strategy_name);
+    return kind != nullptr && kind->tensor_cores;
 }
 
 Strategy parse_strategy(const std::string &text) {
     const std::size_t colon = std::min(text.find(':'), text.size());
     const std::string name = text.substr(0, colon);
-    std::optional<Strategy> found;
-    for_each_strategy([&](auto strategy) {
-        using S = decltype(strategy);
-        if (name == S::name)
-            found = parse_knobs<S>(text, std::string_view(text).substr(std::min(colon + 1, text.size())));
-    });
-    if (!found)
+    const StrategyKind *kind = find_kind(name);
+    if (kind == nullptr)
         throw UsageError("unknown strategy '" + name + "'" + did_you_mean(name, strategy_names()) +
                          " Known: " + join(strategy_names()) +
                          ". Example: stride_fixed_block:segment_bytes=64,tile_w=128");
-    return *found;
+    Strategy strategy{kind, kind->usual};
+    parse_knobs(strategy, text, std::string_view(text).substr(std::min(colon + 1, text.size())));
+    return strategy;
 }
 
 std::string to_text(const Strategy &strategy) {
-    return std::visit(
-        [](const auto &s) {
-            using S = std::decay_t<decltype(s)>;
-            std::string text = S::name;
-            char separator = ':';
-            for (const Knob<S> &knob : S::knobs()) {
-                text += separator + std::string(knob.name) + "=" + std::to_string(s.*knob.member);
-                separator = ',';
-            }
-            return text;
-        },
-        strategy);
+    std::string text = strategy.kind->name;
+    for (std::size_t i = 0; i < strategy.knobs.size(); ++i)
+        text += (i == 0 ? ":" : ",") + strategy.kind->knobs[i].name + "=" + std::to_string(strategy.knobs[i]);
+    return text;
 }
 
 std::string name_of(const Strategy &strategy) {
-    return std::visit([](const auto &s) { return std::string(s.name); }, strategy);
+    return strategy.kind->name;
 }
 
-Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu) {
-    return std::visit(
-        [&](const auto &s) -> Settings<Strategy> {
-            if constexpr (requires { s.settings(shape, gpu); }) {
-                auto found = s.settings(shape, gpu);
-                if (auto *why = std::get_if<Infeasible>(&found))
-                    return std::move(*why);
-                const auto &settings = std::get<0>(found);
-                return std::vector<Strategy>(settings.begin(), settings.end());
-            } else {
-                return std::vector<Strategy>{s};
-            }
-        },
-        strategy);
-}
-
-std::variant<PlannedStrategy, Infeasible> plan_of_setting(const Strategy &setting, const ConvShape &shape,
-                                                          const Gpu &gpu) {
-    return std::visit(
-        [&](const auto &s) -> std::variant<PlannedStrategy, Infeasible> {
-            auto result = s.plan(shape, gpu);
-            if (auto *why = std::get_if<Infeasible>(&result))
-                return std::move(*why);
-            auto &planned = std::get<0>(result);
-            return PlannedStrategy{planned.strategy, std::move(planned.feasible)};
-        },
-        setting);
+int &knob_of(Strategy &strategy, const std::string &name) {
+    return strategy.knobs[find_knob(strategy.kind->name, *strategy.kind, name)];
 }
 
 std::vector<Strategy> candidates(const std::string &strategy_name) {
-    std::vector<Strategy> list;
-    for_each_strategy([&](auto prototype) {
-        using S = decltype(prototype);
-        if (strategy_name != S::name)
-            return;
-        std::vector<S> settings = {S{}};
-        for (const Knob<S> &knob : S::knobs()) {
-            if (knob.candidates.empty())
-                continue;
-            std::vector<S> next;
-            for (const S &setting : settings)
-                for (const int value : knob.candidates) {
-                    next.push_back(setting);
-                    next.back().*knob.member = value;
-                }
-            settings = std::move(next);
-        }
-        list.emplace_back(S{}); // the defaults, resolved by the rules
-        list.insert(list.end(), settings.begin(), settings.end());
-    });
-    return list;
+    const StrategyKind *kind = find_kind(strategy_name);
+    if (kind == nullptr)
+        return {};
+    const Strategy usual{kind, kind->usual};
+    std::vector<Strategy> settings = {usual};
+    for (std::size_t i = 0; i < kind->knobs.size(); ++i) {
+        if (kind->knobs[i].candidates.empty())
+            continue;
+        std::vector<Strategy> next;
+        for (const Strategy &setting : settings)
+            for (const int value : kind->knobs[i].candidates) {
+                next.push_back(setting);
+                next.back().knobs[i] = value;
+            }
+        settings = std::move(next);
+    }
+    settings.insert(settings.begin(), usual); // the defaults, resolved by the rules
+    return settings;
 }
 
 } // namespace convcast

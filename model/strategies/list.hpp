@@ -1,44 +1,27 @@
-// The one closed list of strategies. Add a struct here and the command line, JSON, choose, tests and reports
-// have it; a GPU build fails until executor/kernels/<name>.cu exists (docs/add_a_strategy.md).
+// The strategies that there are, and what each is: knobs, a plan, and how its CTAs walk. Each stands in a
+// file of its own in this folder, and the build makes the list of them (docs/add_a_strategy.md).
 #pragma once
 
-#include "model/strategies/block_register.hpp"
-#include "model/strategies/channel_split.hpp"
-#include "model/strategies/filter_split.hpp"
-#include "model/strategies/filter_stream.hpp"
-#include "model/strategies/implicit_gemm.hpp"
-#include "model/strategies/implicit_gemm_3xtf32.hpp"
-#include "model/strategies/map_split.hpp"
-#include "model/strategies/map_stream.hpp"
-#include "model/strategies/naive_global.hpp"
-#include "model/strategies/naive_shared.hpp"
-#include "model/strategies/patch_register.hpp"
-#include "model/strategies/row_register.hpp"
-#include "model/strategies/stride_fixed_block.hpp"
-#include "model/strategies/winograd.hpp"
+#include "model/machine/architecture.hpp"
+#include "model/paper/rules.hpp"
+#include "model/plan/plan.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/work/walk.hpp"
 
 #include <boost/describe.hpp>
 
 #include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace convcast {
-
-using Strategy = std::variant<FilterSplit, MapSplit, RowRegister, StrideFixedBlock, ImplicitGemm,
-                              BlockRegister, ChannelSplit, FilterStream, MapStream, NaiveGlobal, NaiveShared,
-                              PatchRegister, Winograd, ImplicitGemm3xTf32>;
-
-/// Names in the list's order.
-std::vector<std::string> strategy_names();
-
-/// Whether a strategy of this name multiplies on tensor cores: its times are compared with others', but never
-/// taken for those of FFMAs. False for names that are not in the list.
-bool uses_tensor_cores(const std::string &strategy_name);
 
 /// What `list` says of a knob and of a strategy.
 struct KnobDoc {
     std::string name, doc;
-    int low = 0, high = 0;
-    std::vector<int> candidates;
+    int low = 0, high = 0;       ///< accepted values
+    std::vector<int> candidates; ///< what `choose` tries; none: only the default
     BOOST_DESCRIBE_CLASS(KnobDoc, (), (name, doc, low, high, candidates), (), ())
 };
 struct StrategyDoc {
@@ -46,7 +29,69 @@ struct StrategyDoc {
     std::vector<KnobDoc> knobs;
     BOOST_DESCRIBE_CLASS(StrategyDoc, (), (name, doc, knobs), (), ())
 };
+
+struct StrategyKind;
+
+/// A strategy with a value for each of its knobs; 0 leaves a knob to the model.
+struct Strategy {
+    const StrategyKind *kind = nullptr;
+    std::vector<int> knobs; ///< in the order of the kind's
+    bool operator==(const Strategy &) const = default;
+};
+
+/// A plan that can run, and the paper's numbers behind it.
+struct Feasible {
+    Plan plan;
+    Rules rules;
+    /// One round as the paper counts it, per SM: what its rule compares with N_FMA, and (times N_sm) with
+    /// V_s.
+    double paper_round_fmas = 0.0, paper_round_bytes = 0.0;
+    std::vector<std::string> assumptions;
+};
+
+/// A shape or knob setting that this strategy or GPU cannot do.
+struct Infeasible {
+    std::string why;
+    bool unsupported = false; ///< the strategy never does such shapes, on any GPU
+    /// The papers' numbers of the shape, which do not depend on the kernel.
+    std::optional<Rules> rules = std::nullopt;
+};
+
+struct PlannedStrategy {
+    Strategy strategy; ///< with every knob that the model chose
+    Feasible feasible;
+};
+using PlanResult = std::variant<PlannedStrategy, Infeasible>;
+
+/// The settings that a strategy wants compared, or why there is none. model/choose/setting.cpp takes the one
+/// with the shortest forecast; of equals, the first.
+using Settings = std::variant<std::vector<Strategy>, Infeasible>;
+
+/// What a strategy's file registers.
+struct StrategyKind : StrategyDoc {
+    int place = 0;             ///< in lists
+    bool tensor_cores = false; ///< it multiplies on them
+    std::vector<int> usual;    ///< values of the knobs that nobody gives
+    /// The settings that are compared where knobs are left to the model. A strategy that chooses its knobs by
+    /// rules has one, itself.
+    Settings (*settings)(const Strategy &, const ConvShape &, const Gpu &) = nullptr;
+    /// The plan of one of these settings, as the strategy counts it. Callers that have no setting yet use
+    /// plan() of model/choose/setting.hpp, which compares them.
+    PlanResult (*plan)(const Strategy &, const ConvShape &, const Gpu &) = nullptr;
+    /// How the CTAs of a launch of its plan walk; nullptr: it has not declared it.
+    Walk (*walk)(const Strategy &, const ConvShape &, const Gpu &, const Partition &) = nullptr;
+};
+
+/// All of them, in the order of their places.
+const std::vector<const StrategyKind *> &strategy_kinds();
+
+/// Their names.
+std::vector<std::string> strategy_names();
 std::vector<StrategyDoc> strategy_docs();
+
+/// Whether a strategy of this name multiplies on tensor cores: its times are compared with others', but never
+/// taken for those of FFMAs. False for names that are not in the list.
+bool uses_tensor_cores(const std::string &strategy_name);
 
 /// "stride_fixed_block:segment_bytes=64,tile_w=128": knobs not named keep their default (0: the model
 /// chooses). Throws UsageError with the closest name or the accepted range.
@@ -56,19 +101,8 @@ Strategy parse_strategy(const std::string &text);
 std::string to_text(const Strategy &strategy);
 std::string name_of(const Strategy &strategy);
 
-struct PlannedStrategy {
-    Strategy strategy; ///< with every knob that the model chose
-    Feasible feasible;
-};
-
-/// The settings that are compared where a strategy leaves knobs to the model. A strategy that chooses its
-/// knobs by rules has one, itself.
-Settings<Strategy> settings_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu);
-
-/// The plan of one of these settings, as the strategy counts it. Callers that have no setting yet use plan()
-/// of model/choose/setting.hpp, which compares them.
-std::variant<PlannedStrategy, Infeasible> plan_of_setting(const Strategy &setting, const ConvShape &shape,
-                                                          const Gpu &gpu);
+/// The value of a knob, by its name.
+int &knob_of(Strategy &strategy, const std::string &name);
 
 /// Every setting of a strategy's knobs that `choose` tries: the product of the candidates, infeasible ones
 /// included.

@@ -1,47 +1,32 @@
-#include "model/strategies/map_stream.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/strategies/division.hpp"
-#include "model/work/activity.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+// Chang, Figure 2(d): the map divided over the SMs along y, all filters streamed by every SM.
+#include "model/strategies/parts/division.hpp"
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
-
 namespace {
 
 constexpr int knobs_most_pieces = 4096;
 constexpr std::int64_t group = 8; // filters of a warp
 
-} // namespace
+/// A CTA keeps ceil(P / N_sm) output rows' pixels in shared memory, all channels or, in `pieces` pieces of
+/// channels, as many as fit, while `tile_k` filters a step stream past it. A warp owns 8 filters, a lane
+/// `columns` pixels 32 apart.
+struct MapStream {
+    static constexpr About about{"map_stream",
+                                 "Chang Fig. 2(d): its rows of the map stay on an SM, all filters stream", 9};
+    int tile_k = 0, pieces = 0, columns = 0, stages = 2;
 
-const std::vector<Knob<MapStream>> &MapStream::knobs() {
-    static const std::vector<Knob<MapStream>> list = {
-        {"tile_k",
-         &MapStream::tile_k,
-         0,
-         256,
-         {16, 32, 64, 128},
-         "filters of a step, a multiple of 8; 0: 32, or what there are"},
-        {"pieces",
-         &MapStream::pieces,
-         0,
-         knobs_most_pieces,
-         {1, 2, 4, 8},
-         "pieces of the channels, one resident at a time; 0: the fewest that fit"},
-        {"columns", &MapStream::columns, 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need"},
-        {"stages", &MapStream::stages, 2, 4, {2, 3}, "buffers of the prefetch pipeline"},
-    };
-    return list;
-}
-
-namespace {
-
+    void knobs(const EachKnob &each) {
+        each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
+             "filters of a step, a multiple of 8; 0: 32, or what there are");
+        each(pieces, "pieces", 0, knobs_most_pieces, {1, 2, 4, 8},
+             "pieces of the channels, one resident at a time; 0: the fewest that fit");
+        each(columns, "columns", 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need");
+        each(stages, "stages", 2, 4, {2, 3}, "buffers of the prefetch pipeline");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 std::int64_t shared_floats(const ConvShape &s, const MapStream &knobs, std::int64_t tile_h,
                            std::int64_t pieces) {
     const std::int64_t channels = ceil_div(s.c, pieces), taps = s.r * s.s;
@@ -60,7 +45,7 @@ std::string choose(MapStream &knobs, const ConvShape &s, const GpuLimits &limits
     if (knobs.columns == 3)
         return "columns must be 1, 2 or 4, got 3";
     if (knobs.tile_k == 0)
-        knobs.tile_k = static_cast<int>(std::min<std::int64_t>(32, round_up(s.k, group)));
+        knobs.tile_k = int(std::min<std::int64_t>(32, round_up(s.k, group)));
     if (knobs.tile_k % group != 0)
         return "tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 8";
     const auto fits = [&](std::int64_t pieces) {
@@ -76,7 +61,7 @@ std::string choose(MapStream &knobs, const ConvShape &s, const GpuLimits &limits
     const std::int64_t pieces = knobs.pieces > 0 ? knobs.pieces : *division::smallest_fitting(1, s.c, fits);
     if (pieces > knobs_most_pieces)
         return "more than " + std::to_string(knobs_most_pieces) + " pieces of channels";
-    knobs.pieces = static_cast<int>(ceil_div(s.c, ceil_div(s.c, pieces)));
+    knobs.pieces = int(ceil_div(s.c, ceil_div(s.c, pieces)));
     return "";
 }
 
@@ -107,7 +92,7 @@ Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
     const MapStream &knobs = o.knobs;
     Partition part;
-    part.kernel = MapStream::name;
+    part.kernel = MapStream::about.name;
     part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, o.wide ? 1 : 0};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
@@ -141,7 +126,7 @@ Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, st
                    std::int64_t warps) {
     const std::int64_t slots = ceil_div(o.knobs.tile_k * warps, o.warps), map = o.map_floats(rows),
                        together = o.warps / warps * (o.wide ? 128 : 32); // floats of a copy of all of them
-    const double of_piece = 1.0 / static_cast<double>(o.filters.turns());
+    const double of_piece = 1.0 / double(o.filters.turns());
     return does::starts(warps) + does::copies(slots, slots * ceil_div(channels * o.taps, 32)) +
            does::fetched(channels * o.taps * filters) +
            of_piece * (does::copies(warps * (channels + 1), channels * ceil_div(map, together)) +
@@ -163,7 +148,7 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
     const double uniform = o.gpu.architecture.uniform_wide_wavefronts->value;
     // The sums of a piece before are read again: 32 positions that follow one another, of one filter.
     const std::int64_t sums = ceil_div(o.positions(rows), warp_lanes) * filters;
-    const double pieces = static_cast<double>(o.knobs.pieces);
+    const double pieces = double(o.knobs.pieces);
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
            does::loads(turns * pixels, {1.0, 1.0}) +
            does::loads(turns * o.taps * group / 4, {uniform, uniform}) +
@@ -175,20 +160,18 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
 /// Counts a full step, what a CTA does once, and the launch.
 void fill_counts(Partition &part, const Tiling &o) {
     const Activity once = does::starts(o.warps);
-    set_core_work(part, static_cast<double>(part.ctas) * once +
-                            static_cast<double>(o.s.n) *
-                                over(o.rows, o.channels, o.filters,
-                                     [&](auto... things) { return step_of(o, things...); }));
+    set_core_work(part, double(part.ctas) * once +
+                            double(o.s.n) * over(o.rows, o.channels, o.filters,
+                                                 [&](auto... things) { return step_of(o, things...); }));
     const std::int64_t filters = std::min(o.filters.tile, o.s.k);
     part.step = step_of(o, o.rows.tile, o.channels.tile, filters).work;
     part.longest_copier = copies_of(o, o.rows.tile, o.channels.tile, filters, 1).work.copying *
-                          static_cast<double>(o.warps) / part.step.copying;
+                          double(o.warps) / part.step.copying;
     // The first piece's rows are there before its first filters are used. A warp stores after each block, and
     // nothing covers the last.
-    const double steps = static_cast<double>(part.steps);
+    const double steps = double(part.steps);
     part.drain = (once + does::fetched(o.channels.tile * o.map_floats(o.rows.tile))).work;
-    part.drain.store_bytes =
-        part.step.store_bytes / static_cast<double>(ceil_div(o.blocks, o.position_warps));
+    part.drain.store_bytes = part.step.store_bytes / double(ceil_div(o.blocks, o.position_warps));
     part.step.load_bytes -= part.drain.load_bytes / steps;
     part.step.store_bytes -= part.drain.store_bytes / steps;
 }
@@ -197,7 +180,7 @@ void fill_counts(Partition &part, const Tiling &o) {
 CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
     const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.grid[0];
     return copied({o.wide,
-                   static_cast<double>(o.s.n * o.s.c * bands),
+                   double(o.s.n * o.s.c * bands),
                    band_bytes(o.s, bands),
                    part.stages * part.bank_floats * 4,
                    {{o.channels.tile, plane, part.band_floats * 4},
@@ -213,13 +196,12 @@ struct StreamReads {
 };
 StreamReads stream_reads_of(const Tiling &o, double map_of_cta, const Partition &part) {
     const ConvShape &s = o.s;
-    const double pieces = static_cast<double>(part.pieces), bands = static_cast<double>(part.grid[0]);
-    const double ctas = static_cast<double>(part.ctas), count = static_cast<double>(s.k);
-    const double filters = static_cast<double>(s.filter_bytes()), once = spanned_bytes(filters);
-    const double filter_run = static_cast<double>(s.c) / pieces * static_cast<double>(o.taps) * 4.0;
-    const double resident =
-        static_cast<double>(std::min(part.ctas_per_sm, ceil_div(part.ctas, o.gpu.limits.sm_count)));
-    const double sums_of_cta = static_cast<double>(part.tile_h * s.q() * s.k * 4);
+    const double pieces = double(part.pieces), bands = double(part.grid[0]);
+    const double ctas = double(part.ctas), count = double(s.k);
+    const double filters = double(s.filter_bytes()), once = spanned_bytes(filters);
+    const double filter_run = double(s.c) / pieces * double(o.taps) * 4.0;
+    const double resident = double(std::min(part.ctas_per_sm, ceil_div(part.ctas, o.gpu.limits.sm_count)));
+    const double sums_of_cta = double(part.tile_h * s.q() * s.k * 4);
     // Between a sum's store and its next read all others pass, and a piece's rows and filters, in lines.
     constexpr double line = 128.0;
     const double between = resident * (sums_of_cta + map_of_cta / pieces) +
@@ -228,8 +210,8 @@ StreamReads stream_reads_of(const Tiling &o, double map_of_cta, const Partition 
     const double all = pieces * std::min(once, count * spanned_bytes(filter_run));
     const double of_filters = kept_by_l1(once, all, between, part, o.gpu);
     // A CTA's rows of an output follow one another; warps side by side find a common sector in L1.
-    const double sums_run = static_cast<double>(s.p() * s.q() * 4) / bands;
-    const double read_again = static_cast<double>(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
+    const double sums_run = double(s.p() * s.q() * 4) / bands;
+    const double read_again = double(s.output_bytes()) * spanned_bytes(sums_run) / sums_run;
     return {
         read_through_l1(of_filters, of_filters, ctas, part, o.gpu, Again::in_turn, sums_of_cta + map_of_cta),
         kept_by_l1(0.0, (pieces - 1.0) * read_again, between, part, o.gpu)};
@@ -239,14 +221,13 @@ StreamReads stream_reads_of(const Tiling &o, double map_of_cta, const Partition 
 void add_traffic(Partition &part, const Tiling &o) {
     const ConvShape &s = o.s;
     const Gpu &gpu = o.gpu;
-    const double pieces = static_cast<double>(part.pieces), ctas = static_cast<double>(part.ctas);
-    const double output_bytes = static_cast<double>(s.output_bytes());
+    const double pieces = double(part.pieces), ctas = double(part.ctas);
+    const double output_bytes = double(s.output_bytes());
     const CopiedBytes map = map_reads_of(o, part);
     const StreamReads stream = stream_reads_of(o, o.wide ? 0.0 : map.requested / ctas, part);
     // CTAs side by side have rows of the map in common, each at another place of its copies: of 16 bytes they
     // come to them soon enough after each other, by 4 bytes not, as counted.
-    const double readers =
-        static_cast<double>(o.map_floats(part.tile_h)) / static_cast<double>(part.tile_h * s.w);
+    const double readers = double(o.map_floats(part.tile_h)) / double(part.tile_h * s.w);
     part.mergeable_reads = mergeable_reads(stream.filters, {ctas, 1.0}, part, gpu) +
                            mergeable_reads(o.wide ? map.alike : 0.0, {readers, 1.0}, part, gpu);
     part.work.l2_read_bytes = map.requested + stream.filters + stream.sums;
@@ -254,7 +235,7 @@ void add_traffic(Partition &part, const Tiling &o) {
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, pieces * output_bytes);
     fill_dram(part.work, s, gpu);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
-    const double at_once = std::min(1.0, static_cast<double>(part.ctas_per_sm * gpu.limits.sm_count) / ctas);
+    const double at_once = std::min(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / ctas);
     const double again_bytes = (pieces - 1.0) * output_bytes * lost_from_l2(at_once * output_bytes, gpu);
     *part.work.dram_read_bytes += again_bytes;
     *part.work.dram_write_bytes += again_bytes;
@@ -262,36 +243,49 @@ void add_traffic(Partition &part, const Tiling &o) {
 
 } // namespace
 
-PlanResult<MapStream> MapStream::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
-    Planned<MapStream> planned;
-    MapStream &knobs = planned.strategy;
-    knobs = *this;
-    if (const std::string why = choose(knobs, s, gpu.limits); !why.empty())
+    if (const std::string why = choose(*this, s, gpu.limits); !why.empty())
         return Infeasible{why};
-    const Tiling o{s, knobs, gpu};
+    const Tiling o{s, *this, gpu};
     if (o.groups > o.most_warps)
-        return Infeasible{"tile_k = " + std::to_string(knobs.tile_k) + " needs " + std::to_string(o.groups) +
+        return Infeasible{"tile_k = " + std::to_string(tile_k) + " needs " + std::to_string(o.groups) +
                           " warps, a CTA has at most " + std::to_string(o.most_warps)};
-
     Partition part = launch_of(o);
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     fill_counts(part, o);
     add_traffic(part, o);
-
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
+    Feasible out = plan_of_launch(std::move(part), gpu);
     out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, gpu.limits));
-    if (part.pieces > 1)
-        out.rules.remarks.push_back("not all channels fit: " + std::to_string(part.pieces) +
+    if (pieces > 1)
+        out.rules.remarks.push_back("not all channels fit: " + std::to_string(pieces) +
                                     " pieces of them, whose sums are added in the output");
-    out.paper_round_fmas = part.step.fmas;
-    out.paper_round_bytes = part.step.load_bytes;
-    out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
 }
+
+Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling o{s, *this, gpu};
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 1},
+                 {&OutputBox::rows, o.rows.tile, 0},
+                 {&OutputBox::channels, o.channels.tile},
+                 {&OutputBox::filters, o.filters.tile}};
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, stages},
+                    {"map", CopiedTensor::map, o.channels.tile * launch.band_floats * 4, 1}};
+    walk.threads = {32 * o.position_warps, o.groups, 1, columns, group, 32};
+    walk.pixels = band_pixels(s, o.rows.tile);
+    walk.remark = "Its rows of the map stay on the SM, in " + count_text(pieces, "piece") +
+                  " of channels. All filters stream past, " + std::to_string(tile_k) + " a step.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &map_stream() {
+    return kind_of<MapStream>();
+}
+} // namespace strategies
 
 } // namespace convcast

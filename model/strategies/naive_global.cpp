@@ -1,33 +1,26 @@
-#include "model/strategies/naive_global.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/shared_access.hpp"
-
-#include <algorithm>
+// The baseline that the CNN papers start from: one thread per output, everything from global memory.
+#include "model/strategies/strategy.hpp"
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<NaiveGlobal>> &NaiveGlobal::knobs() {
-    static const std::vector<Knob<NaiveGlobal>> list = {
-        {"threads",
-         &NaiveGlobal::threads,
-         32,
-         1024,
-         {64, 128, 256, 512, 1024},
-         "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs"},
-    };
-    return list;
-}
-
 namespace {
+
+/// Outputs are counted through (n, k, p, q); thread i computes output i with c / groups * r * s multiply-adds
+/// straight from global memory, so L1 alone gives reuse. Does every FP32 shape: stride, padding, dilation,
+/// groups, R != S, and outputs of more than 2^31 elements.
+struct NaiveGlobal {
+    static constexpr About about{"naive_global",
+                                 "one thread per output, everything from global memory; any shape", 10};
+    int threads = 256;
+
+    void knobs(const EachKnob &each) {
+        each(threads, "threads", 32, 1024, {64, 128, 256, 512, 1024},
+             "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 
@@ -41,15 +34,16 @@ double pixel_passes_of(const ConvShape &s) {
                         const std::int64_t at = i % (s.p() * s.q());
                         return at / s.q() * s.stride_h * s.w + at % s.q() * s.stride_w;
                     }) /
-           static_cast<double>(warps);
+           double(warps);
 }
 
-/// And of its filter values: one word for each plane that its lanes' outputs lie in.
+/// Passes through L1 of a warp's filter values of one tap: one word for each plane that its lanes' outputs
+/// lie in.
 double filter_passes_of(const ConvShape &s) {
     constexpr std::int64_t lanes = 32;
     const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, lanes), lanes);
     return gathered(warps * lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
-           static_cast<double>(warps);
+           double(warps);
 }
 
 /// The share of the steps, a channel each, in which a warp reaches a sector that it has not loaded yet.
@@ -57,8 +51,8 @@ double filter_passes_of(const ConvShape &s) {
 double sector_share_of(const ConvShape &s) {
     constexpr std::int64_t lanes = 32;
     const std::int64_t map = s.h * s.w * 4, filter = s.r * s.s * 4, plane = s.p() * s.q();
-    const double images = std::min(static_cast<double>(s.n), row_runs(lanes, s.k * plane)),
-                 filters = std::min(static_cast<double>(s.n * s.k), row_runs(lanes, plane));
+    const double images = std::min(double(s.n), row_runs(lanes, s.k * plane)),
+                 filters = std::min(double(s.n * s.k), row_runs(lanes, plane));
     return std::max(new_sector_share(map, images, s.c * map),
                     new_sector_share(filter, filters, s.c / s.groups * filter));
 }
@@ -87,20 +81,15 @@ std::string outside(const ConvShape &s) {
 
 } // namespace
 
-PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     if (threads % 32 != 0)
         return Infeasible{"threads must be a multiple of 32, got " + std::to_string(threads)};
-    Planned<NaiveGlobal> planned;
-    planned.strategy = *this;
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
-
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
     Partition part;
-    part.kernel = name;
+    part.kernel = about.name;
     // As the kernel does: the taps of a small filter are unrolled, of a smaller one where each is checked.
     const bool unrolled = s.r * s.s <= (padded ? 16 : 64);
     part.variant = std::string(padded ? "padded" : "") + (unrolled ? ""
@@ -108,7 +97,7 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
                                                                    : "a loop of taps");
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
     part.grid = {ceil_div(outputs, threads), 1, 1};
-    part.sharing_ctas = static_cast<double>(part.grid[0]) / static_cast<double>(s.n);
+    part.sharing_ctas = double(part.grid[0]) / double(s.n);
     if (part.grid[0] > int_max)
         return Infeasible{std::to_string(outputs) + " outputs need more than 2^31 - 1 CTAs of " +
                           std::to_string(threads) + " threads"};
@@ -130,35 +119,35 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
                  per_channel = 2.0 * instructions::iteration,
                  per_thread = (outputs + threads > int_max ? 2.0 : 1.0) * 3.0 * instructions::place,
                  per_idle = instructions::loop;
-    const double taps = static_cast<double>(s.r * s.s),
-                 warps = std::ceil(static_cast<double>(std::min<std::int64_t>(threads, outputs)) / 32.0);
-    const double planes = std::min(static_cast<double>(s.n * s.k), row_runs(threads, s.p() * s.q()));
+    const double taps = double(s.r * s.s),
+                 warps = std::ceil(double(std::min<std::int64_t>(threads, outputs)) / 32.0);
+    const double planes = std::min(double(s.n * s.k), row_runs(threads, s.p() * s.q()));
     const double channel_bytes = channel_of_run_bytes(s, channels);
     const double map_bytes =
         std::min(channel_bytes, footprint_bytes(s, std::min<std::int64_t>(threads, s.p() * s.q())));
-    const double filter_bytes = spanned_bytes(planes * taps * static_cast<double>(channels) * 4.0);
+    const double filter_bytes = spanned_bytes(planes * taps * double(channels) * 4.0);
     part.step.fmas = 32.0 * warps * taps; // also of the lanes past the last output
     part.step.instructions = warps * (taps * per_tap + per_channel);
     part.step.shared_wavefronts = warps * taps * (pixel_passes_of(s) + filter_passes_of(s));
     part.step.loads = warps * taps * 2.0;
-    part.step.line_waits = unrolled ? 0.0 : static_cast<double>(s.r - 1); // a row of taps at a time
-    part.step.load_bytes = map_bytes + filter_bytes / static_cast<double>(channels);
+    part.step.line_waits = unrolled ? 0.0 : double(s.r - 1); // a row of taps at a time
+    part.step.load_bytes = map_bytes + filter_bytes / double(channels);
     part.sector_share = sector_share_of(s);
     part.drain.instructions = warps * per_thread;
-    part.drain.store_bytes = static_cast<double>(threads) * 4.0;
+    part.drain.store_bytes = double(threads) * 4.0;
 
-    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(channels);
+    const double ctas = double(part.ctas), steps = double(channels);
     Work &work = part.work;
     work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    const double all_warps = static_cast<double>(ceil_div(outputs, papers::warp_threads));
+    const double all_warps = double(ceil_div(outputs, papers::warp_threads));
     work.instructions = all_warps * (steps * (taps * per_tap + per_channel) + per_thread) +
-                        (ctas * static_cast<double>(threads) / 32.0 - all_warps) * per_idle;
+                        (ctas * double(threads) / 32.0 - all_warps) * per_idle;
     work.shared_wavefronts = work.shared_conflicts = 0.0;
     const double image_bytes = steps * std::min(channel_bytes, footprint_bytes(s, s.p() * s.q()));
-    const double images = static_cast<double>(s.n);
-    const double all_filters = spanned_bytes(static_cast<double>(s.filter_bytes()));
-    // Of which the last has less to do.
-    const double full_ctas = static_cast<double>(outputs) / static_cast<double>(threads);
+    const double images = double(s.n);
+    const double all_filters = spanned_bytes(double(s.filter_bytes()));
+    // The last CTA counts as the part of a full one that it has to do.
+    const double full_ctas = double(outputs) / double(threads);
     const double pixel_reads =
         images * read_through_l1(std::min(image_bytes, steps * map_bytes), image_bytes,
                                  std::max(1.0, full_ctas / images), part, gpu, Again::anywhere);
@@ -166,22 +155,39 @@ PlanResult<NaiveGlobal> NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) co
                                                 std::max(1.0, full_ctas), part, gpu, Again::in_turn);
     work.l2_read_bytes = pixel_reads + filter_reads;
     const double plane_ctas = // of a filter and an image, which follow one another
-        std::max(1.0, static_cast<double>(s.p() * s.q()) / static_cast<double>(threads));
+        std::max(1.0, double(s.p() * s.q()) / double(threads));
     part.mergeable_reads =
-        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / static_cast<double>(s.groups), plane_ctas},
-                        part, gpu) +
+        mergeable_reads(pixel_reads, {ctas / images / plane_ctas / double(s.groups), plane_ctas}, part, gpu) +
         mergeable_reads(filter_reads, {plane_ctas, 1.0}, part, gpu);
-    work.l2_write_bytes = static_cast<double>(s.output_bytes()); // a warp's outputs follow one another
+    work.l2_write_bytes = double(s.output_bytes()); // a warp's outputs follow one another
     // A filter's outputs follow one another in the grid; what is resident at once shares the pixels.
-    const double resident =
-        static_cast<double>(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
-    const double planes_at_once = std::max(1.0, resident / static_cast<double>(s.p() * s.q()));
-    fill_dram(work, s, gpu, static_cast<double>(s.k) / planes_at_once);
+    const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
+    const double planes_at_once = std::max(1.0, resident / double(s.p() * s.q()));
+    fill_dram(work, s, gpu, double(s.k) / planes_at_once);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
-    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
-    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
 }
+
+Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+    Walk walk(s, launch);
+    walk.cuts = {{nullptr, threads, 0}};
+    walk.flat = {{&OutputBox::columns, s.q()},
+                 {&OutputBox::rows, s.p()},
+                 {&OutputBox::filters, s.k},
+                 {&OutputBox::images, s.n}};
+    walk.positions = s.output_elements();
+    walk.threads = {threads, 1, 1, 1, 1};
+    walk.draws_memory = false;
+    walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &naive_global() {
+    return kind_of<NaiveGlobal>();
+}
+} // namespace strategies
 
 } // namespace convcast

@@ -1,45 +1,28 @@
-#include "model/strategies/naive_shared.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
+// The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
+#include "model/strategies/strategy.hpp"
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<NaiveShared>> &NaiveShared::knobs() {
-    static const std::vector<Knob<NaiveShared>> list = {
-        {"tile_w",
-         &NaiveShared::tile_w,
-         0,
-         1024,
-         {8, 16, 32},
-         "outputs of a CTA along x; 0: the map's, 32 at most"},
-        {"tile_h",
-         &NaiveShared::tile_h,
-         0,
-         1024,
-         {4, 8, 16, 32},
-         "outputs of a CTA along y; 0: the map's, 32 at most"},
-        {"map",
-         &NaiveShared::map,
-         0,
-         2,
-         {1, 2},
-         "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits"},
-    };
-    return list;
-}
-
 namespace {
+
+/// A CTA computes `tile_w` x `tile_h` outputs of one filter, a thread each. The filter is in shared memory;
+/// so is the input tile of all channels where it fits. Stride 1 or 2, padding; no dilation, no groups.
+struct NaiveShared {
+    static constexpr About about{
+        "naive_shared", "one thread per output, a CTA per filter: filter and input tile in shared memory",
+        11};
+    int tile_w = 0, tile_h = 0, map = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile_w, "tile_w", 0, 1024, {8, 16, 32}, "outputs of a CTA along x; 0: the map's, 32 at most");
+        each(tile_h, "tile_h", 0, 1024, {4, 8, 16, 32}, "outputs of a CTA along y; 0: the map's, 32 at most");
+        each(map, "map", 0, 2, {1, 2},
+             "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
@@ -73,41 +56,28 @@ std::int64_t registers_of_global_map(const ConvShape &s) {
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_h, threads;
-    std::int64_t rows, columns;              ///< of the input tile
-    std::int64_t filter_floats, tile_floats; ///< the tile's of all channels
-    std::int64_t tiles_x, tiles_y;
-    bool shared_map;
-    bool unrolled;   ///< taps of small filters, as the kernel does with a map in global memory
-    double tiles;    ///< of a map
-    double channels; ///< of a step
+    const ConvShape &s;
+    const NaiveShared &knobs;
+    const Gpu &gpu;
+    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, threads = tile_w * tile_h;
+    std::int64_t rows = (tile_h - 1) * s.stride_h + s.r,
+                 columns = (tile_w - 1) * s.stride_w + s.s;                        ///< of input
+    std::int64_t filter_floats = s.products(), tile_floats = s.c * rows * columns; ///< of all channels
+    std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
+    double tiles = double(tiles_x * tiles_y); ///< of a map
+    bool shared_map = knobs.map == 1;
+    double channels = shared_map ? double(s.c) : 1.0; ///< of a step
+    bool unrolled = s.r * s.s <= 16; ///< taps, as the kernel does with a map in global memory
 };
 
-Tiling tiling_of(const NaiveShared &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_h = knobs.tile_h;
-    t.threads = t.tile_w * t.tile_h;
-    t.rows = (t.tile_h - 1) * s.stride_h + s.r;
-    t.columns = (t.tile_w - 1) * s.stride_w + s.s;
-    t.filter_floats = s.products();
-    t.tile_floats = s.c * t.rows * t.columns;
-    t.tiles_x = ceil_div(s.q(), t.tile_w);
-    t.tiles_y = ceil_div(s.p(), t.tile_h);
-    t.tiles = static_cast<double>(t.tiles_x * t.tiles_y);
-    t.shared_map = knobs.map == 1;
-    t.channels = t.shared_map ? static_cast<double>(s.c) : 1.0;
-    t.unrolled = s.r * s.s <= 16;
-    return t;
-}
-
 /// Gives the free knobs their values; why the others do not fit a CTA, "" if they do.
-std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limits) {
+std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
+    const GpuLimits &limits = gpu.limits;
     if (knobs.tile_w == 0)
-        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(32, s.q()));
+        knobs.tile_w = int(std::min<std::int64_t>(32, s.q()));
     if (knobs.tile_h == 0)
-        knobs.tile_h = static_cast<int>(std::min<std::int64_t>(32, s.p()));
-    const Tiling t = tiling_of(knobs, s);
+        knobs.tile_h = int(std::min<std::int64_t>(32, s.p()));
+    const Tiling t{s, knobs, gpu};
     if (t.threads > limits.max_threads_per_cta)
         return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
                std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
@@ -124,38 +94,29 @@ std::string settle(NaiveShared &knobs, const ConvShape &s, const GpuLimits &limi
     return "";
 }
 
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Partition launch_of(const Tiling &t) {
     Partition part;
-    part.kernel = NaiveShared::name;
+    part.kernel = NaiveShared::about.name;
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
-    part.template_arguments = {s.r, s.s, t.tile_w, t.tile_h, s.stride_h, s.stride_w, t.shared_map ? 1 : 0};
-    part.grid = {t.tiles_x * t.tiles_y, s.k, s.n};
-    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
+    part.template_arguments = {
+        t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
+    part.grid = {t.tiles_x * t.tiles_y, t.s.k, t.s.n};
+    part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = t.threads;
     part.bank_floats = round_up(t.filter_floats, 4);
     part.band_floats = t.shared_map ? t.tile_floats : 0;
     part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
     part.register_cap = t.shared_map ? 40 : 64;
-    part.steps = t.shared_map ? 1 : s.c;
-    part.filter_count = s.k;
+    part.steps = t.shared_map ? 1 : t.s.c;
+    part.filter_count = t.s.k;
     part.busy_warps = ceil_div(t.threads, 32);
     part.barriers = t.shared_map ? 1 : 0;
-    part.copy_passes = t.shared_map ? gpu.architecture.narrow_copy_passes->value : 0.0;
+    part.copy_passes = t.shared_map ? t.gpu.architecture.narrow_copy_passes->value : 0.0;
     part.ctas_per_sm = resident_ctas(
-        gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(s), part.shared_bytes);
+        t.gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(t.s), part.shared_bytes);
     return part;
-}
-
-/// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part) {
-    if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
-        return "the grid exceeds 2^31 - 1 CTAs in x; take a larger tile";
-    if (part.ctas_per_sm < 1)
-        return "a CTA of " + std::to_string(part.threads) + " threads with " +
-               std::to_string(part.shared_bytes) + " bytes of shared memory does not fit an SM";
-    return "";
 }
 
 /// Warps of a CTA that have outputs, and their reads of one tap's pixels.
@@ -165,30 +126,31 @@ struct Warps {
     double conflicts;       ///< of such a read by all of them
 };
 
-Warps warps_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Warps warps_of(const Tiling &t) {
     // Where the threads of a tile with so many outputs read one tap: the same pattern for every tap, but for
     // a shift. A thread without an output ends early.
     const auto reads = [&](std::int64_t columns_inside, std::int64_t rows_inside, std::int64_t pitch) {
-        return [&t, &s, columns_inside, rows_inside, pitch](std::int64_t thread) -> std::int64_t {
+        return [&t, columns_inside, rows_inside, pitch](std::int64_t thread) -> std::int64_t {
             const std::int64_t y = thread / t.tile_w, x = thread % t.tile_w;
-            return x < columns_inside && y < rows_inside ? y * s.stride_h * pitch + x * s.stride_w : -1;
+            return x < columns_inside && y < rows_inside ? y * t.s.stride_h * pitch + x * t.s.stride_w : -1;
         };
     };
     const auto tile_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        return shared_passes(banks_of(gpu.profile), t.threads, 1,
+        return shared_passes(banks_of(t.gpu.profile), t.threads, 1,
                              reads(columns_inside, rows_inside, t.columns));
     };
     const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
-        return gathered(t.threads, 1, reads(columns_inside, rows_inside, s.w));
+        return gathered(t.threads, 1, reads(columns_inside, rows_inside, t.s.w));
     };
-    const Passes pixels = over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, tile_pixels);
+    const Passes pixels = over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, tile_pixels);
     const double active = pixels.least / t.tiles; // without conflicts one pass each
-    // Of the CTAs of an SM the busiest may be a full one; many are as full as the average.
+    // If an SM has one CTA, the busiest SM's may be a full one; the more CTAs, the nearer they are to the
+    // average.
     const double of_an_sm =
-        static_cast<double>(ceil_div(t.tiles_x * t.tiles_y * s.k * s.n, std::int64_t{gpu.limits.sm_count}));
-    const double fullest = tile_pixels(std::min(t.tile_w, s.q()), std::min(t.tile_h, s.p())).least;
+        double(ceil_div(t.tiles_x * t.tiles_y * t.s.k * t.s.n, std::int64_t{t.gpu.limits.sm_count}));
+    const double fullest = tile_pixels(std::min(t.tile_w, t.s.q()), std::min(t.tile_h, t.s.p())).least;
     const double taken =
-        t.shared_map ? pixels.taken : over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, gathered_pixels);
+        t.shared_map ? pixels.taken : over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, gathered_pixels);
     return {active, active + std::max(0.0, fullest - active) / of_an_sm, taken / pixels.least,
             pixels.conflicts()};
 }
@@ -198,18 +160,17 @@ struct Instructions {
     double of_step, to_find_out;
 };
 
-Instructions instructions_of(const ConvShape &s, const Tiling &t) {
-    const double taps = static_cast<double>(s.r * s.s);
+Instructions instructions_of(const Tiling &t) {
+    const double taps = double(t.s.r * t.s.s);
     // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
     // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
     // each row and tap.
     constexpr std::int64_t most_flags = 16;
-    const bool flags = !t.shared_map && s.r * s.s <= most_flags;
+    const bool flags = !t.shared_map && t.s.r * t.s.s <= most_flags;
     const double per_tap = t.shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
     const double per_channel =
         per_tap * taps + instructions::iteration +
-        (t.shared_map || flags ? 0.0
-                               : static_cast<double>(s.r) * instructions::iteration + instructions::loop);
+        (t.shared_map || flags ? 0.0 : double(t.s.r) * instructions::iteration + instructions::loop);
     return {t.channels * per_channel, flags && taps > 1.0 ? instructions::guard * taps : 0.0};
 }
 
@@ -219,7 +180,7 @@ double copies_of(const Tiling &t) {
     // a tile of one pixel, where the number of the copy is that of the channel.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
         const std::int64_t left = copies % t.threads;
-        return static_cast<double>(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
+        return double(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
     };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
     return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +
@@ -227,27 +188,23 @@ double copies_of(const Tiling &t) {
 }
 
 /// What all tiles read of one channel, in sectors.
-double map_bytes(const ConvShape &s, const Tiling &t) {
-    const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * s.stride_h, s.pad_h, s.h);
-    const double tile_row_bytes =
-        spanned_bytes(covered(t.tiles_x, t.columns, t.tile_w * s.stride_w, s.pad_w, s.w) * 4.0 /
-                          static_cast<double>(t.tiles_x),
-                      row_grain(s, t.tiles_x > 1 ? t.tile_w * s.stride_w : 0, t.tiles_x > 1 ? s.pad_w : 0));
-    const double between =
-        t.shared_map ? 1.0 : std::min(1.0, static_cast<double>(s.r) / static_cast<double>(s.stride_h));
-    const double tile_rows =
-        input_rows / static_cast<double>(t.tiles_y) * between; // no rows that taps leave out
+double map_bytes(const Tiling &t) {
+    const double input_rows = covered(t.tiles_y, t.rows, t.tile_h * t.s.stride_h, t.s.pad_h, t.s.h);
+    const double tile_row_bytes = spanned_bytes(
+        covered(t.tiles_x, t.columns, t.tile_w * t.s.stride_w, t.s.pad_w, t.s.w) * 4.0 / double(t.tiles_x),
+        row_grain(t.s, t.tiles_x > 1 ? t.tile_w * t.s.stride_w : 0, t.tiles_x > 1 ? t.s.pad_w : 0));
+    const double between = t.shared_map ? 1.0 : std::min(1.0, double(t.s.r) / double(t.s.stride_h));
+    const double tile_rows = input_rows / double(t.tiles_y) * between; // no rows that taps leave out
     // Rows of a tile that reaches from edge to edge follow one another, and so do whole channels.
-    return t.tiles *
-           std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * static_cast<double>(s.w) * 4.0),
-                     channel_of_run_bytes(s, s.c)});
+    return t.tiles * std::min({tile_rows * tile_row_bytes, spanned_bytes(tile_rows * double(t.s.w) * 4.0),
+                               channel_of_run_bytes(t.s, t.s.c)});
 }
 
 /// What a step costs, and what a CTA does once.
-void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps &its) {
-    const double taps = static_cast<double>(s.r * s.s), lanes = static_cast<double>(t.threads);
-    const double warps = static_cast<double>(part.busy_warps), copies = copies_of(t);
-    const Instructions count = instructions_of(s, t);
+void fill_step(Partition &part, const Tiling &t, const Warps &its) {
+    const double taps = double(t.s.r * t.s.s), lanes = double(t.threads);
+    const double warps = double(part.busy_warps), copies = copies_of(t);
+    const Instructions count = instructions_of(t);
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;
     part.step.copying = t.shared_map ? copies : 0.0; // its only step's; else the filter before the first
@@ -255,20 +212,18 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
     part.step.shared_wavefronts = its.busiest * t.channels * taps * (its.passes + 1.0);
     if (t.shared_map)
         part.step.turns = warps * t.channels * (taps <= most_unrolled ? 1.0 : taps);
-    part.step.line_waits =
-        t.shared_map || t.unrolled ? 0.0 : static_cast<double>(s.r - 1); // new rows, one at a time
+    part.step.line_waits = t.shared_map || t.unrolled ? 0.0 : double(t.s.r - 1); // new rows, one at a time
     // Beside loads, what no counter tells from integers and logic: where a row of taps is an iteration of a
     // loop, the row's branch and the addresses that all lanes share, and twice as much for a channel.
-    part.step.loads = t.shared_map
-                          ? 0.0
-                          : its.active * t.channels *
-                                (taps + (t.unrolled ? 0.0
-                                                    : static_cast<double>(s.r) * instructions::iteration +
-                                                          2.0 * instructions::iteration));
+    part.step.loads = t.shared_map ? 0.0
+                                   : its.active * t.channels *
+                                         (taps + (t.unrolled ? 0.0
+                                                             : double(t.s.r) * instructions::iteration +
+                                                                   2.0 * instructions::iteration));
     if (!t.shared_map) // a step is a channel
-        part.sector_share = new_sector_share(s.h * s.w * 4, 1.0, s.c * s.h * s.w * 4);
-    part.step.load_bytes = map_bytes(s, t) / t.tiles * t.channels +
-                           (t.shared_map ? static_cast<double>(t.filter_floats) * 4.0 : 0.0);
+        part.sector_share = new_sector_share(t.s.h * t.s.w * 4, 1.0, t.s.c * t.s.h * t.s.w * 4);
+    part.step.load_bytes =
+        map_bytes(t) / t.tiles * t.channels + (t.shared_map ? double(t.filter_floats) * 4.0 : 0.0);
     part.drain.instructions = warps * instructions::place +
                               its.active * (instructions::place + count.to_find_out) + copies -
                               part.step.copying;
@@ -277,74 +232,81 @@ void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Warps
 
 /// What the SMs ask L2 for. All filters' CTAs of an image read its tiles, and a tile's neighbours its rims;
 /// those of a row of the grid read one filter.
-void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double images = static_cast<double>(s.n), planes = static_cast<double>(s.k);
-    const double of_tiles = static_cast<double>(s.c) * map_bytes(s, t) / t.tiles,
-                 of_filter = spanned_bytes(static_cast<double>(t.filter_floats) * 4.0);
-    const double of_image = static_cast<double>(s.input_bytes()) / images;
-    const double pixel_reads = images * read_through_l1(of_tiles, std::max(of_tiles, of_image),
-                                                        t.tiles * planes, part, gpu, Again::anywhere);
-    const double filter_reads =
-        std::min(static_cast<double>(s.n * s.k) *
-                     read_through_l1(of_filter, of_filter, t.tiles, part, gpu, Again::in_turn),
-                 read_through_l1(of_filter, of_filter * planes, static_cast<double>(part.ctas), part, gpu,
-                                 Again::in_turn));
-    part.work.l2_read_bytes = pixel_reads + filter_reads;
-    part.mergeable_reads =
-        mergeable_reads(pixel_reads, {planes, t.tiles}, part, gpu) +
-        mergeable_reads(filter_reads, t.tiles > 1.0 ? Readers{t.tiles, 1.0} : Readers{images, planes}, part,
-                        gpu);
+void fill_reads(Partition &part, const Tiling &t) {
+    const double planes = double(t.s.k), of_tiles = double(t.s.c) * map_bytes(t) / t.tiles,
+                 of_filter = spanned_bytes(double(t.filter_floats) * 4.0);
+    const double pixel_reads = image_reads(t.s, of_tiles, t.tiles * planes, part, t.gpu),
+                 of_filters =
+                     filter_reads(of_filter, of_filter * planes, double(t.s.n * t.s.k), t.tiles, part, t.gpu);
+    part.work.l2_read_bytes = pixel_reads + of_filters;
+    part.mergeable_reads = mergeable_reads(pixel_reads, {planes, t.tiles}, part, t.gpu) +
+                           mergeable_reads(of_filters, filter_readers(t.s, t.tiles, planes), part, t.gpu);
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Warps &its) {
-    const double taps = static_cast<double>(s.r * s.s), channels = static_cast<double>(s.c),
-                 ctas = static_cast<double>(part.ctas);
+void fill_work(Partition &part, const Tiling &t, const Warps &its) {
+    const double taps = double(t.s.r * t.s.s), channels = double(t.s.c), ctas = double(part.ctas);
     Work &work = part.work;
-    work.fmas = s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions = ctas * (static_cast<double>(part.steps) * its.active * instructions_of(s, t).of_step +
+    work.fmas = t.s.fmas().value; // also of taps in the padding: they multiply zeros
+    work.instructions = ctas * (double(part.steps) * its.active * instructions_of(t).of_step +
                                 part.step.copying + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * its.active * (1.0 + (t.shared_map ? its.passes : 0.0));
     work.shared_conflicts = t.shared_map ? ctas * channels * taps * its.conflicts / t.tiles : 0.0;
-    fill_reads(part, s, gpu, t);
-    const std::int64_t grid = std::gcd(s.p() * s.q(), std::gcd(t.tile_h * s.q(), t.tile_w));
-    work.l2_write_bytes =
-        static_cast<double>(s.n * s.k) *
-        over_tiles(s.q(), t.tile_w, s.p(), t.tile_h, [&](std::int64_t x, std::int64_t y) {
-            return stored_bytes({t.tile_w, x, y, s.q()}, t.tiles > 1.0 ? grid : s.p() * s.q(), 4);
-        });
-    const double planes_at_once =
-        std::max(1.0, static_cast<double>(part.ctas_per_sm * gpu.limits.sm_count) / t.tiles);
-    fill_dram(work, s, gpu, static_cast<double>(s.k) / planes_at_once);
+    fill_reads(part, t);
+    work.l2_write_bytes = written_bytes_of_tiles(t.s, t.tile_w, t.tile_h);
+    const double planes_at_once = std::max(1.0, double(part.ctas_per_sm * t.gpu.limits.sm_count) / t.tiles);
+    fill_dram(work, t.s, t.gpu, double(t.s.k) / planes_at_once);
     if (t.shared_map) // tiles have the rows that no tap reads
-        *work.dram_read_bytes += static_cast<double>(s.input_bytes()) - input_read_bytes(s, gpu.architecture);
+        *work.dram_read_bytes += double(t.s.input_bytes()) - input_read_bytes(t.s, t.gpu.architecture);
 }
 
 } // namespace
 
-PlanResult<NaiveShared> NaiveShared::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
-    Planned<NaiveShared> planned{*this, {}};
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
-    if (const std::string why = settle(planned.strategy, s, gpu.limits); !why.empty())
+    if (const std::string why = settle(*this, s, gpu); !why.empty())
         return Infeasible{why};
-    const Tiling tiling = tiling_of(planned.strategy, s);
-    Partition part = launch_of(s, gpu, tiling);
+    const Tiling tiling{s, *this, gpu};
+    Partition part = launch_of(tiling);
+    if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
+        return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    const Warps warps = warps_of(s, gpu, tiling);
-    fill_step(part, s, tiling, warps);
-    fill_work(part, s, gpu, tiling, warps);
+    const Warps warps = warps_of(tiling);
+    fill_step(part, tiling, warps);
+    fill_work(part, tiling, warps);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
     if (!tiling.shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");
-    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
-    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
 }
+
+Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 2},
+                 {&OutputBox::filters, 1, 1},
+                 {&OutputBox::rows, tile_h, 0, t.tiles_x},
+                 {&OutputBox::columns, tile_w, 0, 1, t.tiles_x}};
+    walk.threads = {t.threads, 1, 1, 1, 1};
+    walk.draws_memory = false;
+    walk.buffers = {{"filter", CopiedTensor::filters, launch.bank_floats * 4, 1}};
+    if (t.shared_map) {
+        walk.buffers.push_back({"map", CopiedTensor::map, launch.band_floats * 4, 1});
+        walk.pixels = {t.rows, t.columns, tile_h * s.stride_h, tile_w * s.stride_w};
+    }
+    walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &naive_shared() {
+    return kind_of<NaiveShared>();
+}
+} // namespace strategies
 
 } // namespace convcast

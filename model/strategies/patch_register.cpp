@@ -1,22 +1,35 @@
-#include "model/strategies/patch_register.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
+// A patch of the image in registers while all filters pass by; C = 1.
+#include "model/strategies/strategy.hpp"
 #include <array>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
+
+/// A thread keeps the pixels behind `vector` neighbouring outputs in each of `rows` bands of the map in
+/// registers and walks over the CTA's `tile_k` filters, whose taps come from shared memory by broadcast, or,
+/// of a single filter, from registers. A band is as many rows as make its outputs whole sectors, which then
+/// are stored whole. Per filter a thread issues rows * vector * r * s FFMAs, r * s / 4 loads and `rows`
+/// stores: nearly nothing else, where single-channel kernels drown in addresses. Outputs larger than L2 are
+/// streamed past the map. C = 1 only.
+struct PatchRegister {
+    static constexpr About about{"patch_register",
+                                 "single channel: a patch of pixels stays in registers, filters pass by", 12};
+    int rows = 0, vector = 0, threads = 0, tile_k = 0;
+
+    void knobs(const EachKnob &each) {
+        each(rows, "rows", 0, 16, {1, 2, 4},
+             "bands of output rows of a thread: of 1, 2 or 4 rows, a multiple of the vector; 0: the model "
+             "chooses");
+        each(vector, "vector", 0, 4, {1, 4},
+             "neighbouring outputs of a thread, stored at once; 4 needs p * q % 4 = 0; 0: the model chooses");
+        each(threads, "threads", 0, 1024, {128, 256},
+             "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses");
+        each(tile_k, "tile_k", 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses");
+    }
+    SettingsOf<PatchRegister> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+};
 
 /// What a thread computes at a time: `vector` neighbours in each of `rows` bands. A band is as many rows of
 /// the output as make it a multiple of two vectors, a sector, so that each starts with one.
@@ -52,7 +65,7 @@ std::int64_t load_step(const ConvShape &s, Outputs o) {
     return std::gcd(unit_of(s, o.vector), s.w);
 }
 
-/// Of a thread each.
+/// Positions of an image, each of which a thread takes.
 std::int64_t positions_of(const ConvShape &s, Outputs o) {
     return ceil_div(s.p(), o.band * o.rows) * (o.band * s.q() / o.vector);
 }
@@ -100,16 +113,15 @@ struct WarpCounts {
 
 WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     const std::int64_t units = o.vector / unit_of(s, o.vector);
-    const double taps = static_cast<double>(s.r * s.s), stores = static_cast<double>(o.rows);
-    const double pixel_loads = static_cast<double>(pixels_of(s, o) / load_step(s, o));
-    const auto vector = static_cast<double>(o.vector); // as many passes of the banks
+    const double taps = double(s.r * s.s), stores = double(o.rows);
+    const double pixel_loads = double(pixels_of(s, o) / load_step(s, o));
+    const auto vector = double(o.vector); // as many passes of the banks
     // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
-    const double of_bands =
-                     s.s > 1 ? instructions::iteration * static_cast<double>(units * (o.band - 1)) : 0.0,
+    const double of_bands = s.s > 1 ? instructions::iteration * double(units * (o.band - 1)) : 0.0,
                  of_classes = o.classes == 2 ? instructions::iteration : 0.0;
     const double once = instructions::place + of_bands + of_classes;
     WarpCounts counts{};
-    counts.fmas_per_filter = static_cast<double>(o.rows * o.vector) * taps;
+    counts.fmas_per_filter = double(o.rows * o.vector) * taps;
     counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
     if (tile_k == 1) { // taps straight into registers
         counts.instructions_per_filter = counts.fmas_per_filter + stores;
@@ -118,8 +130,8 @@ WarpCounts counts_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     }
     const double loads = s.r * s.s == 1  ? 0.25
                          : s.r * s.s < 4 ? taps / 2.0 // two values each
-                                         : static_cast<double>(padded(s.r * s.s)) / 4.0;
-    // Of each filter also: pointer, loop, whether it is the last.
+                                         : double(padded(s.r * s.s)) / 4.0;
+    // Each filter also takes a pointer, an iteration and a comparison whether it is the last.
     counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + 2.0 * instructions::iteration;
     counts.instructions_once = pixel_loads + once;
     return counts;
@@ -133,15 +145,14 @@ double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
         const auto passes = [&](std::int64_t lanes) {
             return shared_passes(banks, lanes, width, [](std::int64_t) { return 0; }).taken;
         };
-        return static_cast<double>(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
+        return double(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
     };
     if (taps == 1)
-        return loads(4) / static_cast<double>(quad);
+        return loads(4) / double(quad);
     if (taps < quad) // two values each
-        return static_cast<double>(taps) / 2.0 * loads(2);
+        return double(taps) / 2.0 * loads(2);
     const std::int64_t last = taps % quad;
-    return static_cast<double>(taps / quad) * loads(4) +
-           (last > 0 ? loads(last == 3 ? 4 : static_cast<int>(last)) : 0.0);
+    return double(taps / quad) * loads(4) + (last > 0 ? loads(last == 3 ? 4 : int(last)) : 0.0);
 }
 
 /// Taps in shared memory: zeros fill the last group.
@@ -158,15 +169,15 @@ TapCopies tap_copies(const ConvShape &s, Outputs o, const Grid &grid, std::int64
     TapCopies copies;
     if (tile_k == 1)
         return copies;
-    copies.of_cta = static_cast<double>(ceil_div(bank_values(s, tile_k), warp_lanes));
-    // Of the filters of a class the last CTA has those that are left.
+    copies.of_cta = double(ceil_div(bank_values(s, tile_k), warp_lanes));
+    // The last CTA of a class has the filters that are left.
     for (std::int64_t which = 0; which < o.classes; ++which) {
         const std::int64_t its_filters = (s.k + o.classes - 1 - which) / o.classes;
         const std::int64_t left = its_filters % tile_k;
-        copies.of_all += static_cast<double>(its_filters / tile_k) * copies.of_cta +
-                         static_cast<double>(ceil_div(bank_values(s, left), warp_lanes));
+        copies.of_all +=
+            double(its_filters / tile_k) * copies.of_cta + double(ceil_div(bank_values(s, left), warp_lanes));
     }
-    copies.of_all *= static_cast<double>(grid.positions * (grid.chunks * s.n));
+    copies.of_all *= double(grid.positions * (grid.chunks * s.n));
     return copies;
 }
 
@@ -178,9 +189,9 @@ std::int64_t registers_needed(const ConvShape &s, Outputs o) {
                                     255);
 }
 
-/// Those of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter are
-/// used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5 on
-/// four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0, 215 settings). Taps that come filter by filter
+/// are used as they come: by fours where there are vectors, though 3 x 3 on two rows keeps them all and 5 x 5
+/// on four a dozen. Of a single filter of 1 x 1 a sum takes its pixel's place.
 std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     const std::int64_t cap = registers_needed(s, o), taps = s.r * s.s;
     if (taps == 1)
@@ -231,43 +242,41 @@ Infeasible impossible(const PatchRegister &knobs) {
 
 /// What the knobs make of a shape.
 struct Tiling {
-    Outputs outputs;
-    Grid grid;
-    std::int64_t tile_k;
-    std::int64_t positions; ///< of threads that have outputs, of an image
-
-    bool shares_taps() const { return tile_k > 1; } ///< in shared memory
+    const PatchRegister &knobs;
+    const ConvShape &s;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
+    std::int64_t tile_k = std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes));
+    Grid grid = grid_of(s, gpu, outputs, knobs.threads, tile_k);
+    std::int64_t positions = positions_of(s, outputs); ///< of threads that have outputs, of an image
+    bool shares_taps = tile_k > 1;                     ///< in shared memory
 };
 
-Tiling tiling_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu) {
-    const Outputs outputs = outputs_of(s, knobs.rows, knobs.vector);
-    const std::int64_t tile_k = std::min(std::int64_t{knobs.tile_k}, ceil_div(s.k, outputs.classes));
-    return {outputs, grid_of(s, gpu, outputs, knobs.threads, tile_k), tile_k, positions_of(s, outputs)};
-}
-
-Partition launch_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
+Partition launch_of(const Tiling &tiling) {
     const Outputs &o = tiling.outputs;
     const Grid &grid = tiling.grid;
     Partition part;
-    part.kernel = PatchRegister::name;
-    part.template_arguments = {s.r,
-                               s.s,
+    part.kernel = PatchRegister::about.name;
+    part.template_arguments = {tiling.s.r,
+                               tiling.s.s,
                                o.rows,
                                o.vector,
-                               s.q(),
+                               tiling.s.q(),
                                o.band,
                                o.classes,
                                grid.chunks,
-                               is_streamed(s, gpu) ? 1 : 0,
-                               tiling.shares_taps() ? 0 : 1};
-    part.grid = {grid.positions, grid.filters, grid.chunks * s.n};
-    part.threads = knobs.threads;
+                               is_streamed(tiling.s, tiling.gpu) ? 1 : 0,
+                               tiling.shares_taps ? 0 : 1};
+    part.grid = {grid.positions, grid.filters, grid.chunks * tiling.s.n};
+    part.threads = tiling.knobs.threads;
     part.tile_k = tiling.tile_k;
-    part.filter_count = s.k;
-    part.shared_bytes = tiling.shares_taps() ? bank_values(s, tiling.tile_k) * 4 : 0;
-    part.register_cap = registers_needed(s, o);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, registers_of(s, o, tiling.tile_k), part.shared_bytes);
-    part.sharing_ctas = static_cast<double>(grid.positions * grid.filters * grid.chunks);
+    part.filter_count = tiling.s.k;
+    part.shared_bytes = tiling.shares_taps ? bank_values(tiling.s, tiling.tile_k) * 4 : 0;
+    part.register_cap = registers_needed(tiling.s, o);
+    part.ctas_per_sm =
+        resident_ctas(tiling.gpu, part.threads, registers_of(tiling.s, o, tiling.tile_k), part.shared_bytes);
+    part.sharing_ctas = double(grid.positions * grid.filters * grid.chunks);
     part.stages = 1;
     part.steps = 1;
     part.busy_warps = ceil_div(std::min(part.threads, tiling.positions), warp_lanes);
@@ -276,141 +285,110 @@ Partition launch_of(const PatchRegister &knobs, const ConvShape &s, const Gpu &g
 }
 
 /// Bytes of the input that a CTA reads: a strip of its threads' columns, or whole rows.
-double pixel_bytes_of(const ConvShape &s, const Tiling &tiling) {
+double pixel_bytes_of(const Tiling &tiling) {
     const Outputs &o = tiling.outputs;
     const std::int64_t columns =
         ceil_div(tiling.positions, tiling.grid.positions * tiling.grid.chunks) * o.vector;
-    const double runs = row_runs(columns, s.q()), columns_d = static_cast<double>(columns);
+    const double runs = row_runs(columns, tiling.s.q()), columns_d = double(columns);
     const double bytes =
-        s.q() >= columns
-            ? static_cast<double>(o.band * (o.rows - 1) + s.r) *
-                  ((columns_d + runs * static_cast<double>(s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
-            : spanned_bytes((columns_d / static_cast<double>(s.q()) * static_cast<double>(o.rows) +
-                             static_cast<double>(s.r - 1)) *
-                            static_cast<double>(s.w) * 4.0);
-    return std::min(bytes, static_cast<double>(s.h * s.w) * 4.0);
+        tiling.s.q() >= columns
+            ? double(o.band * (o.rows - 1) + tiling.s.r) *
+                  ((columns_d + runs * double(tiling.s.s - 1)) * 4.0 + runs * spanned_bytes(0.0))
+            : spanned_bytes((columns_d / double(tiling.s.q()) * double(o.rows) + double(tiling.s.r - 1)) *
+                            double(tiling.s.w) * 4.0);
+    return std::min(bytes, double(tiling.s.h * tiling.s.w) * 4.0);
 }
 
 /// What a CTA does: it fetches its pixels and taps, then computes; its warps wait for that together.
-void count_cta(Partition &part, const Banks &banks, const ConvShape &s, const Tiling &tiling,
-               const WarpCounts &counts, const TapCopies &copies) {
-    // Of a small map a CTA has fewer positions than threads; warps without any end at once.
+void count_cta(Partition &part, const Tiling &tiling, const WarpCounts &counts, const TapCopies &copies) {
+    // On a small map a CTA has fewer positions than threads; warps without a position end at once.
     const std::int64_t lanes = std::min(part.threads, tiling.positions);
-    const double warps = static_cast<double>(ceil_div(lanes, warp_lanes)),
-                 filters = static_cast<double>(part.tile_k),
-                 all_warps = static_cast<double>(part.threads) / 32.0;
+    const double warps = double(ceil_div(lanes, warp_lanes)), filters = double(part.tile_k),
+                 all_warps = double(part.threads) / 32.0;
     // A warp issues its FFMAs for all lanes, also where the map has fewer.
     part.step.fmas = warps * 32.0 * filters * counts.fmas_per_filter;
     part.step.instructions = warps * filters * counts.instructions_per_filter;
-    part.step.shared_wavefronts = tiling.shares_taps() ? filters * tap_passes(banks, s.r * s.s, lanes) : 0.0;
+    part.step.shared_wavefronts =
+        tiling.shares_taps ? filters * tap_passes(tiling.banks, tiling.s.r * tiling.s.s, lanes) : 0.0;
     part.step.load_bytes =
-        pixel_bytes_of(s, tiling) + spanned_bytes(filters * static_cast<double>(s.r * s.s) * 4.0);
-    // Of the average CTA: the last ones of a map and of the filters store less.
-    part.step.store_bytes = static_cast<double>(s.output_bytes()) / static_cast<double>(part.ctas);
+        pixel_bytes_of(tiling) + spanned_bytes(filters * double(tiling.s.r * tiling.s.s) * 4.0);
+    // What the average CTA stores: the last ones of a map and of the filters store less.
+    part.step.store_bytes = double(tiling.s.output_bytes()) / double(part.ctas);
     // Warps without positions: where taps are copied they load their pixels all the same.
-    const double busy_share = static_cast<double>(ceil_div(tiling.positions, warp_lanes)) /
-                              (static_cast<double>(tiling.grid.positions * tiling.grid.chunks) * all_warps);
-    const double once = tiling.shares_taps() ? counts.instructions_once
-                                             : busy_share * counts.instructions_once +
-                                                   std::max(0.0, 1.0 - busy_share) * instructions::place;
-    const double per_copy = s.r * s.s == 1 ? instructions::copy : instructions::divided_copy;
+    const double busy_share = double(ceil_div(tiling.positions, warp_lanes)) /
+                              (double(tiling.grid.positions * tiling.grid.chunks) * all_warps);
+    const double once = tiling.shares_taps ? counts.instructions_once
+                                           : busy_share * counts.instructions_once +
+                                                 std::max(0.0, 1.0 - busy_share) * instructions::place;
+    const double per_copy = tiling.s.r * tiling.s.s == 1 ? instructions::copy : instructions::divided_copy;
     part.drain.instructions = all_warps * once + copies.of_cta * per_copy;
     part.drain.shared_wavefronts = warps * counts.l1_passes_once;
     // A copied tap waits for its load before the next one is asked for; the first beside the pixels.
-    if (tiling.shares_taps())
-        part.drain.line_waits = static_cast<double>(ceil_div(bank_values(s, part.tile_k), part.threads) - 1);
+    if (tiling.shares_taps)
+        part.drain.line_waits = double(ceil_div(bank_values(tiling.s, part.tile_k), part.threads) - 1);
 }
 
 /// What the SMs read of L2: CTAs of other filters may find the pixels in L1, and neighbours the taps.
-void count_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling) {
-    const double pixel_bytes = pixel_bytes_of(s, tiling), ctas = static_cast<double>(part.ctas),
-                 images = static_cast<double>(s.n), position_ctas = static_cast<double>(part.grid[0]);
-    const double image_bytes = std::max(pixel_bytes, spanned_bytes(static_cast<double>(s.h * s.w) * 4.0)),
-                 all_taps = spanned_bytes(static_cast<double>(s.filter_bytes()));
+void count_reads(Partition &part, const Tiling &tiling) {
+    const double pixel_bytes = pixel_bytes_of(tiling), ctas = double(part.ctas), images = double(tiling.s.n),
+                 position_ctas = double(part.grid[0]);
+    const double image_bytes = std::max(pixel_bytes, spanned_bytes(double(tiling.s.h * tiling.s.w) * 4.0)),
+                 all_taps = spanned_bytes(double(tiling.s.filter_bytes()));
     const double pixel_reads =
-        images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, gpu, Again::anywhere);
+        images * read_through_l1(pixel_bytes, image_bytes, ctas / images, part, tiling.gpu, Again::anywhere);
     const double tap_reads = read_through_l1(std::min(all_taps, part.step.load_bytes - pixel_bytes), all_taps,
-                                             ctas, part, gpu, Again::in_turn);
+                                             ctas, part, tiling.gpu, Again::in_turn);
     part.work.l2_read_bytes = pixel_reads + tap_reads;
     part.mergeable_reads =
-        mergeable_reads(pixel_reads, {static_cast<double>(part.grid[1]), position_ctas}, part, gpu) +
-        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, gpu);
+        mergeable_reads(pixel_reads, {double(part.grid[1]), position_ctas}, part, tiling.gpu) +
+        mergeable_reads(tap_reads, {position_ctas, 1.0}, part, tiling.gpu);
 }
 
 /// The work of the launch. Only whole warps past the last position are idle; a filter past the last one is
 /// not computed. The lane before the first of a plane that is moved by a vector computes the first once more.
-void count_launch(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &tiling,
-                  const WarpCounts &counts, const TapCopies &copies) {
-    const Banks banks = banks_of(gpu.profile);
+void count_launch(Partition &part, const Tiling &tiling, const WarpCounts &counts, const TapCopies &copies) {
+    const Banks banks = banks_of(tiling.gpu.profile);
     const Outputs &o = tiling.outputs;
-    const std::int64_t positions = tiling.positions, planes = s.n * s.k,
+    const std::int64_t positions = tiling.positions, planes = tiling.s.n * tiling.s.k,
                        moved = o.classes == 2 ? planes / 2 : 0;
-    const double busy = static_cast<double>(positions * s.n * s.k + (o.classes - 1) * (s.n * s.k / 2));
-    const double busy_warps = static_cast<double>(ceil_div(positions + o.classes - 1, warp_lanes) * s.n);
+    const double busy =
+        double(positions * tiling.s.n * tiling.s.k + (o.classes - 1) * (tiling.s.n * tiling.s.k / 2));
+    const double busy_warps = double(ceil_div(positions + o.classes - 1, warp_lanes) * tiling.s.n);
     Work &work = part.work;
     work.fmas = busy * counts.fmas_per_filter;
-    work.instructions = static_cast<double>(part.ctas) * part.drain.instructions +
-                        busy_warps * static_cast<double>(s.k) * counts.instructions_per_filter;
+    work.instructions = double(part.ctas) * part.drain.instructions +
+                        busy_warps * double(tiling.s.k) * counts.instructions_per_filter;
     work.shared_wavefronts =
-        tiling.shares_taps()
-            ? static_cast<double>(planes - moved) * tap_passes(banks, s.r * s.s, positions) +
-                  static_cast<double>(moved) * tap_passes(banks, s.r * s.s, positions + 1) + copies.of_all
+        tiling.shares_taps
+            ? double(planes - moved) * tap_passes(banks, tiling.s.r * tiling.s.s, positions) +
+                  double(moved) * tap_passes(banks, tiling.s.r * tiling.s.s, positions + 1) + copies.of_all
             : 0.0;
     work.shared_conflicts = 0.0;
-    count_reads(part, s, gpu, tiling);
-    const double stored = static_cast<double>(positions * o.rows * o.vector * s.n * s.k) * 4.0;
+    count_reads(part, tiling);
+    const double stored = double(positions * o.rows * o.vector * tiling.s.n * tiling.s.k) * 4.0;
     work.l2_write_bytes =
-        o.vector == 1 ? stored * written_bytes_of_columns(s, o.rows) / static_cast<double>(s.output_bytes())
+        o.vector == 1 ? stored * written_bytes_of_columns(tiling.s, o.rows) / double(tiling.s.output_bytes())
                       : stored;
     if (o.vector == 1)
         part.partial_write_bytes = written_in_part(*work.l2_write_bytes, stored);
-    fill_dram(work, s, gpu);
+    fill_dram(work, tiling.s, tiling.gpu);
 }
 
 } // namespace
 
-const std::vector<Knob<PatchRegister>> &PatchRegister::knobs() {
-    static const std::vector<Knob<PatchRegister>> list = {
-        {"rows",
-         &PatchRegister::rows,
-         0,
-         16,
-         {1, 2, 4},
-         "bands of output rows of a thread: of 1, 2 or 4 rows, a multiple of the vector; 0: the model "
-         "chooses"},
-        {"vector",
-         &PatchRegister::vector,
-         0,
-         4,
-         {1, 4},
-         "neighbouring outputs of a thread, stored at once; 4 needs p * q % 4 = 0; 0: the model chooses"},
-        {"threads",
-         &PatchRegister::threads,
-         0,
-         1024,
-         {128, 256},
-         "threads of a CTA, a multiple of 32, each a column of outputs; 0: the model chooses"},
-        {"tile_k", &PatchRegister::tile_k, 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses"},
-    };
-    return list;
-}
-
-Settings<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
+SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
     if (std::optional<Infeasible> why = refused(*this, s))
         return std::move(*why);
-    const auto free_or = [](int value, std::initializer_list<int> values) {
-        return value != 0 ? std::vector<int>{value} : std::vector<int>(values);
-    };
     std::vector<PatchRegister> found;
-    for (const int v : free_or(vector, {4, 1}))
-        for (const int r : free_or(rows, {8, 4, 2, 1}))
-            for (const int t : free_or(threads, {128, 256, 64, 512})) {
+    for (const int v : either(vector, {4, 1}))
+        for (const int r : either(rows, {8, 4, 2, 1}))
+            for (const int t : either(threads, {128, 256, 64, 512})) {
                 const Outputs o = outputs_of(s, r, v);
                 if (!is_possible(s, gpu, o, t))
                     continue;
                 int before = 0;
-                for (const int k : free_or(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
-                    const int filters = static_cast<int>(std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
+                for (const int k : either(tile_k, {32, 64, 16, 8, 4, 2, 1})) {
+                    const int filters = int(std::min(std::int64_t{k}, ceil_div(s.k, o.classes)));
                     if (filters != before) // more than there are
                         found.push_back({r, v, t, filters});
                     before = filters;
@@ -421,15 +399,15 @@ Settings<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &g
     return found;
 }
 
-PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (std::optional<Infeasible> why = refused(*this, s))
         return std::move(*why);
     if (rows < 1 || vector < 1 || threads < 1 || tile_k < 1)
         return Infeasible{"a plan needs all of rows, vector, threads and tile_k"};
     if (!is_possible(s, gpu, outputs_of(s, rows, vector), threads))
         return impossible(*this);
-    const Tiling tiling = tiling_of(*this, s, gpu);
-    Partition part = launch_of(*this, s, gpu, tiling);
+    const Tiling tiling{*this, s, gpu};
+    Partition part = launch_of(tiling);
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || tiling.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     if (part.ctas_per_sm < 1)
@@ -437,17 +415,17 @@ PlanResult<PatchRegister> PatchRegister::plan(const ConvShape &s, const Gpu &gpu
     fill_schedule(part, gpu.limits);
     const WarpCounts counts = counts_of(s, tiling.outputs, tiling.tile_k);
     const TapCopies copies = tap_copies(s, tiling.outputs, tiling.grid, tiling.tile_k);
-    count_cta(part, banks_of(gpu.profile), s, tiling, counts, copies);
-    count_launch(part, s, gpu, tiling, counts, copies);
-
-    Planned<PatchRegister> planned{*this, {}};
-    planned.strategy.tile_k = static_cast<int>(tiling.tile_k);
-    Feasible &out = planned.feasible;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas * static_cast<double>(part.ctas_per_sm);
-    out.paper_round_bytes = part.step.load_bytes * static_cast<double>(part.ctas_per_sm);
-    out.plan.launches = {std::move(part)};
-    return planned;
+    count_cta(part, tiling, counts, copies);
+    count_launch(part, tiling, counts, copies);
+    tile_k = int(tiling.tile_k);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    return plan_of_launch(std::move(part), gpu, round_ctas);
 }
+
+namespace strategies {
+const StrategyKind &patch_register() {
+    return kind_of<PatchRegister>();
+}
+} // namespace strategies
 
 } // namespace convcast

@@ -1,19 +1,8 @@
-#include "model/strategies/row_register.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-#include "model/work/l2_sectors.hpp"
-
-#include <algorithm>
+// Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
+#include "model/strategies/strategy.hpp"
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
@@ -34,43 +23,30 @@ bool loads_filter_values(const ConvShape &s, std::int64_t thread_pixels) {
     return (thread_pixels == 1 && (taps == 1 || taps >= 35)) || (thread_pixels == 2 && taps == 9);
 }
 
-} // namespace
+/// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels
+/// (the paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
+struct RowRegister {
+    static constexpr About about{
+        "row_register", "Chen special case (C = 1): K rows in registers, filters in constant memory", 3};
+    int tile_w = 0, tile_h = 0, unit = 0, units = 0, tile_k = 0;
 
-const std::vector<Knob<RowRegister>> &RowRegister::knobs() {
-    static const std::vector<Knob<RowRegister>> list = {
-        {"tile_w",
-         &RowRegister::tile_w,
-         0,
-         1024,
-         {64, 256},
-         "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the map "
-         "needs"},
-        {"tile_h", &RowRegister::tile_h, 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: the paper's 8"},
-        {"unit",
-         &RowRegister::unit,
-         0,
-         4,
-         {1, 4},
-         "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element "
-         "width"},
-        {"units",
-         &RowRegister::units,
-         0,
-         8,
-         {},
-         "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread"},
-        {"tile_k",
-         &RowRegister::tile_k,
-         0,
-         16384,
-         {8, 16, 32, 64},
-         "filters of a CTA; 0: all of a launch, as in the paper"},
-    };
-    return list;
-}
-
-namespace {
-
+    void knobs(const EachKnob &each) {
+        each(tile_w, "tile_w", 0, 1024, {64, 256},
+             "W, outputs of a CTA along x, a multiple of 32 * unit * units; 0: the paper's 256, or what the "
+             "map needs");
+        each(tile_h, "tile_h", 0, 4096, {2, 4, 8}, "H, output rows of a CTA; 0: the paper's 8");
+        each(unit, "unit", 0, 4, {1, 4},
+             "n, neighbouring pixels a thread reads and computes as one (1, 2 or 4); 0: bank width / element "
+             "width");
+        each(
+            units, "units", 0, 8, {},
+            "units a thread owns, each a CTA's threads apart: reuse of a filter value; 0: 4 pixels a thread");
+        each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
+             "filters of a CTA; 0: all of a launch, as in the paper");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 /// Filters of a launch: as many as constant memory holds.
 std::int64_t launch_filters(const ConvShape &s) {
     return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
@@ -80,11 +56,11 @@ std::int64_t launch_filters(const ConvShape &s) {
 /// are not.
 std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
     if (knobs.unit == 0)
-        knobs.unit = static_cast<int>(ratio);
+        knobs.unit = int(ratio);
     if (knobs.unit != 1 && knobs.unit != 2 && knobs.unit != 4)
         return "unit must be 1, 2 or 4, got " + std::to_string(knobs.unit);
     if (knobs.tile_w == 0)
-        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
+        knobs.tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
     if (knobs.units == 0)
         for (knobs.units = std::max(1, 4 / knobs.unit);
              knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
@@ -96,7 +72,7 @@ std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
         knobs.tile_h = 8;
     const std::int64_t filters = launch_filters(s);
     if (knobs.tile_k == 0 || knobs.tile_k > filters)
-        knobs.tile_k = static_cast<int>(filters);
+        knobs.tile_k = int(filters);
     constexpr std::int64_t most_launches = 256;
     if (ceil_div(s.k, filters) > most_launches)
         return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
@@ -106,58 +82,42 @@ std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_h, unit, units;
-    std::int64_t bytes, taps;     ///< of an element; of a filter
-    std::int64_t threads, pixels; ///< of a CTA; of a thread
-    std::int64_t window_units;    ///< that a unit's taps reach
-    std::int64_t row_pixels;      ///< of the input, behind a row of a tile
-    std::int64_t tiles_x, tiles_y;
-    bool whole_units;  ///< units are stored whole
-    bool loads_values; ///< filter values are loaded
+    const ConvShape &s;
+    const RowRegister &knobs;
+    const Gpu &gpu;
+    Banks banks = banks_of(gpu.profile);
+    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, unit = knobs.unit, units = knobs.units;
+    std::int64_t bytes = s.element_bytes(), taps = s.r * s.s;
+    std::int64_t pixels = unit * units, threads = tile_w / pixels; ///< of a thread; of a CTA
+    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);    ///< that a unit's taps reach
+    std::int64_t row_pixels = tile_w + s.s - 1;                    ///< of the input, behind a row of a tile
+    std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
+    bool whole_units = unit > 1 && s.q() % unit == 0; ///< units are stored whole
+    bool loads_values = loads_filter_values(s, pixels);
 };
 
-Tiling tiling_of(const RowRegister &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_h = knobs.tile_h;
-    t.unit = knobs.unit;
-    t.units = knobs.units;
-    t.bytes = s.element_bytes();
-    t.taps = s.r * s.s;
-    t.pixels = t.unit * t.units;
-    t.threads = t.tile_w / t.pixels;
-    t.window_units = ceil_div(t.unit + s.s - 1, t.unit);
-    t.row_pixels = t.tile_w + s.s - 1;
-    t.tiles_x = ceil_div(s.q(), t.tile_w);
-    t.tiles_y = ceil_div(s.p(), t.tile_h);
-    t.whole_units = t.unit > 1 && s.q() % t.unit == 0;
-    t.loads_values = loads_filter_values(s, t.pixels);
-    return t;
-}
-
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t, std::int64_t begin,
-                    std::int64_t tile_k) {
+Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part;
-    part.kernel = RowRegister::name;
-    part.template_arguments = {s.r, s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
-    if (s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.kernel = RowRegister::about.name;
+    part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
+    if (t.s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(t.s.dtype));
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
-    part.filter_count = std::min(launch_filters(s), s.k - begin);
+    part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
     part.constant_bytes = part.filter_count * t.taps * t.bytes;
     part.tile_h = t.tile_h;
     part.tile_k = std::min(tile_k, part.filter_count);
     const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
-    part.grid = {t.tiles_x, t.tiles_y, s.n * tiles_k};
-    part.sharing_ctas = static_cast<double>(t.tiles_x * t.tiles_y * tiles_k);
+    part.grid = {t.tiles_x, t.tiles_y, t.s.n * tiles_k};
+    part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
     part.threads = t.threads;
     part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(s, t.unit, t.units, t.threads);
-    part.ctas_per_sm = resident_ctas(gpu, t.threads, part.register_cap, part.shared_bytes);
+    part.register_cap = registers_needed(t.s, t.unit, t.units, t.threads);
+    part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
-    part.steps = std::min(t.tile_h, s.p());
+    part.steps = std::min(t.tile_h, t.s.p());
     part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
@@ -181,116 +141,107 @@ struct Row {
     double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
 };
 
-Row row_of(const Banks &banks, const ConvShape &s, const Tiling &t) {
-    const double pixels = static_cast<double>(t.pixels), taps = static_cast<double>(t.taps);
-    const double fetches = static_cast<double>(ceil_div(t.row_pixels, t.threads));
-    const double window = static_cast<double>(t.units * t.window_units);
+Row row_of(const Tiling &t) {
+    const double pixels = double(t.pixels), taps = double(t.taps);
+    const double fetches = double(ceil_div(t.row_pixels, t.threads));
+    const double window = double(t.units * t.window_units);
     const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read =
-        shared_passes(banks, t.threads, static_cast<int>(std::max<std::int64_t>(1, unit_bytes / 4)),
-                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
+    const Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
     // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
-    const bool widens_filters = s.dtype == DataType::f16;
-    const bool widens_pixels = widens_filters || (s.dtype == DataType::i8 && t.unit > 1);
+    const bool widens_filters = t.s.dtype == DataType::f16;
+    const bool widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
     // Units that are stored whole are computed only by warps that have any.
-    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = s.q() - (t.tiles_x - 1) * t.tile_w;
-    const double stores = t.whole_units ? static_cast<double>(t.units) : pixels;
+    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
+    const double stores = t.whole_units ? double(t.units) : pixels;
     const double computing =
-        t.whole_units
-            ? static_cast<double>((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
-                  static_cast<double>(t.tiles_x * (t.tile_w / unit_warp))
-            : 1.0;
-    return {fetches * instructions::loop + window * (widens_pixels ? 1.0 + static_cast<double>(t.unit) : 1.0),
-            instructions::placed_store +
-                computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
-            computing,
-            // Of the last fetch only warps that have pixels of the row store any.
-            static_cast<double>(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window,
-            read.taken - read.least};
+        t.whole_units ? double((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
+                            double(t.tiles_x * (t.tile_w / unit_warp))
+                      : 1.0;
+    return {
+        fetches * instructions::loop + window * (widens_pixels ? 1.0 + double(t.unit) : 1.0),
+        instructions::placed_store + computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
+        computing,
+        // In the last fetch only warps that have pixels of the row store any.
+        double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window, read.taken - read.least};
 }
 
 /// One step is one output row of the tile, all its filters.
-void fill_step(Partition &part, const ConvShape &s, const Tiling &t, const Row &row) {
-    const double warps = static_cast<double>(t.threads) / 32.0, taps = static_cast<double>(t.taps);
-    const double filters = static_cast<double>(part.tile_k);
-    part.step.fmas = row.computing * static_cast<double>(t.tile_w) * taps * filters;
+void fill_step(Partition &part, const Tiling &t, const Row &row) {
+    const double warps = double(t.threads) / 32.0, taps = double(t.taps);
+    const double filters = double(part.tile_k);
+    part.step.fmas = row.computing * double(t.tile_w) * taps * filters;
     part.step.instructions = warps * (row.instructions + filters * row.of_filter);
     part.step.shared_wavefronts = row.wavefronts;
     // FFMAs take filter values right from constant memory: a row's filters pass line after line, which
     // the cache of operands does not keep until the next row.
     constexpr double line_bytes = 64.0;
     if (!t.loads_values)
-        part.step.constant_lines =
-            warps * std::ceil(filters * taps * static_cast<double>(t.bytes) / line_bytes);
-    part.step.load_bytes = static_cast<double>(std::min(t.row_pixels, s.w) * t.bytes);
-    part.step.store_bytes = static_cast<double>(std::min(t.tile_w, s.q()) * s.result_bytes()) * filters;
+        part.step.constant_lines = warps * std::ceil(filters * taps * double(t.bytes) / line_bytes);
+    part.step.load_bytes = double(std::min(t.row_pixels, t.s.w) * t.bytes);
+    part.step.store_bytes = double(std::min(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
 }
 
 /// Rows of the input that the tiles of all images pass, those of a single filter tile.
-double passed_rows(const ConvShape &s, const Tiling &t) {
-    const double images = static_cast<double>(s.n);
-    return static_cast<double>(s.p() * t.tiles_x) * images +
-           static_cast<double>((s.r - 1) * t.tiles_y * t.tiles_x) * images;
+double passed_rows(const Tiling &t) {
+    const double images = double(t.s.n);
+    return double(t.s.p() * t.tiles_x) * images + double((t.s.r - 1) * t.tiles_y * t.tiles_x) * images;
 }
 
 /// What the SMs ask L2 for. Rows come through L1, where whole ones follow one another. CTAs of other filters
 /// read the same pixels, otherwise those below the rows that their filters share. And the filters are copied
 /// to constant memory.
-void fill_reads(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double images = static_cast<double>(s.n), tiles = static_cast<double>(t.tiles_x * t.tiles_y);
-    const double tiles_k = static_cast<double>(ceil_div(part.filter_count, part.tile_k));
-    const std::int64_t columns = ceil_div(s.w + (t.tiles_x - 1) * (s.s - 1), t.tiles_x);
-    const double rows_of_cta = passed_rows(s, t) / (images * tiles),
-                 row_bytes = static_cast<double>(std::min(t.row_pixels, columns) * t.bytes);
+void fill_reads(Partition &part, const Tiling &t) {
+    const double images = double(t.s.n), tiles = double(t.tiles_x * t.tiles_y);
+    const double tiles_k = double(ceil_div(part.filter_count, part.tile_k));
+    const std::int64_t columns = ceil_div(t.s.w + (t.tiles_x - 1) * (t.s.s - 1), t.tiles_x);
+    const double rows_of_cta = passed_rows(t) / (images * tiles),
+                 row_bytes = double(std::min(t.row_pixels, columns) * t.bytes);
     const double of_cta = t.tiles_x == 1 ? spanned_bytes(rows_of_cta * row_bytes, t.bytes)
                                          : rows_of_cta * spanned_bytes(row_bytes, t.bytes);
-    const double of_image = static_cast<double>(s.h * s.w * s.c * t.bytes);
-    const double pixel_reads = images * read_through_l1(of_cta, std::max(of_cta, of_image), tiles * tiles_k,
-                                                        part, gpu, Again::anywhere);
-    part.work.l2_read_bytes = pixel_reads + static_cast<double>(part.constant_bytes);
-    const Readers readers =
-        tiles_k > 1.0 ? Readers{tiles_k, tiles}
-                      : Readers{static_cast<double>(t.tile_h + s.r - 1) / static_cast<double>(t.tile_h),
-                                static_cast<double>(t.tiles_x)};
-    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, gpu);
+    const double pixel_reads = image_reads(t.s, of_cta, tiles * tiles_k, part, t.gpu);
+    part.work.l2_read_bytes = pixel_reads + double(part.constant_bytes);
+    const Readers readers = tiles_k > 1.0
+                                ? Readers{tiles_k, tiles}
+                                : Readers{double(t.tile_h + t.s.r - 1) / double(t.tile_h), double(t.tiles_x)};
+    part.mergeable_reads = mergeable_reads(pixel_reads, readers, part, t.gpu);
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t, const Row &row) {
-    const double warps = static_cast<double>(t.threads) / 32.0,
-                 count = static_cast<double>(part.filter_count);
-    const double tiles_k = static_cast<double>(ceil_div(part.filter_count, part.tile_k));
-    const double rows = static_cast<double>(s.p() * t.tiles_x) * static_cast<double>(s.n);
-    const double passed = passed_rows(s, t);
+void fill_work(Partition &part, const Tiling &t, const Row &row) {
+    const double warps = double(t.threads) / 32.0, count = double(part.filter_count);
+    const double tiles_k = double(ceil_div(part.filter_count, part.tile_k));
+    const double rows = double(t.s.p() * t.tiles_x) * double(t.s.n);
+    const double passed = passed_rows(t);
     Work &work = part.work;
     // Of a single pixel a thread, of a single unit that is stored whole and of one tap, those past the
     // edge are not computed: the compiler puts the sum under the store's condition. Others are computed
     // together, as counted on sm_90.
     const bool edge_left_out =
         t.pixels == 1 || (t.whole_units && t.units == 1) || (t.unit == 1 && t.taps == 1);
-    const double outputs =
-        edge_left_out ? static_cast<double>(s.n * s.p() * s.q()) : rows * static_cast<double>(t.tile_w);
-    work.fmas = outputs * static_cast<double>(t.taps) * count;
+    const double outputs = edge_left_out ? double(t.s.n * t.s.p() * t.s.q()) : rows * double(t.tile_w);
+    work.fmas = outputs * double(t.taps) * count;
     work.instructions = warps * (passed * row.instructions * tiles_k + rows * (count * row.of_filter));
     work.shared_wavefronts = passed * tiles_k * row.wavefronts;
     work.shared_conflicts = passed * tiles_k * row.reads * row.conflicts;
-    fill_reads(part, s, gpu, t);
+    fill_reads(part, t);
     // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
     // warp stores a part of one row.
-    const double of_rows = static_cast<double>(s.n * s.k) *
-                           stored_bytes({round_up(s.q(), 32), s.q(), s.p(), s.q()}, s.q(), s.result_bytes());
-    work.l2_write_bytes = (t.unit == 1 ? of_rows : written_bytes(s)) * count / static_cast<double>(s.k) *
-                          (t.whole_units ? 1.0 : static_cast<double>(t.unit));
-    fill_dram(work, s, gpu);
-    *work.dram_write_bytes *= count / static_cast<double>(s.k);
+    const double of_rows =
+        double(t.s.n * t.s.k) *
+        stored_bytes({round_up(t.s.q(), 32), t.s.q(), t.s.p(), t.s.q()}, t.s.q(), t.s.result_bytes());
+    work.l2_write_bytes = (t.unit == 1 ? of_rows : written_bytes(t.s)) * count / double(t.s.k) *
+                          (t.whole_units ? 1.0 : double(t.unit));
+    fill_dram(work, t.s, t.gpu);
+    *work.dram_write_bytes *= count / double(t.s.k);
     if (part.filter_begin > 0) // the first launch brought the input
         work.dram_read_bytes = 0.0;
 }
 
 } // namespace
 
-PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return Infeasible{why, true};
     if (s.c != 1)
@@ -298,33 +249,57 @@ PlanResult<RowRegister> RowRegister::plan(const ConvShape &s, const Gpu &gpu) co
     if (s.r * s.s > constant_bank_bytes / s.element_bytes())
         return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
 
-    Planned<RowRegister> planned{*this, {}};
-    Feasible &out = planned.feasible;
     const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
-    if (!gpu.profile.bank_width)
-        out.assumptions.push_back("bank width 4 B: the profile has none");
     const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
-    if (const std::string why = settle(planned.strategy, s, ratio); !why.empty())
+    if (const std::string why = settle(*this, s, ratio); !why.empty())
         return Infeasible{why};
-    out.rules = table1_rules(gpu.profile);
-    out.rules.bank_ratio = bank_width.value / static_cast<double>(s.element_bytes());
-    out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
-
-    const Tiling tiling = tiling_of(planned.strategy, s);
-    const Row row = row_of(banks_of(gpu.profile), s, tiling);
+    const Tiling tiling{s, *this, gpu};
+    const Row row = row_of(tiling);
+    std::vector<Partition> launches;
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
-        Partition part = launch_of(s, gpu, tiling, begin, planned.strategy.tile_k);
+        Partition part = launch_of(tiling, begin, tile_k);
         if (const std::string why = does_not_fit(part); !why.empty())
             return Infeasible{why};
         fill_schedule(part, gpu.limits);
-        fill_step(part, s, tiling, row);
-        fill_work(part, s, gpu, tiling, row);
-        out.plan.launches.push_back(std::move(part));
+        fill_step(part, tiling, row);
+        fill_work(part, tiling, row);
+        launches.push_back(std::move(part));
     }
-    const Partition &first = out.plan.launches.front();
-    out.paper_round_fmas = first.step.fmas * static_cast<double>(first.ctas_per_sm);
-    out.paper_round_bytes = first.step.load_bytes * static_cast<double>(first.ctas_per_sm);
-    return planned;
+    Feasible out = plan_of_launch(launches.front(), gpu, launches.front().ctas_per_sm);
+    out.plan.launches = std::move(launches);
+    if (!gpu.profile.bank_width)
+        out.assumptions.push_back("bank width 4 B: the profile has none");
+    out.rules.bank_ratio = bank_width.value / double(s.element_bytes());
+    out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
+    return out;
 }
+
+Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
+    const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
+    Walk walk(s, launch);
+    walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};
+    walk.cuts = {{&OutputBox::images, 1, 2, filter_tiles},
+                 {&OutputBox::filters, launch.tile_k, 2, 1, filter_tiles},
+                 {&OutputBox::rows, tile_h, 1},
+                 {&OutputBox::columns, tile_w, 0}};
+    walk.buffers = {{"a row of the map", CopiedTensor::map, launch.shared_bytes, 1}};
+    walk.threads = {t.threads, 1, 1, t.pixels, 1};
+    walk.threads.unit = unit;
+    walk.threads.apart = units > 1 ? t.threads * unit : 1;
+    walk.pixels = {tile_h + s.r - 1, t.row_pixels, tile_h, tile_w};
+    walk.draws_banks = true;
+    walk.remark = "The CTA walks down: K = " + count_text(s.r, "row") +
+                  " of the map are in registers, the next one comes through shared memory. " +
+                  count_text(launch.filter_count, "filter") + " in constant memory (" +
+                  grouped_digits(launch.constant_bytes) + " bytes) are used one after another.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &row_register() {
+    return kind_of<RowRegister>();
+}
+} // namespace strategies
 
 } // namespace convcast

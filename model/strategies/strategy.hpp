@@ -1,59 +1,140 @@
-// What every strategy is made of: knobs with names and limits, and a plan.
+// What a strategy's file is made of: a struct of knobs with a plan, and the line that registers it. S has
+//
+//   about        name, what `list` says of it, its place in lists
+//   knobs(each)  calls each(knob, name, low, high, candidates, doc) for every knob, an int member of S
+//   plan(s, gpu) the plan as std::variant<Feasible, Infeasible>; knobs that are 0 get the values that run
+//
+// and, where it has them, tensor_cores, settings(s, gpu): those to compare, each with every knob, and
+// walk(s, gpu, launch).
 #pragma once
 
-#include "model/machine/architecture.hpp"
-#include "model/paper/rules.hpp"
+#include "model/base/divide.hpp"
+#include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
-#include "model/plan/plan.hpp"
-#include "model/shape/conv_shape.hpp"
+#include "model/strategies/list.hpp"
+#include "model/work/activity.hpp"
+#include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
 #include "model/work/tensors.hpp"
 #include "model/work/totals.hpp"
 
+// IWYU pragma: begin_exports
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
+// IWYU pragma: end_exports
 
 namespace convcast {
 
-/// A knob of strategy S: an integer member, its candidates for `choose`, and what it means.
-template <class S> struct Knob {
-    const char *name;
-    int S::*member;
-    int low, high;               ///< accepted values
-    std::vector<int> candidates; ///< what `choose` tries; empty: only the default
-    const char *doc;             ///< with its unit
+struct About {
+    const char *name, *doc;
+    int place;
 };
 
-/// A plan that can run, and the paper's numbers behind it.
-struct Feasible {
-    Plan plan;
-    Rules rules;
-    /// One round as the paper counts it, per SM: what its rule compares with N_FMA, and (times N_sm) with
-    /// V_s.
-    double paper_round_fmas = 0.0, paper_round_bytes = 0.0;
-    std::vector<std::string> assumptions;
-};
+/// What a strategy calls for each of its knobs: the knob, its name, the lowest and highest accepted value,
+/// what `choose` tries (none: only the default), and what it means, with its unit.
+using EachKnob = std::function<void(int &, const char *, int, int, std::initializer_list<int>, const char *)>;
 
-/// A shape or knob setting that this strategy or GPU cannot do.
-struct Infeasible {
-    std::string why;
-    bool unsupported = false; ///< the strategy never does such shapes, on any GPU
-    /// The papers' numbers of the shape, which do not depend on the kernel.
-    std::optional<Rules> rules = std::nullopt;
-};
+/// A plan, before its strategy's knobs are put beside it.
+using Planned = std::variant<Feasible, Infeasible>;
 
-template <class S> struct Planned {
-    S strategy; ///< with every automatic knob replaced by the value that runs
-    Feasible feasible;
-};
+/// The settings of S to compare, or why there is none.
+template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 
-template <class S> using PlanResult = std::variant<Planned<S>, Infeasible>;
+template <class S> Strategy strategy_of(const StrategyKind &kind, S setting) {
+    Strategy strategy{&kind, {}};
+    strategy.knobs.reserve(kind.knobs.size());
+    setting.knobs([&](int value, const char *, int, int, std::initializer_list<int>, const char *) {
+        strategy.knobs.push_back(value);
+    });
+    return strategy;
+}
 
-/// The settings that a strategy wants compared, or why there is none. model/choose/setting.cpp takes the one
-/// with the shortest forecast; of equals, the first.
-template <class S> using Settings = std::variant<std::vector<S>, Infeasible>;
+template <class S> S setting_of(const Strategy &strategy) {
+    S setting;
+    std::size_t i = 0;
+    setting.knobs([&](int &value, const char *, int, int, std::initializer_list<int>, const char *) {
+        value = strategy.knobs[i++];
+    });
+    return setting;
+}
+
+/// What S registers.
+template <class S> const StrategyKind &kind_of() {
+    static const StrategyKind kind = [] {
+        StrategyKind made;
+        made.name = S::about.name, made.doc = S::about.doc, made.place = S::about.place;
+        S{}.knobs([&](int usual, const char *name, int low, int high, std::initializer_list<int> candidates,
+                      const char *doc) {
+            made.knobs.push_back({name, doc, low, high, candidates});
+            made.usual.push_back(usual);
+        });
+        if constexpr (requires { S::tensor_cores; })
+            made.tensor_cores = S::tensor_cores;
+        made.settings = [](const Strategy &strategy, [[maybe_unused]] const ConvShape &s,
+                           [[maybe_unused]] const Gpu &gpu) -> Settings {
+            std::vector<Strategy> settings;
+            if constexpr (requires(S setting) { setting.settings(s, gpu); }) {
+                auto found = setting_of<S>(strategy).settings(s, gpu);
+                if (auto *why = std::get_if<Infeasible>(&found))
+                    return std::move(*why);
+                for (const S &setting : std::get<0>(found))
+                    settings.push_back(strategy_of(*strategy.kind, setting));
+            } else {
+                settings.push_back(strategy);
+            }
+            return settings;
+        };
+        made.plan = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu) -> PlanResult {
+            S setting = setting_of<S>(strategy);
+            Planned planned = setting.plan(s, gpu);
+            if (auto *why = std::get_if<Infeasible>(&planned))
+                return std::move(*why);
+            return PlannedStrategy{strategy_of(*strategy.kind, setting),
+                                   std::move(std::get<Feasible>(planned))};
+        };
+        if constexpr (requires { &S::walk; })
+            made.walk = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu,
+                           const Partition &launch) { return setting_of<S>(strategy).walk(s, gpu, launch); };
+        return made;
+    }();
+    return kind;
+}
+
+/// A plan of one launch, with the papers' numbers: a round is a step of so many CTAs.
+inline Feasible plan_of_launch(Partition part, const Gpu &gpu, std::int64_t round_ctas = 1) {
+    Feasible out;
+    out.rules = table1_rules(gpu.profile);
+    out.paper_round_fmas = part.step.fmas * double(round_ctas);
+    out.paper_round_bytes = part.step.load_bytes * double(round_ctas);
+    out.plan.launches = {std::move(part)};
+    return out;
+}
+
+/// Of a band of `rows` rows of outputs, as wide as the map: its pixels in shared memory.
+inline PixelTile band_pixels(const ConvShape &s, std::int64_t rows) {
+    const std::int64_t own = std::min(rows, s.p());
+    return {own + s.r - 1, s.w, own, s.q()};
+}
+
+constexpr bool power_of_two_in(int value, int low, int high) {
+    return value >= low && value <= high && (value & (value - 1)) == 0;
+}
+
+/// The value of a knob that is given, or those that are tried.
+inline std::vector<int> either(int given, std::initializer_list<int> tried) {
+    return given != 0 ? std::vector<int>{given} : std::vector<int>(tried);
+}
+
+constexpr const char *no_tile_tried = "no tile that the model tries has these knobs; give all of "
+                                      "tile_k, tile_pixels, thread_k and thread_pixels";
 
 } // namespace convcast

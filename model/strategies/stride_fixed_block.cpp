@@ -1,68 +1,39 @@
-#include "model/strategies/stride_fixed_block.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
+// Chang, section 3.2: stride-fixed blocks. S bytes of each of M' filters and W'x pixels of the lines they
+// need.
+#include "model/strategies/strategy.hpp"
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
-
 namespace {
 
 constexpr std::int64_t largest_tile_k = 128; // beyond, a CTA's accumulators leave one CTA an SM
 constexpr int largest_channel_bytes = 512;   // a step's FMAs are unrolled
 
-} // namespace
+/// A CTA computes `tile_k` filters (M') for `tile_w` pixels (W'x); every pipeline step brings the next
+/// `segment_bytes` (S) of each filter along (c, r, s) and the image lines that those values touch. Pixels are
+/// counted along the flattened image, so that a tile spans rows of a small map. C > 1 only.
+struct StrideFixedBlock {
+    static constexpr About about{"stride_fixed_block",
+                                 "Chang multi-channel: S bytes of M' filters against W'x pixels a step", 4};
+    int segment_bytes = 0, tile_w = 0, tile_k = 0, stages = 2, filters_per_thread = 0;
 
-const std::vector<Knob<StrideFixedBlock>> &StrideFixedBlock::knobs() {
-    static const std::vector<Knob<StrideFixedBlock>> list = {
-        {"segment_bytes",
-         &StrideFixedBlock::segment_bytes,
-         0,
-         largest_channel_bytes,
-         {1, 32, 64, 128},
-         "S, bytes of each filter a step: 32, 64, 128 or r * s * 4, a channel's, as 1 also says; 0: 64"},
-        {"tile_w",
-         &StrideFixedBlock::tile_w,
-         0,
-         256,
-         {32, 64, 128},
-         "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs"},
-        {"tile_k",
-         &StrideFixedBlock::tile_k,
-         0,
-         256,
-         {16, 32, 64, 128},
-         "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and fits"},
-        {"stages",
-         &StrideFixedBlock::stages,
-         2,
-         4,
-         {4},
-         "buffers of the prefetch pipeline; the paper's is 2"},
-        {"filters_per_thread",
-         &StrideFixedBlock::filters_per_thread,
-         0,
-         16,
-         {},
-         "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k"},
-    };
-    return list;
-}
-
-namespace {
-
+    void knobs(const EachKnob &each) {
+        each(segment_bytes, "segment_bytes", 0, largest_channel_bytes, {1, 32, 64, 128},
+             "S, bytes of each filter a step: 32, 64, 128 or r * s * 4, a channel's, as 1 also says; 0: 64");
+        each(tile_w, "tile_w", 0, 256, {32, 64, 128},
+             "W'x, pixels of a CTA, a multiple of 32; 0: the paper's 128, or what the map needs");
+        each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
+             "M', filters of a CTA, a multiple of filters_per_thread; 0: the least that rule 3 allows and "
+             "fits");
+        each(stages, "stages", 2, 4, {4}, "buffers of the prefetch pipeline; the paper's is 2");
+        each(filters_per_thread, "filters_per_thread", 0, 16, {},
+             "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
+    }
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
@@ -86,18 +57,18 @@ std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, 
         knobs.segment_bytes = 64;
     const std::int64_t channel_bytes = s.r * s.s * 4;
     if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
-        knobs.segment_bytes = static_cast<int>(channel_bytes);
+        knobs.segment_bytes = int(channel_bytes);
     if (const int bytes = knobs.segment_bytes;
         bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
         return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
                ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
     if (knobs.tile_w == 0)
-        knobs.tile_w = static_cast<int>(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
+        knobs.tile_w = int(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
     if (knobs.tile_w % 32 != 0)
         return "tile_w must be a multiple of 32, got " + std::to_string(knobs.tile_w);
     if (knobs.tile_k == 0) {
         const std::int64_t wanted = round_up(least_tile_k(knobs, rules).value_or(64), 16);
-        knobs.tile_k = static_cast<int>(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
+        knobs.tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
         while (knobs.tile_k > 16 && paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_cta)
             knobs.tile_k -= 16;
     }
@@ -114,40 +85,28 @@ std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, 
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
-    std::int64_t tile_w, tile_k, stages, per_thread; ///< as the knobs say
-    std::int64_t segment, values;                    ///< of a filter: in a step, and all
-    std::int64_t columns;                            ///< of pixels, a thread's
-    bool wide_lines, wide_filters;                   ///< copied 16 bytes a lane
-    std::int64_t lines;                ///< that a segment can touch: the kernel always brings as many
-    std::int64_t line_floats;          ///< of one as moved
-    std::int64_t pitch, buffered_line; ///< floats from one filter, or line, to the next in shared memory
-    std::int64_t stage_floats;         ///< of a buffer: filters, offsets, lines
+    const ConvShape &s;
+    const StrideFixedBlock &knobs;
+    const Gpu &gpu;
+    std::int64_t tile_w = knobs.tile_w, tile_k = knobs.tile_k, stages = knobs.stages;
+    std::int64_t per_thread = knobs.filters_per_thread;
+    std::int64_t segment = knobs.segment_bytes / 4,
+                 values = s.c * s.r * s.s; ///< of a filter: in a step, and all
+    std::int64_t columns = tile_w / 32;    ///< of pixels, a thread's
+    bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0; ///< 16 bytes a lane
+    /// Lines that a segment can touch: the kernel always brings as many.
+    std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
+    /// Floats from one filter, and line, to the next in shared memory.
+    std::int64_t pitch = round_up(segment, 4), buffered_line = tile_w + round_up(s.s - 1, 4);
+    std::int64_t line_floats = wide_lines ? buffered_line : tile_w + s.s - 1; ///< of one as moved
+    std::int64_t stage_floats = (tile_k + 1) * pitch + lines * buffered_line; ///< filters, offsets, lines
 };
 
-Tiling tiling_of(const StrideFixedBlock &knobs, const ConvShape &s) {
-    Tiling t{};
-    t.tile_w = knobs.tile_w;
-    t.tile_k = knobs.tile_k;
-    t.stages = knobs.stages;
-    t.per_thread = knobs.filters_per_thread;
-    t.segment = knobs.segment_bytes / 4;
-    t.values = s.c * s.r * s.s;
-    t.columns = t.tile_w / 32;
-    t.wide_lines = s.w % 4 == 0;
-    t.wide_filters = t.values % 4 == 0 && t.segment % 4 == 0;
-    t.lines = papers::lines_touched(knobs.segment_bytes, s.s);
-    t.pitch = round_up(t.segment, 4);
-    t.buffered_line = t.tile_w + round_up(s.s - 1, 4);
-    t.line_floats = t.wide_lines ? t.buffered_line : t.tile_w + s.s - 1;
-    t.stage_floats = (t.tile_k + 1) * t.pitch + t.lines * t.buffered_line;
-    return t;
-}
-
-Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
+Partition launch_of(const Tiling &t) {
     Partition part;
-    part.kernel = StrideFixedBlock::name;
-    part.template_arguments = {s.r,
-                               s.s,
+    part.kernel = StrideFixedBlock::about.name;
+    part.template_arguments = {t.s.r,
+                               t.s.s,
                                t.segment,
                                t.tile_w,
                                t.tile_k,
@@ -155,81 +114,75 @@ Partition launch_of(const ConvShape &s, const Gpu &gpu, const Tiling &t) {
                                t.per_thread,
                                t.wide_lines ? 1 : 0,
                                t.wide_filters ? 1 : 0};
-    part.grid = {ceil_div(flat_positions(s), t.tile_w), ceil_div(s.k, t.tile_k), s.n};
-    part.sharing_ctas = static_cast<double>(part.grid[0] * part.grid[1]);
+    part.grid = {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n};
+    part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = 32 * t.tile_k / t.per_thread;
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
-    part.filter_count = s.k;
+    part.filter_count = t.s.k;
     part.busy_warps = part.threads / 32;
-    part.copy_passes = t.wide_lines && t.wide_filters ? gpu.architecture.wide_copy_passes->value
-                                                      : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = t.wide_lines && t.wide_filters ? t.gpu.architecture.wide_copy_passes->value
+                                                      : t.gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = t.per_thread * t.columns;
     part.shared_bytes = t.stage_floats * 4 * t.stages;
     part.variant = std::to_string(t.per_thread) + " filters a thread";
     constexpr std::int64_t addresses = 60;
     part.register_cap = std::clamp<std::int64_t>(
         round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
+    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
         part.register_cap > most)
         part.register_cap = most / 8 * 8;
-    // Of a single value nothing is kept for a next one, as compiled for sm_90 (NVRTC 13.0).
+    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
     constexpr std::int64_t kept = 24;
-    part.ctas_per_sm =
-        resident_ctas(gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0), part.shared_bytes);
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0),
+                                     part.shared_bytes);
     return part;
 }
 
 /// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part, const Gpu &gpu, const Tiling &t) {
+std::string does_not_fit(const Partition &part, const Tiling &t) {
     if (part.grid[1] > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
-    if (part.threads > gpu.limits.max_threads_per_cta ||
+    if (part.threads > t.gpu.limits.max_threads_per_cta ||
         part.register_cap < t.per_thread * t.columns + 4 * t.per_thread + t.columns + 24)
         return "tile_k = " + std::to_string(t.tile_k) +
                " with filters_per_thread = " + std::to_string(t.per_thread) +
                " and tile_w = " + std::to_string(t.tile_w) +
                " needs more registers or threads than a CTA has";
     if (part.ctas_per_sm < 1)
-        return "a CTA needs " + std::to_string(part.shared_bytes) +
-               " bytes of shared memory, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta);
+        return too_little_shared_memory(part, t.gpu.limits);
     return "";
 }
 
 /// What a step costs, and what a CTA does once.
-void fill_step(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double warps = static_cast<double>(part.threads) / 32.0;
-    const double seg = static_cast<double>(t.segment), col = static_cast<double>(t.columns);
-    const double wide_loads =
-        std::ceil(seg / 4.0) * static_cast<double>(t.per_thread + 1); // four values, or offsets
+void fill_step(Partition &part, const Tiling &t) {
+    const double warps = double(part.threads) / 32.0;
+    const double seg = double(t.segment), col = double(t.columns);
+    const double wide_loads = std::ceil(seg / 4.0) * double(t.per_thread + 1); // four values, or offsets
     // Of a segment's last four values the compiler reads no more than there are: one or two by one pass.
-    const double narrow_loads =
-        t.segment % 4 == 1 || t.segment % 4 == 2 ? static_cast<double>(t.per_thread + 1) : 0.0;
+    const double narrow_loads = t.segment % 4 == 1 || t.segment % 4 == 2 ? double(t.per_thread + 1) : 0.0;
     const double wavefronts =
-        seg * col + wide_loads * gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
+        seg * col + wide_loads * t.gpu.architecture.uniform_wide_wavefronts->value - narrow_loads;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a value of the
     // segment (its pixels' address), a filter copy, a line copy (divisions of the line index), the offset of
     // a value, a step (loop, barrier), the start, a column of pixels (its place by division), an output of a
     // filter that is there. A warp that has nothing left to copy leaves the loop: all together make a turn
     // for 32 copies.
-    const auto turns_of = [](std::int64_t copies) {
-        return static_cast<double>(ceil_div(copies, warp_lanes));
-    };
+    const auto turns_of = [](std::int64_t copies) { return double(ceil_div(copies, warp_lanes)); };
     const double copying =
         turns_of(t.tile_k * t.segment / (t.wide_filters ? 4 : 1)) * instructions::copy +
         turns_of(t.lines * t.line_floats / (t.wide_lines ? 4 : 1)) * instructions::divided_copy +
         turns_of(t.segment) * instructions::divided_copy;
-    part.step.fmas = seg * static_cast<double>(t.tile_w * t.tile_k);
+    part.step.fmas = seg * double(t.tile_w * t.tile_k);
     part.step.shared_wavefronts = warps * wavefronts + turns_of(t.segment); // and the offsets' stores
     part.step.instructions =
         part.step.fmas / 32.0 +
         warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
-    part.step.load_bytes = static_cast<double>(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
-    part.drain.store_bytes = static_cast<double>(std::min(t.tile_w, flat_positions(s))) *
-                             static_cast<double>(std::min(t.tile_k, s.k)) * 4.0;
-    part.drain.instructions =
-        warps * (instructions::warp + col * instructions::divided_copy) +
-        col * instructions::placed_store * static_cast<double>(s.k) / static_cast<double>(part.grid[1]);
+    part.step.load_bytes = double(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
+    part.drain.store_bytes =
+        double(std::min(t.tile_w, flat_positions(t.s))) * double(std::min(t.tile_k, t.s.k)) * 4.0;
+    part.drain.instructions = warps * (instructions::warp + col * instructions::divided_copy) +
+                              col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
 
 /// What all CTAs ask L2 for, and the share of it that SMs can have coalesced (W6).
@@ -237,45 +190,40 @@ struct Reads {
     double bytes, alike;
 };
 
-Reads filter_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
-    const double tiles = static_cast<double>(part.grid[1]);
+Reads filter_reads(const Tiling &t, const Partition &part) {
+    const double tiles = double(part.grid[1]);
     if (t.wide_filters) { // wide copies pass L1
         const std::initializer_list<Stride> apart = {
             {(t.pitch - t.values) * 4, t.tile_k},
             next_buffer(t.stage_floats * 4, t.segment * 4, t.stages, part.steps),
             next_turn(t.segment * 4, t.stages, part.steps),
             {-t.tile_k * t.values * 4, part.grid[1]}};
-        const double bytes =
-            wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * static_cast<double>(s.filter_bytes());
+        const double bytes = wide_copy_bytes(1.0, odd_halves(0, apart), 0.0) * double(t.s.filter_bytes());
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
-        return {bytes * static_cast<double>(part.grid[0] * s.n), inside ? 1.0 : alike_in_lines(0, apart)};
+        return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
     }
-    // Others meet in L1 what an earlier step has read. The CTAs of a row of the grid read the same filters.
-    const double bytes = tiles * filter_run_bytes(static_cast<double>(s.k) / tiles,
-                                                  static_cast<double>(t.values) * 4.0, part, gpu);
+    // Narrow copies find in L1 what an earlier step has read. The CTAs of a row of the grid read the same
+    // filters.
+    const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
     const double of_tile = bytes / tiles;
-    return {
-        std::min(static_cast<double>(part.grid[1] * s.n) * read_through_l1(of_tile, of_tile,
-                                                                           static_cast<double>(part.grid[0]),
-                                                                           part, gpu, Again::in_turn),
-                 read_through_l1(of_tile, bytes, static_cast<double>(part.ctas), part, gpu, Again::in_turn)),
-        1.0};
+    return {convcast::filter_reads(of_tile, bytes, double(part.grid[1] * t.s.n), double(part.grid[0]), part,
+                                   t.gpu),
+            1.0};
 }
 
 /// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
-double clipped_floats(const ConvShape &s, const Tiling &t, std::int64_t tiles) {
+double clipped_floats(const Tiling &t, std::int64_t tiles) {
     double floats = 0.0;
-    const std::int64_t plane = s.h * s.w;
-    for (std::int64_t r = 0; r < s.r; ++r) {
-        const std::int64_t start = r * s.w;
+    const std::int64_t plane = t.s.h * t.s.w;
+    for (std::int64_t r = 0; r < t.s.r; ++r) {
+        const std::int64_t start = r * t.s.w;
         const std::int64_t whole = std::clamp<std::int64_t>((plane - start - t.line_floats) / t.tile_w + 1, 0,
                                                             plane < start + t.line_floats ? 0 : tiles);
-        floats += static_cast<double>(whole * t.line_floats);
+        floats += double(whole * t.line_floats);
         for (std::int64_t tile = whole; tile < tiles; ++tile)
-            floats += static_cast<double>(
-                std::clamp<std::int64_t>(plane - start - tile * t.tile_w, 0, t.line_floats));
+            floats += double(std::clamp<std::int64_t>(plane - start - tile * t.tile_w, 0, t.line_floats));
     }
-    return floats / static_cast<double>(s.r);
+    return floats / double(t.s.r);
 }
 
 /// Shares of the lines whose destination and source lie 16 bytes modulo 32 apart, and no bytes modulo 128.
@@ -283,68 +231,61 @@ struct Offsets {
     double crossed, alike;
 };
 
-Offsets line_offsets(const ConvShape &s, const Tiling &t, std::int64_t steps) {
+Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     const std::int64_t first_line = (t.tile_k + 1) * t.pitch * 4;
     // Destination less source of a step's lines, of as many steps as tell all there is.
     constexpr std::int64_t enough_steps = 128;
     std::array<double, 8> lines_at{}; // by 16 bytes of a line of 128
     for (std::int64_t step = 0; step < std::min(steps, enough_steps); ++step)
         for (std::int64_t l = 0; l < t.lines; ++l) {
-            const std::int64_t line = step * t.segment / s.s + l;
+            const std::int64_t line = step * t.segment / t.s.s + l;
             const std::int64_t apart = step % t.stages * t.stage_floats + l * t.buffered_line -
-                                       line / s.r * (s.h * s.w) - line % s.r * s.w;
+                                       line / t.s.r * (t.s.h * t.s.w) - line % t.s.r * t.s.w;
             lines_at[static_cast<std::size_t>(((first_line / 4 + apart) / 4 % 8 + 8) % 8)] += 1.0;
         }
     const double all_at = std::accumulate(lines_at.begin(), lines_at.end(), 0.0);
     return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
 }
 
-Reads map_reads(const ConvShape &s, const Gpu &gpu, const Tiling &t, const Partition &part) {
-    const double line_bytes = clipped_floats(s, t, part.grid[0]) * 4.0;
-    const double tiles = static_cast<double>(part.grid[0]), readers = static_cast<double>(part.grid[1] * s.n),
-                 rows = static_cast<double>(s.r);
+Reads map_reads(const Tiling &t, const Partition &part) {
+    const double line_bytes = clipped_floats(t, part.grid[0]) * 4.0;
+    const double tiles = double(part.grid[0]), readers = double(part.grid[1] * t.s.n), rows = double(t.s.r);
     if (t.wide_lines) {
-        const Offsets offsets = line_offsets(s, t, part.steps);
+        const Offsets offsets = line_offsets(t, part.steps);
         const double all_lines =
             tiles * wide_copy_bytes(line_bytes / tiles, offsets.crossed,
-                                    odd_halves(0, {{s.w * 4, s.r}, {s.h * s.w * 4, s.c}}));
+                                    odd_halves(0, {{t.s.w * 4, t.s.r}, {t.s.h * t.s.w * 4, t.s.c}}));
         // A line past the last channel moves nothing: only the last step has any.
-        const double moved_lines = static_cast<double>(part.steps) * static_cast<double>(t.lines);
+        const double moved_lines = double(part.steps) * double(t.lines);
         return {readers * all_lines * moved_lines, offsets.alike};
     }
-    // Others than wide copies meet in L1 what an earlier step has read, or a line that overlaps theirs.
+    // Narrow copies find in L1 what an earlier step has read, or a line that overlaps theirs.
     const double all_lines = line_bytes + tiles * spanned_bytes(0.0);
-    const double span = static_cast<double>(t.tile_w + s.s - 1);
-    const double apart = std::min(1.0, ((rows - 1.0) * static_cast<double>(s.w) + span) / (rows * span));
-    const double reads = readers * all_lines * (static_cast<double>(s.c) * rows * apart);
+    const double span = double(t.tile_w + t.s.s - 1);
+    const double apart = std::min(1.0, ((rows - 1.0) * double(t.s.w) + span) / (rows * span));
+    const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
     // CTAs of other filters may read on the same SM what is still in L1.
-    const double images = static_cast<double>(s.n), of_image = static_cast<double>(s.input_bytes()) / images;
-    const double of_images = static_cast<double>(part.grid[0] * part.grid[1]),
-                 of_cta = reads / images / of_images;
-    return {images *
-                read_through_l1(of_cta, std::max(of_cta, of_image), of_images, part, gpu, Again::anywhere),
-            1.0};
+    const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / double(t.s.n) / of_images;
+    return {image_reads(t.s, of_cta, of_images, part, t.gpu), 1.0};
 }
 
 /// The work of the whole launch.
-void fill_work(Partition &part, const ConvShape &s, const Gpu &gpu, const Tiling &t) {
-    const double ctas = static_cast<double>(part.ctas), steps = static_cast<double>(part.steps);
+void fill_work(Partition &part, const Tiling &t) {
+    const double ctas = double(part.ctas), steps = double(part.steps);
     Work &work = part.work;
     work.fmas = ctas * steps * part.step.fmas;
     work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
     work.shared_conflicts = 0.0;
-    const Reads filters = filter_reads(s, gpu, t, part), map = map_reads(s, gpu, t, part);
+    const Reads filters = filter_reads(t, part), map = map_reads(t, part);
     work.l2_read_bytes = filters.bytes + map.bytes;
-    const double tiles = static_cast<double>(part.grid[0]), filter_tiles = static_cast<double>(part.grid[1]);
-    part.mergeable_reads =
-        mergeable_reads(filters.bytes * filters.alike,
-                        tiles > 1.0 ? Readers{tiles, 1.0} : Readers{static_cast<double>(s.n), filter_tiles},
-                        part, gpu) +
-        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
-    work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, static_cast<double>(s.output_bytes()));
-    fill_dram(work, s, gpu);
+    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
+    part.mergeable_reads = mergeable_reads(filters.bytes * filters.alike,
+                                           filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
+                           mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
+    work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(work, t.s, t.gpu);
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
@@ -364,33 +305,57 @@ void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s,
                                 std::to_string(*rules.tile_k_min));
     if (paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_sm)
         rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
-    out.paper_round_fmas = static_cast<double>(*rules.step_fma);
-    out.paper_round_bytes = static_cast<double>(paper_step_bytes(knobs, s));
+    out.paper_round_fmas = double(*rules.step_fma);
+    out.paper_round_bytes = double(paper_step_bytes(knobs, s));
 }
 
 } // namespace
 
-PlanResult<StrideFixedBlock> StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) const {
+Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = outside_papers(s); !why.empty())
         return Infeasible{why, true};
     if (s.c == 1)
         return Infeasible{
             "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split", true};
-    Planned<StrideFixedBlock> planned{*this, {}};
-    Feasible &out = planned.feasible;
+    Feasible out;
     out.rules = table1_rules(gpu.profile);
-    if (const std::string why = settle(planned.strategy, s, gpu, out.rules); !why.empty())
+    if (const std::string why = settle(*this, s, gpu, out.rules); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
-    add_rules(out, planned.strategy, s, gpu);
-    const Tiling tiling = tiling_of(planned.strategy, s);
-    Partition part = launch_of(s, gpu, tiling);
-    if (const std::string why = does_not_fit(part, gpu, tiling); !why.empty())
+    add_rules(out, *this, s, gpu);
+    const Tiling tiling{s, *this, gpu};
+    Partition part = launch_of(tiling);
+    if (const std::string why = does_not_fit(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
     fill_schedule(part, gpu.limits);
-    fill_step(part, s, gpu, tiling);
-    fill_work(part, s, gpu, tiling);
+    fill_step(part, tiling);
+    fill_work(part, tiling);
     out.plan.launches = {std::move(part)};
-    return planned;
+    return out;
 }
+
+Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{s, *this, gpu};
+    Walk walk(s, launch);
+    walk.cuts = {{&OutputBox::images, 1, 2}, {&OutputBox::filters, tile_k, 1}, {nullptr, tile_w, 0}};
+    walk.flat = {{&OutputBox::columns, s.w}, {&OutputBox::rows, s.p()}};
+    walk.positions = flat_positions(s);
+    walk.step_values = t.segment;
+    walk.buffers = {{"filters", CopiedTensor::filters, t.tile_k * t.pitch * 4, stages},
+                    {"offsets", CopiedTensor::offsets, t.pitch * 4, stages},
+                    {"map", CopiedTensor::map, t.lines * t.buffered_line * 4, stages}};
+    walk.threads = {32, t.tile_k / t.per_thread, 1, t.columns, t.per_thread, 32};
+    walk.pixels = {t.lines, t.tile_w + s.s - 1, t.lines, t.tile_w};
+    walk.remark = "A step brings S = " + std::to_string(segment_bytes) +
+                  " bytes of each of M' = " + std::to_string(tile_k) +
+                  " filters, and W'x = " + std::to_string(tile_w) + " pixels of the " +
+                  count_text(t.lines, "line") + " that they touch.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &stride_fixed_block() {
+    return kind_of<StrideFixedBlock>();
+}
+} // namespace strategies
 
 } // namespace convcast

@@ -1,55 +1,37 @@
-#include "model/strategies/winograd.hpp"
-
-#include "model/base/divide.hpp"
-#include "model/paper/papers.hpp"
-#include "model/work/instructions.hpp"
-
-#include <algorithm>
+// Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
+#include "model/strategies/strategy.hpp"
 #include <cmath>
-#include <cstdint>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace convcast {
-
-const std::vector<Knob<Winograd>> &Winograd::knobs() {
-    static const std::vector<Knob<Winograd>> list = {
-        {"tile",
-         &Winograd::tile,
-         0,
-         6,
-         {2, 4, 6},
-         "rows and columns of outputs of a tile: 2, 4, or 6 for 3x3 filters"},
-        {"tile_k", &Winograd::tile_k, 0, 128, {64, 128}, "filters of a CTA: 32, 64 or 128"},
-        {"tile_pixels", &Winograd::tile_pixels, 0, 256, {32, 128}, "tiles of a CTA: 16, 32, 64, 128 or 256"},
-        {"thread_k", &Winograd::thread_k, 0, 8, {}, "filters of a thread: 4 or 8"},
-        {"thread_pixels", &Winograd::thread_pixels, 0, 8, {}, "tiles of a thread: 4 or 8"},
-        {"slice_channels",
-         &Winograd::slice_channels,
-         0,
-         32,
-         {},
-         "channels of a pipeline step: 4, 8, 16 or 32"},
-        {"stages", &Winograd::stages, 0, 6, {}, "buffers of the prefetch pipeline, 2 at least"},
-        {"chunks",
-         &Winograd::chunks,
-         0,
-         4096,
-         {},
-         "parts of the batch, each through all launches before the next"},
-    };
-    return list;
-}
-
 namespace {
 
-bool power_of_two_in(int value, int low, int high) {
-    return value >= low && value <= high && (value & (value - 1)) == 0;
-}
+/// F(tile x tile, r x r) for r = s = 3 or 5 and stride 1, in launches of their own: pixels are transformed to
+/// (tile + r - 1)^2 points of overlapping tiles, filters likewise (once per filter set); at every point a
+/// matrix product of filters and tiles over the channels; then back. A CTA of the product computes `tile_k`
+/// filters for `tile_pixels` tiles, a thread `thread_k` x `thread_pixels` of them in registers. `chunks`
+/// divides the batch's tiles, so that what lies between the launches stays in L2.
+struct Winograd {
+    static constexpr About about{
+        "winograd", "Winograd's F(2x2), F(4x4), F(6x6) of 3x3 and F(2x2), F(4x4) of 5x5 filters; stride 1",
+        13};
+    int tile = 0, tile_k = 0, tile_pixels = 0, thread_k = 0, thread_pixels = 0, slice_channels = 0,
+        stages = 0, chunks = 0;
+
+    void knobs(const EachKnob &each) {
+        each(tile, "tile", 0, 6, {2, 4, 6},
+             "rows and columns of outputs of a tile: 2, 4, or 6 for 3x3 filters");
+        each(tile_k, "tile_k", 0, 128, {64, 128}, "filters of a CTA: 32, 64 or 128");
+        each(tile_pixels, "tile_pixels", 0, 256, {32, 128}, "tiles of a CTA: 16, 32, 64, 128 or 256");
+        each(thread_k, "thread_k", 0, 8, {}, "filters of a thread: 4 or 8");
+        each(thread_pixels, "thread_pixels", 0, 8, {}, "tiles of a thread: 4 or 8");
+        each(slice_channels, "slice_channels", 0, 32, {}, "channels of a pipeline step: 4, 8, 16 or 32");
+        each(stages, "stages", 0, 6, {}, "buffers of the prefetch pipeline, 2 at least");
+        each(chunks, "chunks", 0, 4096, {}, "parts of the batch, each through all launches before the next");
+    }
+    SettingsOf<Winograd> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+};
 
 std::string outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
@@ -72,53 +54,49 @@ struct LineFmas {
     double pixels, taps, back;
 };
 LineFmas line_fmas(std::int64_t points, std::int64_t r) {
-    const double further_pairs = static_cast<double>(points - 2) / 2.0 - 1.0; // beside +-1
-    const double m = static_cast<double>(points - r + 1);
+    const double further_pairs = double(points - 2) / 2.0 - 1.0; // beside +-1
+    const double m = double(points - r + 1);
     return {points == 4   ? 0.0
             : points == 6 ? 8.0
                           : 16.0,
-            further_pairs * static_cast<double>(r), further_pairs * (m - 1.0)};
+            further_pairs * double(r), further_pairs * (m - 1.0)};
 }
 
-/// And all its additions and multiply-adds, of the pixels and of the way back.
+/// Additions and multiply-adds of one dimension's transform of pixels, and of the one back to outputs.
 double pixel_line_operations(std::int64_t points) {
     return points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
 }
 double back_line_operations(std::int64_t points, std::int64_t m) {
-    const double pairs = static_cast<double>(points - 2) / 2.0, further = pairs - 1.0;
-    return 2.0 * pairs + static_cast<double>(m) * further + 2.0; // even and odd parts, sums, ends
+    const double pairs = double(points - 2) / 2.0, further = pairs - 1.0;
+    return 2.0 * pairs + double(m) * further + 2.0; // even and odd parts, sums, ends
+}
+
+constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
+
+/// Tiles of a chunk, as whole tiles of a CTA where there are several chunks.
+std::int64_t chunk_of(std::int64_t tiles, const Winograd &g) {
+    const std::int64_t chunk = ceil_div(tiles, g.chunks);
+    return g.chunks > 1 ? std::min(tiles, round_up(chunk, g.tile_pixels)) : chunk;
 }
 
 /// Numbers of a setting that several parts of a plan need.
 struct Sizes {
-    std::int64_t points, tiles; ///< of a tile; of the batch
-    std::int64_t channels;      ///< whole slices
-    std::int64_t filter_pitch, chunk_tiles, chunk_pitch;
-    std::int64_t filter_bytes, pixel_bytes, product_bytes; ///< transformed; the last two of a chunk
+    const ConvShape &s;
+    const Winograd &g;
+    const Gpu &gpu;
+    std::int64_t points = g.tile + s.r - 1, tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
+    std::int64_t channels = round_up(s.c, g.slice_channels); ///< whole slices
+    std::int64_t filter_pitch = round_up(s.k, line_floats);
+    std::int64_t chunk_tiles = chunk_of(tiles, g), chunk_pitch = round_up(chunk_tiles, line_floats);
+    std::int64_t planes = points * points,
+                 filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
+    std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
+    std::int64_t product_bytes = planes * 4 * s.k * chunk_pitch;      ///< of a chunk
 };
-
-constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
-
-Sizes sizes_of(const ConvShape &s, const Winograd &g) {
-    Sizes o{};
-    o.points = g.tile + s.r - 1;
-    o.tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
-    o.channels = round_up(s.c, g.slice_channels);
-    o.filter_pitch = round_up(s.k, line_floats);
-    o.chunk_tiles = ceil_div(o.tiles, g.chunks);
-    if (g.chunks > 1)
-        o.chunk_tiles = std::min(o.tiles, round_up(o.chunk_tiles, g.tile_pixels));
-    o.chunk_pitch = round_up(o.chunk_tiles, line_floats);
-    const std::int64_t planes = o.points * o.points * 4;
-    o.filter_bytes = planes * o.channels * o.filter_pitch;
-    o.pixel_bytes = planes * o.channels * o.chunk_pitch;
-    o.product_bytes = planes * s.k * o.chunk_pitch;
-    return o;
-}
 
 /// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
 double lost_after(double between, const Gpu &gpu) {
-    return lost_at_random(between / static_cast<double>(l2_room(gpu)));
+    return lost_at_random(between / double(l2_room(gpu)));
 }
 
 /// Shares out among the launches what L2 cannot keep of all that they write: data once read stay in L2 until
@@ -131,7 +109,7 @@ void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
                 visit(part.work);
     };
     each([&](Work &work) { written += work.l2_write_bytes.value_or(0.0); });
-    const double beyond = std::max(0.0, written - static_cast<double>(l2_room(gpu)));
+    const double beyond = std::max(0.0, written - double(l2_room(gpu)));
     each([&](Work &work) {
         work.dram_write_bytes = beyond * work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
     });
@@ -153,103 +131,103 @@ Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t 
     part.independent_sums = 4;
     part.ctas_per_sm = resident_ctas(gpu, threads, registers, 0);
     fill_schedule(part, gpu.limits);
-    part.step.instructions = static_cast<double>(part.busy_warps) * instructions;
-    part.work.instructions = static_cast<double>(ceil_div(units, 32)) * instructions;
+    part.step.instructions = double(part.busy_warps) * instructions;
+    part.work.instructions = double(ceil_div(units, 32)) * instructions;
     part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
     return part;
 }
 
 /// What a CTA of a launch moves, from the totals of the launch.
 void share_out(Partition &part) {
-    const double ctas = static_cast<double>(part.ctas);
+    const double ctas = double(part.ctas);
     part.step.fmas = *part.work.fmas / ctas;
     part.step.load_bytes = *part.work.l2_read_bytes / ctas;
     part.drain.store_bytes = *part.work.l2_write_bytes / ctas;
 }
 
 /// The launch that transforms the filters.
-Partition filters_launch(const ConvShape &s, const Winograd &g, const Sizes &o, const Gpu &gpu) {
+Partition filters_launch(const Sizes &o) {
     constexpr std::int64_t tile_k = 32, tile_c = 8, threads = 256;
-    const double p = static_cast<double>(o.points), taps = static_cast<double>(s.r * s.r);
+    const double p = double(o.points), taps = double(o.s.r * o.s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
-    const double lines = p + static_cast<double>(s.r);
+    const double lines = p + double(o.s.r);
     const double instructions = taps * (1.0 + instructions::copy) +
-                                lines * (line_fmas(o.points, s.r).taps + 2.0 * p) + 3.0 * p * p +
+                                lines * (line_fmas(o.points, o.s.r).taps + 2.0 * p) + 3.0 * p * p +
                                 instructions::warp;
     Partition part =
         transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                         s.r == 5        ? (o.points == 8 ? 120 : 96)
+                         o.s.r == 5      ? (o.points == 8 ? 120 : 96)
                          : o.points == 8 ? 72
                                          : 64,
-                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, g.slice_channels};
+                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.g.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
-    part.shared_bytes = tile_k * (tile_c * s.r * s.r + 1) * 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, gpu.limits);
+    part.shared_bytes = tile_k * (tile_c * o.s.r * o.s.r + 1) * 4;
+    part.ctas_per_sm = resident_ctas(o.gpu, threads, part.register_cap, part.shared_bytes);
+    fill_schedule(part, o.gpu.limits);
     Work &work = part.work;
-    work.fmas = static_cast<double>(o.channels * o.filter_pitch) * lines * line_fmas(o.points, s.r).taps;
+    work.fmas = double(o.channels * o.filter_pitch) * lines * line_fmas(o.points, o.s.r).taps;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
     // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
-    const std::int64_t filter_floats = tile_c * s.r * s.r;
-    const Passes stores = shared_passes(banks_of(gpu.profile), threads * s.r * s.r, 1, [&](std::int64_t i) {
-        return i / filter_floats * (filter_floats + 1) + i % filter_floats;
-    });
-    const double ctas = static_cast<double>(part.ctas);
-    const double reads = taps * static_cast<double>(o.channels * o.filter_pitch / warp_lanes);
+    const std::int64_t filter_floats = tile_c * o.s.r * o.s.r;
+    const Passes stores =
+        shared_passes(banks_of(o.gpu.profile), threads * o.s.r * o.s.r, 1, [&](std::int64_t i) {
+            return i / filter_floats * (filter_floats + 1) + i % filter_floats;
+        });
+    const double ctas = double(part.ctas);
+    const double reads = taps * double(o.channels * o.filter_pitch / warp_lanes);
     work.shared_wavefronts = ctas * stores.taken + reads;
     work.shared_conflicts = ctas * stores.conflicts();
     part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
-    work.l2_read_bytes = work.dram_read_bytes = static_cast<double>(s.filter_bytes());
-    work.l2_write_bytes = static_cast<double>(o.filter_bytes);
+    work.l2_read_bytes = work.dram_read_bytes = double(o.s.filter_bytes());
+    work.l2_write_bytes = double(o.filter_bytes);
     share_out(part);
     return part;
 }
 
-/// Of the warps that transform 32 neighbouring tiles each, the share that has one that reaches past the map.
+/// A warp transforms 32 neighbouring tiles: the share of warps one of whose tiles reaches past the map.
 double warps_at_edges(const ConvShape &s, std::int64_t m) {
-    // Of all tiles in a row or column those past either end, and of `warp` neighbours the share with any.
+    // Counts the tiles of a row or column that reach past its ends, then the share of `warp` neighbours with
+    // any.
     const auto share = [&](std::int64_t outputs, std::int64_t pixels, std::int64_t pad, std::int64_t warp) {
         const std::int64_t tiles = ceil_div(outputs, m), reach = m + s.r - 1;
         std::int64_t past = 0;
         for (const std::int64_t tile : {std::int64_t{0}, tiles - 2, tiles - 1})
             if (tile >= 0 && (tile > 0 || past == 0) && (tile * m < pad || tile * m - pad + reach > pixels))
                 ++past;
-        return past == 0 ? 0.0
-                         : std::min(1.0, static_cast<double>(past + warp - 1) / static_cast<double>(tiles));
+        return past == 0 ? 0.0 : std::min(1.0, double(past + warp - 1) / double(tiles));
     };
     const double across = share(s.q(), s.w, s.pad_w, warp_lanes);
     return 1.0 - (1.0 - across) * (1.0 - share(s.p(), s.h, s.pad_h, 1));
 }
 
 /// The launch that transforms the pixels of `tiles` tiles.
-Partition input_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t begin,
-                       std::int64_t tiles, const Gpu &gpu) {
+Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
-    const double p = static_cast<double>(o.points), values = static_cast<double>(planes);
+    const double p = double(o.points), values = double(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
     Partition part = transform_launch(
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * (instructions::guard + warps_at_edges(s, g.tile) * instructions::guard) +
+        values * (instructions::guard + warps_at_edges(o.s, o.g.tile) * instructions::guard) +
             2.0 * p * pixel_line_operations(o.points) + instructions::warp,
-        2.0 * values + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, g.slice_channels, begin == 0 ? 1 : 0};
+        2.0 * values + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.g.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
-    work.fmas = static_cast<double>(units) * 2.0 * p * line_fmas(o.points, s.r).pixels;
-    const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
+    work.fmas = double(units) * 2.0 * p * line_fmas(o.points, o.s.r).pixels;
+    const double share = double(tiles) / double(o.tiles);
     // Rows that two tiles share come once for each.
-    work.l2_read_bytes = share * static_cast<double>(s.input_bytes()) * p / static_cast<double>(g.tile);
-    work.dram_read_bytes = share * static_cast<double>(s.input_bytes());
+    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.g.tile);
+    work.dram_read_bytes = share * double(o.s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
-    work.l2_write_bytes = static_cast<double>(written);
+    work.l2_write_bytes = double(written);
     share_out(part);
     return part;
 }
 
-/// Of winograd_output, where outputs are staged: reads of shared memory for one filter of `tiles` tiles. A
+/// Reads of shared memory by winograd_output, where it stages outputs, for one filter of `tiles` tiles. A
 /// warp reads the rows of 32 tiles, 32 neighbouring floats at a time, of which some must be outputs: fewer
 /// rows where all the tiles they belong to are the map's last ones.
 double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
@@ -257,11 +235,11 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
     const std::int64_t cut_off = m - (s.p() - (tiles_h - 1) * m); // rows that a last tile does not have
     const std::int64_t there = tiles / warp_lanes * m +           // reads of a row
                                ceil_div(tiles % warp_lanes * m, warp_lanes);
-    double reads = static_cast<double>(there * m);
+    double reads = double(there * m);
     if (cut_off == 0)
         return reads;
     if (tiles_h == 1)
-        return static_cast<double>(there * (m - cut_off));
+        return double(there * (m - cut_off));
     // Reads of a row that lie within the last tiles of an image; as images repeat, so do their warps.
     const std::int64_t images = ceil_div(tiles, image), repeat = warp_lanes / std::gcd(image, warp_lanes);
     const std::int64_t looked_at = std::min(images, repeat);
@@ -269,155 +247,149 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
     for (std::int64_t n = 1; n <= looked_at; ++n) {
         const std::int64_t first = ceil_div((n * image - tiles_w) * m, warp_lanes), end = n * image * m;
         const std::int64_t ends = n * image < tiles ? end / warp_lanes : there; // nothing behind the last
-        of_last += static_cast<double>(std::max<std::int64_t>(0, ends - first));
+        of_last += double(std::max<std::int64_t>(0, ends - first));
     }
-    return reads - of_last * static_cast<double>(cut_off * images) / static_cast<double>(looked_at);
+    return reads - of_last * double(cut_off * images) / double(looked_at);
 }
 
 /// The launch that transforms the products of `tiles` tiles back.
-Partition output_launch(const ConvShape &s, const Winograd &g, const Sizes &o, std::int64_t tiles,
-                        double lost, const Gpu &gpu) {
+Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const std::int64_t planes = o.points * o.points;
-    const double p = static_cast<double>(o.points), m = static_cast<double>(g.tile);
-    const bool staged = g.tile == 6 || s.q() % g.tile != 0 || s.p() % g.tile != 0;
+    const double p = double(o.points), m = double(o.g.tile);
+    const bool staged = o.g.tile == 6 || o.s.q() % o.g.tile != 0 || o.s.p() % o.g.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
     Partition part = transform_launch(
-        "winograd_output", s.k * round_up(tiles, line_floats), 128,
+        "winograd_output", o.s.k * round_up(tiles, line_floats), 128,
         o.points == 8   ? 104
         : o.points == 6 ? 56
                         : 40,
-        static_cast<double>(planes) * instructions::guard + (p + m) * back_line_operations(o.points, g.tile) +
+        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.g.tile) +
             instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
-        2.0 * static_cast<double>(planes) + instructions::warp, gpu);
-    part.template_arguments = {o.points, s.r, staged ? 1 : 0};
+        2.0 * double(planes) + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
-    part.filter_count = s.k;
+    part.filter_count = o.s.k;
     if (staged) {
-        part.shared_bytes = part.threads * g.tile * g.tile * 4;
-        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-        fill_schedule(part, gpu.limits);
+        part.shared_bytes = part.threads * o.g.tile * o.g.tile * 4;
+        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
+        fill_schedule(part, o.gpu.limits);
     }
     Work &work = part.work;
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
     // together.
-    const std::int64_t units = staged ? part.ctas * part.threads : s.k * tiles;
-    work.fmas = static_cast<double>(units) * (p + m) * line_fmas(o.points, s.r).back;
+    const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
+    work.fmas = double(units) * (p + m) * line_fmas(o.points, o.s.r).back;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
-        const int width = g.tile % 4 == 0 ? 4 : 2;
-        const Passes row = shared_passes(banks_of(gpu.profile), warp_lanes, width,
-                                         [&](std::int64_t lane) { return lane * g.tile; });
+        const int width = o.g.tile % 4 == 0 ? 4 : 2;
+        const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,
+                                         [&](std::int64_t lane) { return lane * o.g.tile; });
         const double stores = m * m / width * row.taken;
-        work.shared_wavefronts = static_cast<double>(part.ctas * part.busy_warps) * stores +
-                                 static_cast<double>(s.k) * staged_reads(s, g.tile, tiles);
-        work.shared_conflicts =
-            static_cast<double>(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
-        part.step.shared_wavefronts = *work.shared_wavefronts / static_cast<double>(part.ctas);
+        work.shared_wavefronts =
+            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.g.tile, tiles);
+        work.shared_conflicts = double(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
+        part.step.shared_wavefronts = *work.shared_wavefronts / double(part.ctas);
     }
-    const std::int64_t read = planes * s.k * tiles * 4;
-    work.l2_read_bytes = static_cast<double>(read);
-    work.dram_read_bytes = lost * static_cast<double>(read);
-    const double share = static_cast<double>(tiles) / static_cast<double>(o.tiles);
-    work.l2_write_bytes = share * written_bytes(s);
+    const std::int64_t read = planes * o.s.k * tiles * 4;
+    work.l2_read_bytes = double(read);
+    work.dram_read_bytes = lost * double(read);
+    const double share = double(tiles) / double(o.tiles);
+    work.l2_write_bytes = share * written_bytes(o.s);
     share_out(part);
     return part;
 }
 
 /// The launch that multiplies at every point of `tiles` tiles.
-std::variant<Partition, Infeasible> product_launch(const ConvShape &s, const Winograd &g, const Sizes &o,
-                                                   std::int64_t tiles, double lost, const Gpu &gpu) {
+std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
     Partition part;
-    part.kernel = Winograd::name;
-    part.template_arguments = {g.tile_k,        g.tile_pixels,    g.thread_k,
-                               g.thread_pixels, g.slice_channels, g.stages};
-    part.threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
-    const std::int64_t pixel_tiles = ceil_div(tiles, g.tile_pixels), filter_tiles = ceil_div(s.k, g.tile_k);
+    part.kernel = Winograd::about.name;
+    part.template_arguments = {o.g.tile_k,        o.g.tile_pixels,    o.g.thread_k,
+                               o.g.thread_pixels, o.g.slice_channels, o.g.stages};
+    part.threads = std::int64_t{o.g.tile_k} / o.g.thread_k * (o.g.tile_pixels / o.g.thread_pixels);
+    const std::int64_t pixel_tiles = ceil_div(tiles, o.g.tile_pixels),
+                       filter_tiles = ceil_div(o.s.k, o.g.tile_k);
     const std::int64_t planes = o.points * o.points;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
     part.grid = {pixel_tiles * filter_tiles, planes, 1};
-    part.stages = g.stages;
-    part.steps = o.channels / g.slice_channels;
+    part.stages = o.g.stages;
+    part.steps = o.channels / o.g.slice_channels;
     part.busy_warps = part.threads / 32;
-    part.independent_sums = g.thread_k * g.thread_pixels;
+    part.independent_sums = o.g.thread_k * o.g.thread_pixels;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{g.stages} * g.slice_channels * (g.tile_k + g.tile_pixels) * 4;
+    part.shared_bytes = std::int64_t{o.g.stages} * o.g.slice_channels * (o.g.tile_k + o.g.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (g.thread_k + g.thread_pixels) + 32, 8);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.register_cap = round_up(part.independent_sums + 2 * (o.g.thread_k + o.g.thread_pixels) + 32, 8);
+    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory, the GPU gives " +
-                          std::to_string(gpu.limits.shared_bytes_per_cta)};
+        return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
     // room at once, each asks for so much shared memory that no SM takes more than its share of them.
-    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], gpu.limits.sm_count);
+    if (const std::int64_t even = ceil_div(part.grid[0] * part.grid[1], o.gpu.limits.sm_count);
         even < part.ctas_per_sm) {
-        const auto unit = static_cast<std::int64_t>(gpu.architecture.shared_unit->value);
-        const std::int64_t too_much = round_up(gpu.limits.shared_bytes_per_sm / (even + 1) + unit, unit) -
-                                      gpu.limits.shared_bytes_reserved_per_cta;
+        const auto unit = static_cast<std::int64_t>(o.gpu.architecture.shared_unit->value);
+        const std::int64_t too_much = round_up(o.gpu.limits.shared_bytes_per_sm / (even + 1) + unit, unit) -
+                                      o.gpu.limits.shared_bytes_reserved_per_cta;
         part.shared_bytes =
-            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
-        part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+            std::max(part.shared_bytes, std::min<std::int64_t>(too_much, o.gpu.limits.shared_bytes_per_cta));
+        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     }
-    fill_schedule(part, gpu.limits);
+    fill_schedule(part, o.gpu.limits);
 
-    const double warps = static_cast<double>(part.busy_warps), slice = g.slice_channels;
-    const double loads = slice * (g.thread_k + g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
-    const double copies = slice * (g.tile_k + g.tile_pixels) / 4.0 / 32.0; // of the CTA
-    // Those of a thread, of all rows that the CTA's threads do not bring at once.
+    const double warps = double(part.busy_warps), slice = o.g.slice_channels;
+    const double loads = slice * (o.g.thread_k + o.g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
+    const double copies = slice * (o.g.tile_k + o.g.tile_pixels) / 4.0 / 32.0; // of the CTA
+    // Copies that a thread makes of a slice: its rows over the rows that all threads of the CTA copy at a
+    // time.
     const auto copies_of = [&](std::int64_t tile) {
-        return static_cast<double>(ceil_div(g.slice_channels, part.threads / (tile / 4)));
+        return double(ceil_div(o.g.slice_channels, part.threads / (tile / 4)));
     };
-    const double warp_copies = copies_of(g.tile_k) + copies_of(g.tile_pixels);
+    const double warp_copies = copies_of(o.g.tile_k) + copies_of(o.g.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
-    const double wide_copy = gpu.architecture.wide_copy_clocks->value,
-                 most_merged = gpu.architecture.most_merged->value;
-    part.step.fmas = slice * static_cast<double>(g.tile_k) * g.tile_pixels;
+    const double wide_copy = o.gpu.architecture.wide_copy_clocks->value,
+                 most_merged = o.gpu.architecture.most_merged->value;
+    part.step.fmas = slice * double(o.g.tile_k) * o.g.tile_pixels;
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts =
-        warps * loads * gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
+        warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value + copies * wide_copy;
     // A tile wider than a line of values reads those behind it, which are the next channels' too: of the
     // requests of one SM for the same at the same time L2 sees up to four as one (W6).
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
-        return all_tiles > 1
-                   ? 1.0
-                   : std::clamp(static_cast<double>(tile) / static_cast<double>(pitch), 1.0, most_merged);
+        return all_tiles > 1 ? 1.0 : std::clamp(double(tile) / double(pitch), 1.0, most_merged);
     };
-    const double own_filters = own_readers(g.tile_k, o.filter_pitch, filter_tiles),
-                 own_pixels = own_readers(g.tile_pixels, o.chunk_pitch, pixel_tiles);
-    const double filter_bytes = slice * g.tile_k * 4.0 / own_filters,
-                 pixel_bytes = slice * g.tile_pixels * 4.0 / own_pixels;
+    const double own_filters = own_readers(o.g.tile_k, o.filter_pitch, filter_tiles),
+                 own_pixels = own_readers(o.g.tile_pixels, o.chunk_pitch, pixel_tiles);
+    const double filter_bytes = slice * o.g.tile_k * 4.0 / own_filters,
+                 pixel_bytes = slice * o.g.tile_pixels * 4.0 / own_pixels;
     part.step.load_bytes = filter_bytes + pixel_bytes;
-    part.drain.instructions = warps * instructions::warp + static_cast<double>(g.tile_k) * g.tile_pixels /
-                                                               4.0 / 32.0 * instructions::store;
-    part.drain.store_bytes = static_cast<double>(std::min<std::int64_t>(g.tile_k, s.k)) *
-                             static_cast<double>(std::min<std::int64_t>(g.tile_pixels, tiles)) * 4.0;
+    part.drain.instructions =
+        warps * instructions::warp + double(o.g.tile_k) * o.g.tile_pixels / 4.0 / 32.0 * instructions::store;
+    part.drain.store_bytes = double(std::min<std::int64_t>(o.g.tile_k, o.s.k)) *
+                             double(std::min<std::int64_t>(o.g.tile_pixels, tiles)) * 4.0;
 
-    const double ctas = static_cast<double>(part.ctas), all_steps = ctas * static_cast<double>(part.steps);
+    const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
     Work &work = part.work;
     work.fmas = all_steps * part.step.fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts = all_steps * warps * loads * gpu.architecture.uniform_wide_wavefronts->value;
+    work.shared_wavefronts = all_steps * warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value;
     work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
-    const double filter_tiles_d = static_cast<double>(filter_tiles),
-                 pixel_tiles_d = static_cast<double>(pixel_tiles);
+    const double filter_tiles_d = double(filter_tiles), pixel_tiles_d = double(pixel_tiles);
     part.mergeable_reads =
         mergeable_reads(own_filters > 1.0 ? 0.0 : all_steps * filter_bytes, {pixel_tiles_d, filter_tiles_d},
-                        part, gpu) +
-        mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes, {filter_tiles_d, 1.0}, part, gpu);
-    const std::int64_t written = planes * s.k * tiles * 4;
-    work.l2_write_bytes = static_cast<double>(written);
-    work.dram_read_bytes = lost * static_cast<double>(planes * o.channels * tiles * 4 + o.filter_bytes);
+                        part, o.gpu) +
+        mergeable_reads(own_pixels > 1.0 ? 0.0 : all_steps * pixel_bytes, {filter_tiles_d, 1.0}, part, o.gpu);
+    const std::int64_t written = planes * o.s.k * tiles * 4;
+    work.l2_write_bytes = double(written);
+    work.dram_read_bytes = lost * double(planes * o.channels * tiles * 4 + o.filter_bytes);
     return part;
 }
 
 /// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
 /// there are.
-std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
+Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
         return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
@@ -436,36 +408,35 @@ std::variant<Feasible, Infeasible> plan_of(Winograd &g, const ConvShape &s, cons
                   std::to_string(g.thread_pixels));
     if (threads < std::max(g.tile_k, g.tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
-    const Sizes o = sizes_of(s, g);
+    const Sizes o{s, g, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
         o.channels * o.chunk_pitch >= most_floats)
         return no("transformed data of a launch exceed 2^31 floats; take more chunks");
-    g.chunks = static_cast<int>(ceil_div(o.tiles, o.chunk_tiles));
+    g.chunks = int(ceil_div(o.tiles, o.chunk_tiles));
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
     const std::int64_t pixels_at = o.filter_bytes, products_at = pixels_at + o.pixel_bytes;
     out.plan.workspace_bytes = products_at + o.product_bytes;
-    out.plan.transformed_fmas = static_cast<double>(o.points * o.points * o.tiles) *
-                                static_cast<double>(s.c) * static_cast<double>(s.k);
-    out.plan.prepare = {filters_launch(s, g, o, gpu)};
+    out.plan.transformed_fmas = double(o.points * o.points * o.tiles) * double(s.c) * double(s.k);
+    out.plan.prepare = {filters_launch(o)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return no("the grid of the launch that transforms filters exceeds 65535 in y");
     // Between a transformed value's store and its load lie as many bytes as there are of pixels and filters,
     // between those of a product all products and, on average, half of what is read beside them.
-    const double transformed_bytes = static_cast<double>(o.pixel_bytes + o.filter_bytes),
-                 product_bytes = static_cast<double>(o.product_bytes),
+    const double transformed_bytes = double(o.pixel_bytes + o.filter_bytes),
+                 product_bytes = double(o.product_bytes),
                  lost_transformed = lost_after(transformed_bytes, gpu),
                  lost_products = lost_after(product_bytes + transformed_bytes / 2.0, gpu);
     for (std::int64_t begin = 0; begin < o.tiles; begin += o.chunk_tiles) {
         const std::int64_t count = std::min(o.chunk_tiles, o.tiles - begin);
-        auto product = product_launch(s, g, o, count, lost_transformed, gpu);
+        auto product = product_launch(o, count, lost_transformed);
         if (auto *why = std::get_if<Infeasible>(&product))
             return std::move(*why);
-        Partition input = input_launch(s, g, o, begin, count, gpu);
-        Partition output = output_launch(s, g, o, count, lost_products, gpu);
+        Partition input = input_launch(o, begin, count);
+        Partition output = output_launch(o, count, lost_products);
         input.operands = {{Memory::input, 0}, {Memory::workspace, pixels_at}};
         if (begin == 0) // while the filters are transformed
             input.beside = true;
@@ -496,7 +467,7 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 
 } // namespace
 
-Settings<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
+SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     std::vector<Winograd> found;
@@ -534,17 +505,18 @@ Settings<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
             break;
     }
     if (found.empty())
-        return Infeasible{"no tile that the model tries has these knobs; give all of "
-                          "tile_k, tile_pixels, thread_k and thread_pixels"};
+        return Infeasible{no_tile_tried};
     return found;
 }
 
-PlanResult<Winograd> Winograd::plan(const ConvShape &s, const Gpu &gpu) const {
-    Winograd setting = *this;
-    auto made = plan_of(setting, s, gpu);
-    if (auto *why = std::get_if<Infeasible>(&made))
-        return std::move(*why);
-    return Planned<Winograd>{setting, std::move(std::get<Feasible>(made))};
+Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
+    return plan_of(*this, s, gpu);
 }
+
+namespace strategies {
+const StrategyKind &winograd() {
+    return kind_of<Winograd>();
+}
+} // namespace strategies
 
 } // namespace convcast

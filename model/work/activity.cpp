@@ -31,7 +31,7 @@ namespace does {
 namespace {
 
 double number(std::int64_t count) {
-    return static_cast<double>(count);
+    return double(count);
 }
 
 Activity priced(std::int64_t count, double instructions) {
@@ -126,8 +126,8 @@ void deal_out(Partition &part, const Gpu &gpu, std::int64_t warps,
         shares[scheduler] += its, all_shares += its;
     }
     part.scheduler_warps = *std::max_element(busy.begin(), busy.end());
-    part.busiest_scheduler = static_cast<double>(*std::max_element(shares.begin(), shares.end()) * all_busy) /
-                             static_cast<double>(*part.scheduler_warps * all_shares);
+    part.busiest_scheduler = double(*std::max_element(shares.begin(), shares.end()) * all_busy) /
+                             double(*part.scheduler_warps * all_shares);
 }
 
 CopiedBytes copied(const Copies &copies) {

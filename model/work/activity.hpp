@@ -32,7 +32,7 @@ struct Loop {
 
 /// Sum over the turns of a loop: of body(things of the turn).
 template <class Body> auto over(const Loop &loop, const Body &body) {
-    const auto times = [](std::int64_t count) { return static_cast<double>(count); };
+    const auto times = [](std::int64_t count) { return double(count); };
     if (loop.last() == loop.tile)
         return times(loop.turns()) * body(loop.tile);
     auto sum = body(loop.last());

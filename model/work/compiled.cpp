@@ -60,14 +60,14 @@ std::string quoted(const std::string &variant) {
 } // namespace
 
 double warps_of(const Partition &part) {
-    return std::ceil(static_cast<double>(part.threads) / 32.0);
+    return std::ceil(double(part.threads) / 32.0);
 }
 
 InstructionFeatures features_of(const Partition &part) {
-    const double ctas = static_cast<double>(part.ctas - part.idle_ctas), warps = warps_of(part);
+    const double ctas = double(part.ctas - part.idle_ctas), warps = warps_of(part);
     const double ffmas = part.work.fmas.value_or(0.0) / 32.0;
     return {ffmas, std::max(0.0, part.work.instructions.value_or(ffmas) - ffmas), ctas * warps,
-            ctas * warps * static_cast<double>(part.steps)};
+            ctas * warps * double(part.steps)};
 }
 
 void apply(Partition &part, const CompiledWork &kernel, const Facts &facts,

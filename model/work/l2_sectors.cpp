@@ -23,7 +23,7 @@ double odd_halves(std::int64_t offset, std::span<const Stride> strides) {
     double even_less_odd = odd(offset) ? -1.0 : 1.0;
     for (const Stride &stride : strides)
         if (odd(stride.bytes))
-            even_less_odd *= stride.count % 2 == 0 ? 0.0 : 1.0 / static_cast<double>(stride.count);
+            even_less_odd *= stride.count % 2 == 0 ? 0.0 : 1.0 / double(stride.count);
     return (1.0 - even_less_odd) / 2.0;
 }
 
@@ -39,7 +39,7 @@ double alike_in_lines(std::int64_t offset, std::span<const Stride> strides) {
         for (std::int64_t i = 0; i < count; ++i)
             for (std::int64_t at = 0; at < places; ++at)
                 moved[static_cast<std::size_t>((at + i * step) % places)] +=
-                    share[static_cast<std::size_t>(at)] / static_cast<double>(count);
+                    share[static_cast<std::size_t>(at)] / double(count);
         share = moved;
     }
     return share[0];
@@ -74,8 +74,8 @@ double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t el
                 last_warp = warp, last_sector = end, x += run;
             }
     }
-    return static_cast<double>(sectors * sector_bytes) / static_cast<double>(sector / step) *
-           static_cast<double>(stored.rows) / static_cast<double>(std::max<std::int64_t>(1, rows));
+    return double(sectors * sector_bytes) / double(sector / step) * double(stored.rows) /
+           double(std::max<std::int64_t>(1, rows));
 }
 
 double written_in_part(double written, double stored) {
@@ -90,7 +90,7 @@ double l1_bytes(const Partition &part, const Gpu &gpu) {
         (part.shared_bytes > 0 ? part.shared_bytes + gpu.limits.shared_bytes_reserved_per_cta : 0);
     double shared = gpu.limits.shared_bytes_per_sm;
     for (const double size : gpu.architecture.shared_sizes->values)
-        if (size >= static_cast<double>(used) && size < shared)
+        if (size >= double(used) && size < shared)
             shared = size;
     return gpu.limits.shared_bytes_per_sm + gpu.architecture.never_shared->value - shared;
 }
@@ -123,9 +123,9 @@ double filter_run_bytes(double filters, double bytes, const Partition &part, con
 
 double read_through_l1(double of_cta, double all, double ctas, const Partition &part, const Gpu &gpu,
                        Again again, double beside) {
-    const double sms = std::min(ctas, static_cast<double>(gpu.limits.sm_count)), of_sm = ctas / sms;
+    const double sms = std::min(ctas, double(gpu.limits.sm_count)), of_sm = ctas / sms;
     const double read = of_sm * of_cta, l1 = l1_bytes(part, gpu);
-    const double resident = std::min(of_sm, static_cast<double>(part.ctas_per_sm));
+    const double resident = std::min(of_sm, double(part.ctas_per_sm));
     // An SM gets CTAs from anywhere in the grid, so several of its CTAs read the same by chance.
     const auto distinct = [&](double of_ctas) {
         return of_cta < all ? all * (1.0 - std::pow(1.0 - of_cta / all, of_ctas))
@@ -142,10 +142,9 @@ double read_through_l1(double of_cta, double all, double ctas, const Partition &
     // have read and catches up, unless it waits for data of its own.
     const double steps_in_step = gpu.architecture.l1_lockstep_steps->value;
     const double in_common = all / (all + resident * beside),
-                 drifted = std::max(
-                     0.0, 1.0 - steps_in_step / static_cast<double>(std::max<std::int64_t>(1, part.steps)));
+                 drifted = std::max(0.0, 1.0 - steps_in_step / double(std::max<std::int64_t>(1, part.steps)));
     const double in_step =
-        (1.0 - (1.0 - in_common) * drifted) / static_cast<double>(std::max<std::int64_t>(1, part.waves));
+        (1.0 - (1.0 - in_common) * drifted) / double(std::max<std::int64_t>(1, part.waves));
     double at_once = 1.0, before = 1.0;
     if (part.cluster.value_or(1) > 1) {
         at_once = before = 0.0; // its last barrier, an acquire beyond the SM, empties L1
@@ -177,19 +176,16 @@ std::vector<int> gpcs_in_order(std::int64_t sms, std::int64_t cluster, const Arc
         const std::int64_t together = cluster == 2 ? first : 0;
         std::vector<int> order;
         for (std::int64_t cta = 0; cta < sms; ++cta)
-            order.push_back(cta < together ? 0
-                                           : static_cast<int>((cta - together) / cluster %
-                                                              static_cast<std::int64_t>(gpcs)));
+            order.push_back(
+                cta < together ? 0 : int((cta - together) / cluster % static_cast<std::int64_t>(gpcs)));
         return order;
     }
     std::vector<int> order(static_cast<std::size_t>(std::min(sms, first)), 0);
-    const double run = static_cast<double>(sms - first) / (gpcs - 0.5);
+    const double run = double(sms - first) / (gpcs - 0.5);
     const double before = architecture.runs_before_its_rest->value; // where the first GPC's second half ends
     for (std::int64_t sm = first; sm < sms; ++sm) {
-        const double at = (static_cast<double>(sm - first) + 0.5) / run;
-        order.push_back(at < before - 0.5 ? 1 + static_cast<int>(at)
-                        : at < before     ? 0
-                                          : 1 + static_cast<int>(at - 0.5));
+        const double at = (double(sm - first) + 0.5) / run;
+        order.push_back(at < before - 0.5 ? 1 + int(at) : at < before ? 0 : 1 + int(at - 0.5));
     }
     return order;
 }
@@ -207,7 +203,7 @@ std::vector<double> count_readers(std::int64_t placed, std::int64_t sms, std::in
     const std::int64_t most_apart = std::max<std::int64_t>(1, std::llround(std::ceil(std::min(apart, most))));
     constexpr std::int64_t most_gpcs = 16;
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
-        const double cta = static_cast<double>(i) + rounding, block = std::floor(cta / together),
+        const double cta = double(i) + rounding, block = std::floor(cta / together),
                      within = std::fmod(cta - block * together, apart);
         same.push_back((static_cast<std::int64_t>(block) * most_apart + static_cast<std::int64_t>(within)) *
                            most_gpcs +
@@ -219,7 +215,7 @@ std::vector<double> count_readers(std::int64_t placed, std::int64_t sms, std::in
         const auto end = std::upper_bound(next, same.end(), *next);
         const auto count = static_cast<std::size_t>(end - next);
         of_readers.resize(std::max(of_readers.size(), count + 1));
-        of_readers[count] += static_cast<double>(count);
+        of_readers[count] += double(count);
         next = end;
     }
     return of_readers;
@@ -270,21 +266,19 @@ MergeableReads mergeable_reads(double bytes, Readers readers, const Partition &p
                            all_sms, halves ? std::max<std::int64_t>(1, ceil_div(busy, 2 * images)) : busy),
                        sms = std::min(all_sms, images * placed);
     MergeableReads mergeable;
-    mergeable.sms = static_cast<double>(sms);
+    mergeable.sms = double(sms);
     const std::int64_t resident =
         std::clamp<std::int64_t>(ceil_div(busy, sms), 1, std::max<std::int64_t>(1, part.ctas_per_sm));
     constexpr std::int64_t lanes = 32;
-    mergeable.warps =
-        static_cast<double>(sms * resident * std::max<std::int64_t>(1, ceil_div(part.threads, lanes)));
-    mergeable.waves = static_cast<double>(std::max<std::int64_t>(1, part.waves));
+    mergeable.warps = double(sms * resident * std::max<std::int64_t>(1, ceil_div(part.threads, lanes)));
+    mergeable.waves = double(std::max<std::int64_t>(1, part.waves));
     if (bytes <= 0.0 || readers.ctas <= 1.0)
         return mergeable;
     const std::vector<double> &of_readers = readers_of_gpcs(
         placed, std::min(ctas, all_sms), part.cluster.value_or(1), readers, mergeable.sms, gpu.architecture);
     for (std::size_t count = 2; count < of_readers.size(); ++count)
         if (of_readers[count] > 0.0)
-            mergeable.reads.push_back(
-                {static_cast<double>(count), bytes * of_readers[count] / static_cast<double>(placed)});
+            mergeable.reads.push_back({double(count), bytes * of_readers[count] / double(placed)});
     return mergeable;
 }
 

@@ -60,7 +60,7 @@ struct StoredRows {
 /// (W5). A sector that two warps, or two stores, write parts of is written twice: L1 does not gather it.
 double stored_bytes(const StoredRows &stored, std::int64_t grid, std::int64_t element_bytes);
 
-/// Of `written` bytes of sectors, those of sectors that a store writes only a part of (F21). The stores write
+/// Bytes of the sectors, out of `written` bytes, that a store writes only a part of (F21). The stores write
 /// `stored` bytes in runs no shorter than a sector. A sector that two runs share is written in part by both.
 double written_in_part(double written, double stored);
 
@@ -72,7 +72,7 @@ double l1_bytes(const Partition &part, const Gpu &gpu);
 /// the share f solves f = 1 - exp(-f * fill). It is 0 where everything fits.
 double lost_at_random(double fill);
 
-/// The same of the L1 beside a launch's CTAs, after `between` bytes (W10).
+/// lost_at_random for the L1 beside a launch's CTAs, after `between` bytes (W10).
 double lost_from_l1(double between, const Partition &part, const Gpu &gpu);
 
 /// How a CTA reads again what others of its SM have read: all of it in the same order, or anywhere in it.

@@ -58,8 +58,8 @@ Passes passes_together(const Banks &banks, const LaneWords &first, std::size_t b
         last[slot] = static_cast<std::int8_t>(distinct++);
         most = std::max<int>(most, ++load[slot]);
     }
-    const int least = (distinct + static_cast<int>(slots) - 1) / static_cast<int>(slots);
-    return {static_cast<double>(most), static_cast<double>(least)};
+    const int least = (distinct + int(slots) - 1) / int(slots);
+    return {double(most), double(least)};
 }
 
 /// How many of the first `count` multiples of `step` are no multiples of a warp: each lies inside a warp.
@@ -76,9 +76,8 @@ template <class OfWarp> double over_warps(std::int64_t units, std::int64_t perio
             sum += passes(warp * warp_lanes, warp_lanes);
         return sum;
     };
-    const double of_whole = whole < repeat
-                                ? first(whole)
-                                : static_cast<double>(whole / repeat) * first(repeat) + first(whole % repeat);
+    const double of_whole =
+        whole < repeat ? first(whole) : double(whole / repeat) * first(repeat) + first(whole % repeat);
     const std::int64_t left = units % warp_lanes;
     return of_whole + (left > 0 ? passes(whole * warp_lanes, left) : 0.0);
 }
@@ -110,13 +109,13 @@ double lines_met(const LaneWords &first) {
     // Of two neighbours the second begins another line as often as their distance has of a line.
     double lines = 1.0;
     for (auto at = words.begin() + 1; at != end; ++at)
-        lines += static_cast<double>(std::min(*at - at[-1], line_words)) / static_cast<double>(line_words);
+        lines += double(std::min(*at - at[-1], line_words)) / double(line_words);
     return lines;
 }
 
 Passes position_passes(const Banks &banks, const Units &units) {
     const std::int64_t count = units.count();
-    const double least = static_cast<double>((count + warp_lanes - 1) / warp_lanes);
+    const double least = double((count + warp_lanes - 1) / warp_lanes);
     // Of wide banks a warp of single words meets one half, so that a gap between rows tells less.
     if (units.row < warp_lanes || banks.words > 1) {
         // Groups repeat; of long ones the ends, where a row is cut short, are few.
@@ -146,7 +145,7 @@ Passes position_passes(const Banks &banks, const Units &units) {
                        group_ends = inside_warps((count - 1) / units.positions, units.positions);
     const std::int64_t extra = (row_ends - group_ends) * meets(units.pitch - units.row) +
                                group_ends * meets((rows - 1) * units.pitch + units.row);
-    return {least + static_cast<double>(extra), least};
+    return {least + double(extra), least};
 }
 
 double group_passes(const Banks &banks, const Units &units, std::int64_t distance, int width) {
@@ -169,7 +168,7 @@ double group_passes(const Banks &banks, const Units &units, std::int64_t distanc
     const auto whole = [&](std::int64_t there) { return quarters && there > warp_lanes / 2 ? 2.0 : 1.0; };
     const std::int64_t warps = (count + warp_lanes - 1) / warp_lanes, ends = units.groups - 1;
     const std::int64_t tail = count - (warps - 1) * warp_lanes;
-    double passes = static_cast<double>(warps - 1) * whole(warp_lanes) + whole(tail), extra = 0.0;
+    double passes = double(warps - 1) * whole(warp_lanes) + whole(tail), extra = 0.0;
     const std::int64_t repeat = warp_lanes / std::gcd(units.positions, warp_lanes);
     const std::int64_t taken = std::min(ends, repeat);
     for (std::int64_t end = 1; end <= taken; ++end) {
@@ -178,7 +177,7 @@ double group_passes(const Banks &banks, const Units &units, std::int64_t distanc
             extra += of_warp(first, there) - whole(there);
     }
     if (taken > 0)
-        passes += extra * static_cast<double>(ends) / static_cast<double>(taken);
+        passes += extra * double(ends) / double(taken);
     return passes;
 }
 

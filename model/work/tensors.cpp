@@ -11,8 +11,8 @@
 namespace convcast {
 
 double spanned_bytes(double bytes, std::int64_t grain) {
-    const double whole = std::ceil(bytes / static_cast<double>(grain)) * static_cast<double>(grain);
-    return (grain > 4 ? whole : bytes) + static_cast<double>(32 - grain);
+    const double whole = std::ceil(bytes / double(grain)) * double(grain);
+    return (grain > 4 ? whole : bytes) + double(32 - grain);
 }
 
 std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad) {
@@ -21,34 +21,34 @@ std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t p
 }
 
 double band_bytes(const ConvShape &shape, std::int64_t bands) {
-    const double rows = static_cast<double>(shape.p()) / static_cast<double>(bands);
-    return (rows + static_cast<double>(shape.r - 1)) * static_cast<double>(shape.w) * 4.0;
+    const double rows = double(shape.p()) / double(bands);
+    return (rows + double(shape.r - 1)) * double(shape.w) * 4.0;
 }
 
 double covered(std::int64_t tiles, std::int64_t window, std::int64_t step, std::int64_t pad,
                std::int64_t size) {
     const std::int64_t end = (tiles - 1) * step - pad + window;
     const std::int64_t cut = std::min(pad, window) + std::clamp<std::int64_t>(end - size, 0, window);
-    return static_cast<double>(std::max(tiles * window - cut, std::min(tiles * window, size)));
+    return double(std::max(tiles * window - cut, std::min(tiles * window, size)));
 }
 
 double written_bytes(const ConvShape &shape, StoredAlong along) {
     constexpr std::int64_t sector = 32, lanes = 32;
     const std::int64_t element = shape.result_bytes();
     const std::int64_t line = shape.q() * (along == StoredAlong::planes ? shape.p() : 1) * element;
-    const double run = static_cast<double>(lanes * element);
-    return static_cast<double>(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
+    const double run = double(lanes * element);
+    return double(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
 }
 
 double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows) {
     const std::int64_t q = shape.q(), groups = ceil_div(shape.p(), rows);
-    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(groups) *
+    return double(shape.n * shape.k * shape.p()) / double(groups) *
            stored_bytes({q, q, groups, rows * q}, q, shape.result_bytes());
 }
 
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
     const std::int64_t q = shape.q();
-    return static_cast<double>(shape.n * shape.k * shape.p()) / static_cast<double>(rows) *
+    return double(shape.n * shape.k * shape.p()) / double(rows) *
            stored_bytes({shape.w, q, rows, q}, std::gcd(shape.p() * q, rows * q), shape.result_bytes());
 }
 
@@ -58,26 +58,25 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs) {
 
 double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t tap_rows,
                        std::int64_t tap_columns) {
-    const double q = static_cast<double>(s.q()), w = static_cast<double>(s.w);
+    const double q = double(s.q()), w = double(s.w);
     if (const std::int64_t plane = s.p() * s.q(); outputs > plane)
-        return static_cast<double>(outputs) / static_cast<double>(plane) *
-               footprint_bytes(s, plane, tap_rows, tap_columns);
-    const double count = static_cast<double>(outputs), taps_w = static_cast<double>(tap_columns);
-    const double reach_h = static_cast<double>(s.dilation_h * (tap_rows - 1) + 1),
-                 reach_w = static_cast<double>(s.dilation_w * (tap_columns - 1) + 1);
-    const double stride_h = static_cast<double>(s.stride_h), stride_w = static_cast<double>(s.stride_w);
+        return double(outputs) / double(plane) * footprint_bytes(s, plane, tap_rows, tap_columns);
+    const double count = double(outputs), taps_w = double(tap_columns);
+    const double reach_h = double(s.dilation_h * (tap_rows - 1) + 1),
+                 reach_w = double(s.dilation_w * (tap_columns - 1) + 1);
+    const double stride_h = double(s.stride_h), stride_w = double(s.stride_w);
     constexpr double sector = 32.0;
     if (outputs < s.q()) { // part of a row, or the end of one and the start of the next
         const double runs = row_runs(outputs, s.q());
         const double columns = std::min(runs * w, (count - runs) * stride_w + runs * reach_w);
-        return static_cast<double>(std::min(tap_rows, s.h)) *
+        return double(std::min(tap_rows, s.h)) *
                std::min(columns * 4.0 +
                             runs * spanned_bytes(
                                        0.0, row_grain(s, std::gcd(outputs, s.q()) * s.stride_w, s.pad_w)),
                         count * taps_w * sector);
     }
-    const double rows = std::min({static_cast<double>(s.h), count / q * static_cast<double>(tap_rows),
-                                  (count / q - 1.0) * stride_h + reach_h});
+    const double rows =
+        std::min({double(s.h), count / q * double(tap_rows), (count / q - 1.0) * stride_h + reach_h});
     const double span = (q - 1.0) * stride_w + reach_w;
     if (span >= w && rows >= reach_h) // whole rows lie one after another
         return spanned_bytes(rows * w * 4.0, row_grain(s, 0));
@@ -86,36 +85,32 @@ double footprint_bytes(const ConvShape &s, std::int64_t outputs, std::int64_t ta
 
 double channel_of_run_bytes(const ConvShape &shape, std::int64_t channels) {
     const std::int64_t run = channels * shape.h * shape.w * shape.element_bytes();
-    return spanned_bytes(static_cast<double>(run), std::gcd(std::int64_t{32}, run)) /
-           static_cast<double>(channels);
+    return spanned_bytes(double(run), std::gcd(std::int64_t{32}, run)) / double(channels);
 }
 
 double new_sector_share(std::int64_t bytes, double runs, std::int64_t apart) {
     constexpr std::int64_t sector = 32;
-    const double places = std::min(runs, static_cast<double>(sector / std::gcd(sector, apart)));
-    return std::min(1.0, places * static_cast<double>(bytes) / static_cast<double>(sector));
+    const double places = std::min(runs, double(sector / std::gcd(sector, apart)));
+    return std::min(1.0, places * double(bytes) / double(sector));
 }
 
 double row_runs(std::int64_t count, std::int64_t length) {
-    return 1.0 + static_cast<double>(count - std::gcd(count, length)) / static_cast<double>(length);
+    return 1.0 + double(count - std::gcd(count, length)) / double(length);
 }
 
 double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
     // Of the rows of a stride: row * dilation modulo the stride comes back after stride / gcd rows.
     const std::int64_t read = std::min(s.r, s.stride_h / std::gcd(s.dilation_h, s.stride_h));
     const double unit = architecture.dram_unit->value;
-    const double least = static_cast<double>(s.element_bytes());
-    const double row = static_cast<double>(s.w) * least;
-    return static_cast<double>(s.input_bytes()) *
-           std::min(1.0, static_cast<double>(read) * (row + unit - least) /
-                             (static_cast<double>(s.stride_h) * row));
+    const double least = double(s.element_bytes());
+    const double row = double(s.w) * least;
+    return double(s.input_bytes()) *
+           std::min(1.0, double(read) * (row + unit - least) / (double(s.stride_h) * row));
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu) {
-    work.dram_read_bytes =
-        input_read_bytes(shape, gpu.architecture) + static_cast<double>(shape.filter_bytes());
-    work.dram_write_bytes =
-        static_cast<double>(std::max<std::int64_t>(0, shape.output_bytes() - l2_room(gpu)));
+    work.dram_read_bytes = input_read_bytes(shape, gpu.architecture) + double(shape.filter_bytes());
+    work.dram_write_bytes = double(std::max<std::int64_t>(0, shape.output_bytes() - l2_room(gpu)));
 }
 
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
@@ -129,6 +124,32 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes) {
     return std::min(rows * ((run_bytes - least) / line + 1.0), (all - least) / line + 1.0);
 }
 
+double image_reads(const ConvShape &shape, double of_cta, double ctas, const Partition &part,
+                   const Gpu &gpu) {
+    const double images = double(shape.n), of_image = double(shape.input_bytes()) / images;
+    return images * read_through_l1(of_cta, std::max(of_cta, of_image), ctas, part, gpu, Again::anywhere);
+}
+
+double filter_reads(double of_row, double all, double rows, double row_ctas, const Partition &part,
+                    const Gpu &gpu) {
+    return std::min(rows * read_through_l1(of_row, of_row, row_ctas, part, gpu, Again::in_turn),
+                    read_through_l1(of_row, all, double(part.ctas), part, gpu, Again::in_turn));
+}
+
+Readers filter_readers(const ConvShape &shape, double row_ctas, double rows) {
+    return row_ctas > 1.0 ? Readers{row_ctas, 1.0} : Readers{double(shape.n), rows};
+}
+
+double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::int64_t tile_h) {
+    const std::int64_t q = shape.q(), p = shape.p();
+    const bool several = tile_w < q || tile_h < p;
+    const std::int64_t grid = several ? std::gcd(p * q, std::gcd(tile_h * q, tile_w)) : p * q;
+    return double(shape.n * shape.k) *
+           over_tiles(q, tile_w, p, tile_h, [&](std::int64_t columns, std::int64_t rows) {
+               return stored_bytes({tile_w, columns, rows, q}, grid, shape.result_bytes());
+           });
+}
+
 std::int64_t l2_room(const Gpu &gpu) {
     // Since Ampere L2 has two halves that keep copies of each other's lines: half of it holds distinct data.
     return gpu.limits.l2_bytes / static_cast<std::int64_t>(gpu.architecture.l2_copies->value);
@@ -138,19 +159,18 @@ double lost_from_l2(double bytes, const Gpu &gpu) {
     // Read from end to end again and again, as counted on an H200: a quarter comes from DRAM again where the
     // data is as large as the half of L2 that holds distinct lines, all where it is a quarter larger.
     const Architecture &of = gpu.architecture;
-    const double fill = bytes / (static_cast<double>(gpu.limits.l2_bytes) / of.l2_copies->value);
+    const double fill = bytes / (double(gpu.limits.l2_bytes) / of.l2_copies->value);
     return std::clamp((fill - of.l2_losing->value) / of.l2_lost->value, 0.0, 1.0);
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes) {
     fill_dram(work, shape, gpu);
     const double read = input_read_bytes(shape, gpu.architecture);
-    const double image = static_cast<double>(shape.input_bytes()) / static_cast<double>(shape.n);
+    const double image = double(shape.input_bytes()) / double(shape.n);
     *work.dram_read_bytes += std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes =
-            std::min(*work.dram_read_bytes,
-                     std::max(*work.l2_read_bytes, read + static_cast<double>(shape.filter_bytes())));
+        work.dram_read_bytes = std::min(*work.dram_read_bytes,
+                                        std::max(*work.l2_read_bytes, read + double(shape.filter_bytes())));
 }
 
 } // namespace convcast

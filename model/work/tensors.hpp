@@ -25,7 +25,7 @@ auto over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_
                 const Count &count) {
     const std::int64_t full_x = (q - 1) / tile_w, full_y = (p - 1) / tile_h;
     const std::int64_t last_x = q - full_x * tile_w, last_y = p - full_y * tile_h;
-    const double x = static_cast<double>(full_x), y = static_cast<double>(full_y);
+    const double x = double(full_x), y = double(full_y);
     auto sum = count(last_x, last_y);
     if (full_x > 0)
         sum += x * count(tile_w, last_y);
@@ -64,7 +64,7 @@ double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows);
 /// where they start in a plane. The filter's taps meet the same sectors again, in L1.
 double footprint_bytes(const ConvShape &shape, std::int64_t count);
 
-/// The same, of `tap_rows` by `tap_columns` of the taps.
+/// footprint_bytes of `tap_rows` by `tap_columns` of the taps.
 double footprint_bytes(const ConvShape &shape, std::int64_t count, std::int64_t tap_rows,
                        std::int64_t tap_columns);
 
@@ -95,6 +95,22 @@ double lines_touched(double run_bytes, double rows, double pitch_bytes);
 template <class FirstWord> double copy_passes_of(std::int64_t lanes, int width, const FirstWord &first_word) {
     return gather_passes(lanes, width, first_word) + (width == 1 ? 1.0 : 0.0);
 }
+
+/// W4: bytes of the input that the SMs request from L2, where each of `ctas` CTAs of an image reads `of_cta`
+/// bytes of it through L1.
+double image_reads(const ConvShape &shape, double of_cta, double ctas, const Partition &part, const Gpu &gpu);
+
+/// W4: bytes of filters that the SMs request from L2, where the CTAs of a row of the grid read the same
+/// `of_row` bytes through L1, those of `rows` rows one after another, and the rows of an image `all` bytes.
+double filter_reads(double of_row, double all, double rows, double row_ctas, const Partition &part,
+                    const Gpu &gpu);
+
+/// The readers of these filters: the other CTAs of the row or, where it has no others, those of other images.
+Readers filter_readers(const ConvShape &shape, double row_ctas, double rows);
+
+/// W5: bytes of the sectors written by CTAs of tile_w x tile_h outputs of a filter, whose neighbouring
+/// threads take neighbouring outputs.
+double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::int64_t tile_h);
 
 /// Bytes of distinct lines that L2 holds: its size over the copies that it keeps of a line (F13).
 std::int64_t l2_room(const Gpu &gpu);

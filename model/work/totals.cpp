@@ -60,8 +60,8 @@ Plan with_work(Plan plan, const Work &counted) {
 }
 
 void average_step(Partition &partition) {
-    const double ctas = static_cast<double>(partition.ctas - partition.idle_ctas);
-    const double full = ctas * static_cast<double>(partition.steps) * partition.step.instructions;
+    const double ctas = double(partition.ctas - partition.idle_ctas);
+    const double full = ctas * double(partition.steps) * partition.step.instructions;
     if (!partition.work.instructions || !(full > 0.0))
         return;
     const double share =

@@ -70,11 +70,10 @@ struct Reproduction {
 
 class PaperContext;
 
-/// Computes what an item's answer names, in its order, and draws what it draws. Throws InputError where it
-/// names no computation.
+/// The item's answer by its methods, in their order, with what it draws.
 ItemAnswer compute(const PaperItem &item, const PaperContext &context);
-std::vector<std::string> computations();
 
+/// Throws InputError with every name that an item's methods have and nothing stands for.
 Reproduction reproduce(const Paper &paper, const PaperContext &context);
 
 /// "figure 4", "section 3.1, rule 2": how an item is called in a sentence.

@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
 #include "reports/papers/ladder_answers.hpp"
+#include "reports/papers/methods.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -19,48 +20,77 @@
 namespace convcast {
 namespace {
 
-const std::map<std::string, Computation> &all_computations() {
-    static const std::map<std::string, Computation> all = [] {
-        std::map<std::string, Computation> out = {{"gains", {gains, true}},
-                                                  {"own_settings", {own_settings, true, 1}}};
-        for (const auto &some : {chang_computations(), chang_setting_computations(), chen_computations(),
-                                 chen_setting_computations(), network_computations(), ladder_computations()})
-            out.insert(some.begin(), some.end());
-        return out;
-    }();
-    return all;
+struct Named {
+    std::string field, name; ///< "by", "also/0"
+};
+
+std::vector<Named> methods_of(const PaperAnswer &answer) {
+    std::vector<Named> names;
+    if (answer.by)
+        names.push_back({"by", *answer.by});
+    for (std::size_t i = 0; i < answer.also.size(); ++i)
+        names.push_back({"also/" + std::to_string(i), answer.also[i]});
+    return names;
 }
 
-/// Throws InputError unless the item has what the computation counts on.
-void check_needs(const PaperItem &item, const std::string &name, const Computation &computation) {
-    const std::string place = "item " + item.id, its = " \"" + name + "\"";
-    std::vector<InputProblem> problems;
-    if (computation.study && !item.answer.study)
-        problems.push_back({place + ": /answer/study", "expected a study for" + its});
-    if (item.answer.settings.size() < computation.settings)
-        problems.push_back({place + ": /answer/settings",
-                            fmt::format("expected {} settings for{}", computation.settings, its)});
-    for (const std::string &cell : computation.cells)
-        if (cell_of(item, cell) == nullptr)
-            problems.push_back({place + ": /published", "expected a cell of \"" + cell + "\" for" + its});
-    if (!problems.empty())
-        throw InputError(std::move(problems));
+/// A method with the times, values and lists of the item that it is asked for.
+PaperMethod with_items(PaperMethod method, const PaperAnswer &answer) {
+    if (answer.method) {
+        for (const auto &[name, its] : answer.method->times)
+            method.times.insert_or_assign(name, its);
+        for (const auto &[name, its] : answer.method->values)
+            method.values.insert_or_assign(name, its);
+        for (const auto &[name, its] : answer.method->lists)
+            method.lists.insert_or_assign(name, its);
+    }
+    return method;
 }
 
-using RunComputation = ItemAnswer (*)(const PaperItem &, const PaperContext &);
-
-/// The computation of this name, which a field of the item's answer asks for. Throws InputError.
-RunComputation computation_of(const PaperItem &item, const std::string &field, const std::string &name) {
-    const auto found = all_computations().find(name);
-    if (found == all_computations().end())
-        throw InputError("item " + item.id + ": /answer/" + field,
-                         "expected a computation, for example \"gains\", found \"" + shortened(name) + "\"" +
-                             did_you_mean(name, computations()));
-    check_needs(item, name, found->second);
-    return found->second.run;
+/// The network and the rungs of its ladder that an item names.
+void check_rungs(const PaperItem &item, const std::string &place, std::vector<InputProblem> &problems) {
+    if (!item.answer.network)
+        return;
+    std::vector<std::string> known;
+    try {
+        for (const Rung &rung : find_ladder(find_network(*item.answer.network)).rungs)
+            known.push_back(rung.id);
+    } catch (const UsageError &error) {
+        problems.push_back({place + "/network", error.what()});
+        return;
+    }
+    for (std::size_t i = 0; i < item.answer.rungs.size(); ++i)
+        if (const std::string &name = item.answer.rungs[i];
+            std::find(known.begin(), known.end(), name) == known.end())
+            problems.push_back({place + "/rungs/" + std::to_string(i),
+                                "expected a rung of the ladder of " + *item.answer.network +
+                                    ", for example \"" + known.front() + "\", found \"" + shortened(name) +
+                                    "\"" + did_you_mean(name, known)});
 }
 
-void append(ItemAnswer &to, ItemAnswer from) {
+/// Where a method that an item names stands: in the item's paper, else in another one.
+std::string place_of_method(const Named &named, const PaperItem &item, const Paper &paper) {
+    return paper.methods.contains(named.name)
+               ? "/methods/" + named.name
+               : place_of(item, paper) + "/" + named.field + " = " + named.name;
+}
+
+/// What is wrong with how an item is to be answered.
+void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProblem> &problems) {
+    const std::string place = place_of(item, paper);
+    for (const Named &named : methods_of(item.answer))
+        if (const PaperMethod *method = find_method(paper, named.name))
+            check_names(item, with_items(*method, item.answer), place_of_method(named, item, paper),
+                        problems);
+        else
+            problems.push_back({place + "/" + named.field,
+                                "expected a method, for example \"gains\", found \"" + shortened(named.name) +
+                                    "\"" + did_you_mean(named.name, method_names(paper))});
+    check_rungs(item, place, problems);
+    if (item.answer.method && item.answer.method->answers())
+        check_names(item, *item.answer.method, place + "/method", problems);
+}
+
+void append_answer(ItemAnswer &to, ItemAnswer from) {
     const auto move_all = [](auto &into, auto &out) {
         into.insert(into.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
     };
@@ -71,20 +101,29 @@ void append(ItemAnswer &to, ItemAnswer from) {
 
 } // namespace
 
-std::vector<std::string> computations() {
-    std::vector<std::string> names;
-    for (const auto &[name, computation] : all_computations())
-        names.push_back(name);
-    return names;
+std::string place_of(const PaperItem &item, const Paper &paper) {
+    const auto found = std::find_if(paper.items.begin(), paper.items.end(),
+                                    [&](const PaperItem &other) { return other.id == item.id; });
+    return "/items/" + std::to_string(found - paper.items.begin()) + "/answer";
 }
 
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
     if (item.answer.kind == AnswerKind::computed) {
-        answer = computation_of(item, "by", *item.answer.by)(item, context);
-        for (std::size_t i = 0; i < item.answer.also.size(); ++i)
-            append(answer,
-                   computation_of(item, "also/" + std::to_string(i), item.answer.also[i])(item, context));
+        const auto own = [&] {
+            if (item.answer.method && item.answer.method->answers())
+                append_answer(answer, answer_by(*item.answer.method, item, context,
+                                                place_of(item, context.paper()) + "/method"));
+        };
+        if (!item.answer.by)
+            own();
+        for (const Named &named : methods_of(item.answer)) {
+            append_answer(answer,
+                          answer_by(with_items(*find_method(context.paper(), named.name), item.answer), item,
+                                    context, place_of_method(named, item, context.paper())));
+            if (named.field == "by")
+                own();
+        }
     }
     for (PaperDrawing &drawing : drawings_of(item, context))
         answer.drawings.push_back(std::move(drawing));
@@ -96,22 +135,6 @@ const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const
         if (cell.of == of && (at.empty() || cell.at == at))
             return &cell;
     return nullptr;
-}
-
-std::string factor_text(std::optional<double> ratio) {
-    return ratio ? times(*ratio) : dash;
-}
-
-std::string micro_text(std::optional<Seconds> time) {
-    return time ? microseconds(*time) : dash;
-}
-
-std::string count_text(std::int64_t n) {
-    return grouped_digits(static_cast<double>(n));
-}
-
-std::string of_shapes(std::size_t n, std::size_t all) {
-    return fmt::format("{} of {} shapes", n, all);
 }
 
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where) {
@@ -135,32 +158,6 @@ ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found
                  : fmt::format("From {} follows {}, {} {} than printed.", where, printed(ours),
                                fmt::format("{:.0f} %", 100.0 * std::abs(found / cell.value - 1.0)),
                                found > cell.value ? "more" : "less")};
-}
-
-std::optional<Seconds> fastest_of(const StudyResults &results, const std::string &shape,
-                                  const std::string &group) {
-    const CaseRow *best = fastest_row_of(results, shape, group);
-    return best == nullptr ? std::nullopt : best->cold_s;
-}
-
-const CaseRow *fastest_row_of(const StudyResults &results, const std::string &shape,
-                              const std::string &group) {
-    const CaseRow *best = nullptr;
-    for (const CaseRow &row : results.statistics.cases)
-        if (row.shape == shape && row.group == group && row.cold_s &&
-            (best == nullptr || *row.cold_s < *best->cold_s))
-            best = &row;
-    return best;
-}
-
-ClaimAnswer not_measured(const PaperItem &item, const std::string &claim, const std::string &published,
-                         const PaperContext &context) {
-    return {item.id,
-            claim,
-            published,
-            dash,
-            ClaimVerdict::open,
-            "Nothing was measured on " + short_name(context.ours().profile) + "."};
 }
 
 std::string title_of(const PaperItem &item) {
@@ -240,6 +237,11 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.paper_gpu = context.papers().profile.name;
     out.our_gpu = context.ours().profile.name;
     out.no_time = context.no_time();
+    std::vector<InputProblem> problems;
+    for (const PaperItem &item : paper.items)
+        check_item(item, context.paper(), problems);
+    if (!problems.empty())
+        throw InputError(std::move(problems));
     for (const PaperItem &item : paper.items)
         out.answers.push_back(compute(item, context));
     count_once(out);

@@ -6,6 +6,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/papers/computations.hpp"
 #include "reports/papers/recordings.hpp"
 
 #include <fmt/format.h>
@@ -99,8 +100,8 @@ const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strat
     return chosen_.emplace(key, std::move(best)).first->second;
 }
 
-PaperContext::PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings, Recordings settings)
-    : paper_id_(paper.id), papers_(find_profile(paper.gpu)), ours_(std::move(ours)),
+PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings, Recordings settings)
+    : paper_(std::move(paper)), papers_(find_profile(paper_.gpu)), ours_(std::move(ours)),
       recordings_(std::move(recordings)), settings_(std::move(settings)) {}
 
 const StudyResults *PaperContext::measured(const std::string &id) const {
@@ -132,8 +133,22 @@ const StudyResults *PaperContext::results_of(const std::string &id, const Record
     return results.get();
 }
 
-Study PaperContext::study(const std::string &id) const {
-    return find_study(id);
+const Study &PaperContext::study(const std::string &id) const {
+    const auto found = studies_.find(id);
+    return found != studies_.end() ? found->second : studies_.emplace(id, find_study(id)).first->second;
+}
+
+const ForecastGpu &PaperContext::gpu(const std::string &profile) const {
+    const auto found = gpus_.find(profile);
+    return found != gpus_.end() ? found->second : gpus_.emplace(profile, find_profile(profile)).first->second;
+}
+
+const PublishedCell *PaperContext::cell(const std::string &item, const std::string &of,
+                                        const std::string &at) const {
+    for (const PaperItem &its : paper_.items)
+        if (its.id == item)
+            return cell_of(its, of, at);
+    return nullptr;
 }
 
 std::string PaperContext::no_time() const {

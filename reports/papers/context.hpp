@@ -60,28 +60,34 @@ struct ForecastGpu {
 class PaperContext {
   public:
     /// `settings` has what was measured of the studies' own settings; absent where `recordings` has it too.
-    PaperContext(const Paper &paper, GpuProfile ours, Recordings recordings, Recordings settings = {});
+    PaperContext(Paper paper, GpuProfile ours, Recordings recordings, Recordings settings = {});
 
     const ForecastGpu &papers() const { return papers_; }
     const ForecastGpu &ours() const { return ours_; }
-    const std::string &paper_id() const { return paper_id_; }
+    /// A further GPU, by its profile's name.
+    const ForecastGpu &gpu(const std::string &profile) const;
+    const Paper &paper() const { return paper_; }
+    /// A published number of an item; nullptr where there is none.
+    const PublishedCell *cell(const std::string &item, const std::string &of, const std::string &at) const;
 
     /// nullptr where the study was not measured on our GPU.
     const StudyResults *measured(const std::string &study) const;
     /// The same of the study's own settings.
     const StudyResults *measured_settings(const std::string &study) const;
-    Study study(const std::string &id) const;
+    const Study &study(const std::string &id) const;
 
     /// "" where the paper's GPU has times, else why it has none.
     std::string no_time() const;
 
   private:
-    std::string paper_id_;
+    Paper paper_;
     ForecastGpu papers_, ours_;
     using Results = std::map<std::string, std::unique_ptr<StudyResults>>;
     const StudyResults *results_of(const std::string &study, const Recordings &from, Results &results) const;
 
     Recordings recordings_, settings_;
+    mutable std::map<std::string, ForecastGpu> gpus_;
+    mutable std::map<std::string, Study> studies_;
     mutable Results results_, settings_results_;
 };
 

@@ -1,6 +1,6 @@
 #include "reports/papers/ladder_answers.hpp"
 
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/rung_forecast.hpp"
@@ -75,8 +75,8 @@ std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batc
     const auto recorded = recorded_ladder(network, batch, context.ours().profile);
     std::vector<KnownRung> rungs;
     const auto add = [&](const Rung &rung) {
-        KnownRung known{network, rung, forecast_rung(rung, its, batch, context.papers().profile),
-                        forecast_rung(rung, its, batch, context.ours().profile), std::nullopt};
+        KnownRung known{network, rung, forecast_rung(ladder, rung, its, batch, context.papers().profile),
+                        forecast_rung(ladder, rung, its, batch, context.ours().profile), std::nullopt};
         if (recorded)
             for (const RungResult &result : recorded->rungs)
                 if (result.id == rung.id)
@@ -91,48 +91,6 @@ std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batc
             if (rung.id == name)
                 add(rung);
     return rungs;
-}
-
-PaperTable rungs_table(const PaperItem &item, const std::string &title, const std::vector<KnownRung> &rungs,
-                       std::int64_t batch, const PaperContext &context) {
-    const std::string papers = short_name(context.papers().profile),
-                      ours = short_name(context.ours().profile);
-    // An item may answer with one image and with several at once.
-    const bool as_paper = batch == batch_of_paper(rungs.empty() ? "" : rungs.front().network);
-    PaperTable table{item.id + "_rungs" + (as_paper ? "" : fmt::format("_b{}", batch)),
-                     title,
-                     2,
-                     {"implementation", "what it does", "kernels", "published, µs",
-                      "forecast " + papers + ", µs", "forecast " + ours + ", µs", "measured " + ours + ", µs",
-                      "forecast / measured"},
-                     {},
-                     ""};
-    for (const KnownRung &known : rungs) {
-        const auto measured = known.measured_s(), forecast = known.forecast();
-        table.rows.push_back(
-            {known.rung.id, known.rung.title,
-             known.rung.launches.empty() ? "does not compile" : std::to_string(known.rung.launches.size()),
-             batch == 1 ? micro_text(known.rung.published_s) : "–", micro_text(known.papers.stream_s),
-             micro_text(forecast), micro_text(measured),
-             measured && forecast ? fmt::format("{:.2f}", *forecast / *measured) : "–"});
-    }
-    table.note =
-        fmt::format("Batch {}. {}: launches of a stream, with assumed latencies, nothing fitted. {}: one "
-                    "CUDA graph, L2 as the call before left it.",
-                    count_text(batch), papers, ours);
-    std::vector<std::string> reasons; // why the paper's GPU has no time, each with its rungs
-    std::vector<std::string> of;
-    for (const KnownRung &known : rungs)
-        if (const std::string why = known.papers.why_not.value_or(""); !why.empty()) {
-            const auto found = std::find(reasons.begin(), reasons.end(), why);
-            if (found == reasons.end())
-                reasons.push_back(why), of.push_back(known.rung.id);
-            else
-                of[static_cast<std::size_t>(found - reasons.begin())] += ", " + known.rung.id;
-        }
-    for (std::size_t i = 0; i < reasons.size(); ++i)
-        table.note += fmt::format(" No time of {} for {}: {}.", of[i], papers, reasons[i]);
-    return table;
 }
 
 std::int64_t batch_of_paper(const std::string &network) {

@@ -43,9 +43,10 @@ struct KnownRung {
 std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
                                    const std::vector<std::string> &names, const PaperContext &context);
 
-/// Rungs beside each other: published, forecast for both GPUs, measured.
-PaperTable rungs_table(const PaperItem &item, const std::string &title, const std::vector<KnownRung> &rungs,
-                       std::int64_t batch, const PaperContext &context);
+/// A number that was recorded of a network on our GPU: "sequential", "accuracy", "epochs" ...; missing where
+/// nothing was. Throws UsageError.
+struct PaperValue;
+PaperValue network_fact(const std::string &network, const std::string &fact, const PaperContext &context);
 
 /// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
 std::int64_t batch_of_paper(const std::string &network);

@@ -2,6 +2,7 @@
 
 #include "reports/papers/computations.hpp"
 #include "reports/papers/verdicts.hpp"
+#include "reports/table.hpp"
 
 #include <fmt/format.h>
 
@@ -15,33 +16,6 @@
 namespace convcast {
 namespace {
 
-/// A cell of a Markdown table.
-std::string markdown_cell(const std::string &text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '|')
-            out += '\\';
-        out += c == '\n' ? ' ' : c;
-    }
-    return out;
-}
-
-std::string csv_cell(const std::string &text) {
-    if (text.find_first_of(",\"\n") == std::string::npos)
-        return text;
-    std::string out = "\"";
-    for (const char c : text)
-        out += c == '"' ? "\"\"" : std::string(1, c);
-    return out + "\"";
-}
-
-std::string csv_line(const std::vector<std::string> &cells) {
-    std::string out;
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        out += (i == 0 ? "" : ",") + csv_cell(cells[i]);
-    return out + "\n";
-}
-
 std::string code(const std::string &text) {
     return text.empty() ? "" : "`" + text + "`";
 }
@@ -53,10 +27,11 @@ std::string where_text(const PaperItem &item) {
         text += (text.empty() ? "" : "; ") + std::string("study `") + *item.answer.study + "`";
     for (std::size_t i = 0; i < item.answer.paper_kernels.size(); ++i)
         text += (i == 0 ? "; the paper's kernel is " : " or ") + code(item.answer.paper_kernels[i]);
+    std::vector<std::string> methods = item.answer.also;
     if (item.answer.by)
-        text += (text.empty() ? "" : "; ") + std::string("computed by `") + *item.answer.by + "`";
-    for (const std::string &name : item.answer.also)
-        text += " and `" + name + "`";
+        methods.insert(methods.begin(), *item.answer.by);
+    for (std::size_t i = 0; i < methods.size(); ++i)
+        text += (i > 0 ? " and " : text.empty() ? "computed by " : "; computed by ") + code(methods[i]);
     return text.empty() ? "–" : text;
 }
 
@@ -309,10 +284,10 @@ std::string paper_markdown(const Reproduction &r) {
                 ? fmt::format("convcast reproduce {} --only {}", r.paper.id, item.id)
                 : "");
         out +=
-            fmt::format("| {}{}: {} | {} | {} | {} | {} |\n", markdown_cell(title_of(item)), page,
-                        markdown_cell(item.title), markdown_cell(item.says), markdown_cell(where_text(item)),
-                        command.empty() ? "–" : markdown_cell(code(command)),
-                        markdown_cell(result_of(item, r.answers[i])));
+            fmt::format("| {}{}: {} | {} | {} | {} | {} |\n", markdown_text(title_of(item)), page,
+                        markdown_text(item.title), markdown_text(item.says), markdown_text(where_text(item)),
+                        command.empty() ? "–" : markdown_text(code(command)),
+                        markdown_text(result_of(item, r.answers[i])));
     }
     return out;
 }
@@ -328,9 +303,9 @@ std::string findings_csv(const Reproduction &r) {
 }
 
 std::string table_csv(const PaperTable &table) {
-    std::string out = csv_line(table.head);
+    std::string out = csv_line({table.head.begin(), table.head.end()});
     for (const std::vector<std::string> &row : table.rows)
-        out += csv_line(row);
+        out += csv_line({row.begin(), row.end()});
     return out;
 }
 

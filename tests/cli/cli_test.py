@@ -1752,7 +1752,7 @@ class Json(Cli):
         computed = next(item for item in paper["items"] if item["answer"].get("by"))
         computed["answer"]["by"] = "gainz"
         self.write("mine.json", paper)
-        self.refused(3, ["reproduce", "mine.json", "--json"], f"mine.json: item {computed['id']}: /answer/by: expected a computation")
+        self.refused(3, ["reproduce", "mine.json", "--json"], rf"mine.json:\d+: /items/{paper['items'].index(computed)}/answer/by: expected a method")
         self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
                      "Without --measure .* recordings of an H200")
 

@@ -17,7 +17,8 @@ ROOMS = {"model": [], "gpu": ["model"], "microbench": ["gpu", "model"], "executo
 FOLDERS = {"model": ["base", "shape", "machine", "paper", "plan", "work", "strategies", "time", "regime", "choose", "fit",
                      "record", "network"],
            "executor": ["kernels", "launch", "verify", "baselines", "count", "network", "timeline"]}
-TOP = {"model": ["again", "choice", "predict", "question"], "executor": ["check_kernels", "kept_run", "run_case", "try_own"]}
+TOP = {"model": ["again", "choice", "predict", "question"],
+       "executor": ["case_call", "check_kernels", "kept_run", "run_case", "try_own"]}
 
 
 def place_in_room(path):

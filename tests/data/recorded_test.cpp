@@ -1,6 +1,7 @@
 // What a GPU alone can show was recorded; here it is replayed without one.
 #include "gpu/metrics.hpp"
 #include "microbench/analysis.hpp"
+#include "microbench/probe.hpp"
 #include "model/base/files.hpp"
 #include "model/fit/fit.hpp"
 #include "model/machine/compare.hpp"
@@ -79,6 +80,21 @@ TEST(Recorded, TheProfileComesFromTheSamples) {
     // Nothing is missing for want of a probe: H200's TLBs reach over all of the largest region.
     for (const auto &[field, why] : find_profile("h200").missing)
         EXPECT_EQ(field, "dram_tlb_latency") << why;
+}
+
+TEST(Recorded, RowsOfProbesLaunchWhatWasRecorded) {
+    const RawSamples raw = read_samples(read_file(folder + "samples.json"), "samples.json");
+    using Configurations = std::set<std::pair<std::string, std::map<std::string, double>>>; // unit and knobs
+    for (const Probe &probe : probes()) {
+        Configurations recorded, launched;
+        for (const ProbeSamples &samples : raw.samples)
+            if (samples.probe == probe.name && probe.how.launch != nullptr)
+                recorded.emplace(samples.unit, samples.knobs);
+        for (const ClockedLaunch &launch : launches_of(probe))
+            if (static_cast<int>(launch.threads * launch.ctas_per_sm) <= raw.limits.max_threads_per_sm)
+                launched.emplace(probe.unit, launch.knobs);
+        EXPECT_EQ(launched, recorded) << probe.name;
+    }
 }
 
 TEST(Recorded, TheSamplesPassTheirChecks) {

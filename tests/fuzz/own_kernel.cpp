@@ -10,11 +10,7 @@ using namespace convcast;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     static const GpuProfile profile = find_profile("h200");
     const auto read = [](const std::string &text, const std::string &file) {
-        described::Reader reader(file);
-        OwnKernel kernel;
-        reader.read(parse_json(text, file), "", kernel);
-        reader.finish();
-        return kernel;
+        return described::read_document<OwnKernel>(text, file);
     };
     const auto kernel =
         fuzz::accepted(data, size, read, [](const OwnKernel &its) { return to_text(described::write(its)); });

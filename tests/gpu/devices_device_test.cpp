@@ -1,7 +1,7 @@
 // Training split over GPUs gives one GPU's weights: on one GPU that stands in the list several times, and on
 // several where the machine has them.
-#include "executor/network/devices_nccl.hpp"
-#include "executor/network/devices_run.hpp"
+#include "executor/network/devices_group.hpp"
+#include "executor/network/run_network.hpp"
 #include "model/base/errors.hpp"
 #include "tests/gpu/require_library.hpp"
 
@@ -14,8 +14,8 @@
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>
-static_assert(ncclSuccess == 0 && ncclFloat32 == 7 && ncclSum == 0, "devices_nccl.cpp has these numbers");
-static_assert(sizeof(ncclComm_t) == sizeof(void *), "devices_nccl.hpp takes communicators to be pointers");
+static_assert(ncclSuccess == 0 && ncclFloat32 == 7 && ncclSum == 0, "devices_group.cpp has these numbers");
+static_assert(sizeof(ncclComm_t) == sizeof(void *), "devices_group.hpp takes communicators to be pointers");
 #endif
 
 namespace convcast {

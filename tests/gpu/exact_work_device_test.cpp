@@ -1,5 +1,5 @@
 // Exact counts: what plans say, to the last FFMA and wavefront, of several plans at a time.
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "executor/count/exact_work.hpp"
 #include "model/predict.hpp"
 #include "tests/gpu/require_gpu.hpp"
@@ -21,7 +21,7 @@ struct Asked {
     const char *strategy, *shape;
 };
 
-std::vector<ExactCounts> count(const std::vector<ExactTask> &tasks, const std::atomic<bool> *interrupt,
+std::vector<CountedCall> count(const std::vector<ExactTask> &tasks, const std::atomic<bool> *interrupt,
                                bool *finished) {
     const Device device(0);
     Compiler compiler;
@@ -29,11 +29,11 @@ std::vector<ExactCounts> count(const std::vector<ExactTask> &tasks, const std::a
     options.seed = 7;
     options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
     options.interrupt = interrupt;
-    std::vector<ExactCounts> counts;
+    std::vector<CountedCall> counts;
     std::size_t settled = 0;
     const bool all = count_exactly(
         compiler, device, tasks, options,
-        [&](std::size_t task, const ExactCounts &its) {
+        [&](std::size_t task, const CountedCall &its) {
             EXPECT_EQ(task, counts.size());
             counts.push_back(its);
         },
@@ -69,7 +69,7 @@ TEST(ExactWorkDevice, CountsAreThePlans) {
     for (const Case &item : cases)
         tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
     bool finished = false;
-    const std::vector<ExactCounts> counts = count(tasks, nullptr, &finished);
+    const std::vector<CountedCall> counts = count(tasks, nullptr, &finished);
     EXPECT_TRUE(finished);
     ASSERT_EQ(counts.size(), cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -99,7 +99,7 @@ TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
     const Plan &right = *item.prediction->plan;
     Plan wrong = right;
     wrong.launches.back().grid[0] -= 1;
-    const std::vector<ExactCounts> counts =
+    const std::vector<CountedCall> counts =
         count({{&right, shape}, {&wrong, shape}, {&right, shape}}, nullptr, nullptr);
     ASSERT_EQ(counts.size(), 3U);
     ASSERT_TRUE(std::holds_alternative<std::string>(counts[1]));

@@ -1,5 +1,5 @@
 // The counters of exact work are GH100's. Needs libcupti, no GPU.
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "gpu/counters.hpp"
 #include "tests/gpu/require_library.hpp"
 

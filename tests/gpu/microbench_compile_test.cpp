@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -29,7 +28,7 @@ TEST_P(ProbesCompile, WithoutSpills) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler{std::filesystem::path()};
     const std::vector<CompileRequest> requests = probe_requests(GetParam());
-    ASSERT_EQ(requests.size(), probe_files.size());
+    ASSERT_EQ(requests.size(), probe_files().size() + 1); // and fill.cu
     const std::vector<Compiler::Outcome> outcomes = compiler.compile_all(requests, 2);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const auto *module = std::get_if<CompiledModule>(&outcomes[i]);
@@ -67,16 +66,18 @@ TEST(ProbeCode, LoadsOfAGroupAreInFlightTogether) {
     }
 }
 
-TEST(ProbeList, EveryRunnerHasAFileAndEveryFileATask) {
-    std::set<std::string_view> used = {"fill.cu"};
-    for (const ProbeRunner &runner : probe_runners)
-        if (!runner.file.empty())
-            used.insert(runner.file);
-    std::set<std::string_view> files;
-    for (const ProbeSource &source : probe_files)
-        files.insert(source.file);
+TEST(ProbeList, EveryProbeHasARunAndEveryFileATask) {
+    std::set<std::string> names, run, used = {"common.cuh", "fill.cu"}, files;
+    for (const std::string &name : probe_names())
+        names.insert(name);
+    for (const auto &[name, function] : probe_runs())
+        run.insert(std::string(name));
+    EXPECT_EQ(run, names);
+    for (const auto &[file, templates] : probe_files())
+        used.insert(file);
+    for (const EmbeddedFile &file : probe_sources)
+        files.insert(std::filesystem::path(file.path).filename().string());
     EXPECT_EQ(used, files);
-    EXPECT_EQ(probe_sources.size(), probe_files.size() + 1); // and common.cuh
 }
 
 } // namespace

@@ -150,8 +150,8 @@ TEST(Measure, EveryProbeGivesPlausibleSamples) {
     std::vector<std::string> announced;
     MeasureOptions options;
     auto before = std::chrono::steady_clock::now();
-    options.progress = [&](const ProbeInfo &probe, std::size_t, std::size_t total) {
-        EXPECT_EQ(total, probes.size());
+    options.progress = [&](const Probe &probe, std::size_t, std::size_t total) {
+        EXPECT_EQ(total, probes().size());
         announced.emplace_back(probe.name);
     };
     options.keep = [&](const RawSamples &so_far) {
@@ -163,8 +163,8 @@ TEST(Measure, EveryProbeGivesPlausibleSamples) {
         before = now;
     };
     const RawSamples raw = measure(compiler, device, options);
-    EXPECT_EQ(kept, probes.size());
-    EXPECT_EQ(announced.size(), probes.size());
+    EXPECT_EQ(kept, probes().size());
+    EXPECT_EQ(announced.size(), probes().size());
     for (const auto &[probe, why] : raw.failed)
         ADD_FAILURE() << probe << ": " << why;
     for (const ProbeSamples &samples : raw.samples) {

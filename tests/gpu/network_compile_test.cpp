@@ -3,29 +3,30 @@
 #include "executor/network/devices_step.hpp"
 #include "executor/network/network_source.hpp"
 #include "gpu/compile.hpp"
-#include "model/network/rung_work.hpp"
+#include "model/network/ladder.hpp"
 #include "tests/gpu/require_library.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
 namespace convcast {
 namespace {
 
+CompileRequest request_of(const EmbeddedFile &file, int compute_capability) {
+    return network_request(file.path.substr(file.path.rfind('/') + 1), compute_capability);
+}
+
 TEST(NetworkKernels, CompileWithFewSpills) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler(std::filesystem::path{});
     for (const int capability : {80, 90})
         for (const EmbeddedFile &file : network_sources) {
-            CompileRequest request;
-            request.name = file.path;
-            request.source = file.text;
-            request.compute_capability = capability;
-            for (const KernelFacts &kernel : compiler.compile(request).kernels)
+            for (const KernelFacts &kernel : compiler.compile(request_of(file, capability)).kernels)
                 EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
                     << file.path << " " << kernel.lowered_name << " " << capability;
         }
@@ -45,23 +46,24 @@ TEST(NetworkKernels, ThoseOfSplitsCompileForEachShareWithoutSpills) {
 TEST(NetworkKernels, AreCompiledAsTheirForecastsCount) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler(std::filesystem::path{});
+    std::map<std::string, DeclaredKernel> declared;
+    for (const char *network : {"fashion_mnist", "mnist"}) {
+        const Ladder ladder = find_ladder(find_network(network));
+        for (const Rung &rung : ladder.rungs)
+            for (const LadderLaunch &launch : rung.launches)
+                declared[launch.kernel] = ladder.work.kernels.at(launch.kernel);
+    }
     std::size_t found = 0;
     for (const EmbeddedFile &file : network_sources) {
-        CompileRequest request;
-        request.name = file.path;
-        request.source = file.text;
-        request.compute_capability = 90;
-        for (const KernelFacts &kernel : compiler.compile(request).kernels)
-            for (const CompiledKernel &counted : compiled_kernels())
-                if (counted.name == kernel.lowered_name) {
-                    ++found;
-                    EXPECT_EQ(kernel.static_shared_bytes, counted.static_shared_bytes) << counted.name;
-                    // Another NVRTC may take a few more.
-                    EXPECT_NEAR(kernel.registers, static_cast<double>(counted.registers), 2.0)
-                        << counted.name;
-                }
+        for (const KernelFacts &kernel : compiler.compile(request_of(file, 90)).kernels)
+            if (const auto its = declared.find(kernel.lowered_name); its != declared.end()) {
+                ++found;
+                EXPECT_EQ(kernel.static_shared_bytes, its->second.static_shared_bytes) << its->first;
+                // Another NVRTC may take a few more.
+                EXPECT_NEAR(kernel.registers, static_cast<double>(its->second.registers), 2.0) << its->first;
+            }
     }
-    EXPECT_EQ(found, compiled_kernels().size());
+    EXPECT_EQ(found, declared.size());
 }
 
 } // namespace

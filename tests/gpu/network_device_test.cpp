@@ -1,8 +1,7 @@
 // Kernels of networks on a GPU: every rung right, for one image and for batches that do not fill their last
 // group.
-#include "executor/network/run_ladder.hpp"
+#include "executor/network/run_network.hpp"
 #include "executor/network/sequential.hpp"
-#include "executor/network/train.hpp"
 #include "model/network/generated.hpp"
 #include "tests/gpu/require_gpu.hpp"
 

@@ -2,7 +2,6 @@
 // more than where they are compiled alone.
 #include "executor/launch/kernel_source.hpp"
 #include "executor/network/whole_network.hpp"
-#include "executor/network/whole_source.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
 #include "tests/gpu/require_library.hpp"
@@ -65,12 +64,8 @@ TEST(WholeKernels, OthersOfOneImageAndOfMany) {
 
 TEST(WholeKernels, ReferenceInDouble) {
     CONVCAST_SKIP_IF(why_no_compiler());
-    CompileRequest request;
-    request.name = "executor/network/whole_reference.cu";
-    request.source = find_embedded(whole_sources, request.name)->text;
-    request.compute_capability = 90;
     Compiler compiler;
-    EXPECT_EQ(compiler.compile(request).kernels.size(), 7U);
+    EXPECT_EQ(compiler.compile(network_request("whole_reference.cu", 90)).kernels.size(), 7U);
 }
 
 } // namespace

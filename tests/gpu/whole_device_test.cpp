@@ -1,6 +1,6 @@
 // Whole networks on a GPU: small ones exact on integers and right on reals in every way of running them, and
 // the reference in double against that of the CPU.
-#include "executor/network/run_whole.hpp"
+#include "executor/network/run_network.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
 #include "model/machine/knowledge.hpp"

@@ -26,8 +26,6 @@
 #include "tests/schemas/member_comments.hpp"
 
 #include <boost/core/demangle.hpp>
-#include <boost/describe.hpp>
-#include <boost/mp11.hpp>
 
 #include <functional>
 #include <initializer_list>
@@ -36,8 +34,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -56,18 +52,15 @@ JsonValue text_value(std::string_view value) {
     return JsonValue(std::string(value));
 }
 
+using described::Type;
+
 /// "Case" of convcast::Case.
-template <class T> std::string type_name() {
-    const std::string name = boost::core::demangle(typeid(T).name());
+std::string type_name(const Type &type) {
+    if (type.form == Type::Form::param)
+        return "Param";
+    const std::string name = boost::core::demangle(type.cpp->name());
     return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
 }
-
-/// A member of a struct and what it may hold.
-struct MemberSchema {
-    const char *name;
-    JsonValue schema;
-    bool required;
-};
 
 JsonValue number_schema(const char *type, const Range &range) {
     JsonValue types = text_value(type);
@@ -76,16 +69,6 @@ JsonValue number_schema(const char *type, const Range &range) {
     return object_of({{"type", types},
                       {"minimum", described::write(range.low)},
                       {"maximum", described::write(range.high)}});
-}
-
-/// Of a vector, or of an array of `size`.
-JsonValue list_schema(JsonValue items, long long size = -1) {
-    JsonObject out = {{"type", text_value("array")}, {"items", std::move(items)}};
-    if (size >= 0) {
-        out.emplace_back("minItems", JsonValue(size));
-        out.emplace_back("maxItems", JsonValue(size));
-    }
-    return JsonValue(std::move(out));
 }
 
 /// What members are that several documents have and no comment explains.
@@ -122,93 +105,75 @@ class SchemaWriter {
                         said_[name.substr(name.rfind('/') + 1)] = fact.text;
     }
 
-    /// The schema of a document, whose member "schema" has the one value that a new T gives it.
-    template <class T> std::string document(const std::string &title) {
-        return document_text(title, struct_schema<T>(T().schema));
-    }
-
-  private:
-    std::string document_text(const std::string &title, const JsonValue &own) {
+    /// The schema of a document whose member "schema" is `schema`.
+    std::string document(const std::string &title, const Type &type, const std::string &schema) {
+        const JsonValue own = object_schema(type, schema);
         JsonObject root = {{"$schema", text_value("https://json-schema.org/draft/2020-12/schema")},
                            {"title", text_value("convcast " + title)}};
         for (const JsonMember &member : *own.object())
             root.push_back(member);
         JsonObject definitions;
-        for (auto &[name, schema] : definitions_)
-            definitions.emplace_back(std::string_view(name), std::move(schema));
+        for (auto &[name, its] : definitions_)
+            definitions.emplace_back(std::string_view(name), std::move(its));
         root.emplace_back("$defs", JsonValue(std::move(definitions)));
         return to_text(JsonValue(std::move(root)));
     }
 
-    template <class T> JsonValue of(const std::optional<Range> &range = {}) {
-        using namespace described;
-        if constexpr (std::is_same_v<T, std::string>) {
-            return object_of({{"type", text_value("string")}});
-        } else if constexpr (std::is_same_v<T, bool>) {
+  private:
+    JsonValue of(const Type &type, const std::optional<Range> &range = {}) {
+        using Form = Type::Form;
+        switch (type.form) {
+        case Form::boolean:
             return object_of({{"type", text_value("boolean")}});
-        } else if constexpr (std::is_enum_v<T>) {
+        case Form::text:
+            return object_of({{"type", text_value("string")}});
+        case Form::unit:
+            return object_of({{"const", text_value(type.unit)}});
+        case Form::integer:
+            return number_schema("integer", range.value_or(type.range));
+        case Form::number:
+            return number_schema("number", range.value_or(type.range));
+        case Form::optional:
+            return of(type.element(), range);
+        case Form::choice: {
             JsonArray names;
-            boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
-                [&](auto enumerator) { names.push_back(text_value(enumerator.name)); });
+            for (const auto &choice : type.choices)
+                names.push_back(text_value(choice.name));
             return object_of({{"enum", JsonValue(std::move(names))}});
-        } else if constexpr (std::is_integral_v<T> || std::is_floating_point_v<T> || IsQuantity<T>::value) {
-            return number_schema(std::is_integral_v<T> ? "integer" : "number",
-                                 range.value_or(usual_range<T>()));
-        } else if constexpr (IsOptional<T>::value) {
-            return of<typename T::value_type>(range);
-        } else if constexpr (IsVector<T>::value) {
-            return list_schema(of<typename T::value_type>(range));
-        } else if constexpr (IsArray<T>::value) {
-            return list_schema(of<typename T::value_type>(range), std::tuple_size_v<T>);
-        } else if constexpr (IsMap<T>::value) {
-            return object_of({{"type", text_value("object")},
-                              {"additionalProperties", of<typename T::mapped_type>(range)}});
-        } else if constexpr (IsParam<T>::value) {
-            using Q = decltype(T::value);
-            return param_schema(UnitOf<Q>::text, range.value_or(plausible<Q>()));
-        } else {
-            const std::string name = type_name<T>();
-            if (definitions_.try_emplace(name).second) // first its place, as a struct may hold itself
-                definitions_[name] = struct_schema<T>();
-            return object_of({{"$ref", text_value("#/$defs/" + name)}});
         }
+        case Form::list:
+        case Form::array: {
+            JsonObject out = {{"type", text_value("array")}, {"items", of(type.element(), range)}};
+            if (type.form == Form::array)
+                for (const char *bound : {"minItems", "maxItems"})
+                    out.emplace_back(bound, JsonValue(static_cast<long long>(type.size)));
+            return JsonValue(std::move(out));
+        }
+        case Form::map:
+            return object_of(
+                {{"type", text_value("object")}, {"additionalProperties", of(type.element(), range)}});
+        case Form::param:
+            return param_schema(type, range.value_or(type.range));
+        case Form::object:
+            break;
+        }
+        const std::string name = type_name(type);
+        if (definitions_.try_emplace(name).second) // first its place, as a struct may hold itself
+            definitions_[name] = object_schema(type);
+        return object_of({{"$ref", text_value("#/$defs/" + name)}});
     }
 
     /// A number with its unit and where it is from.
-    JsonValue param_schema(std::string_view unit, const Range &range) {
-        const std::vector<MemberSchema> members = {{"value",
-                                                    object_of({{"type", text_value("number")},
-                                                               {"exclusiveMinimum", JsonValue(0LL)},
-                                                               {"minimum", described::write(range.low)},
-                                                               {"maximum", described::write(range.high)}}),
-                                                    true},
-                                                   {"unit", object_of({{"const", text_value(unit)}}), true},
-                                                   {"source", of<Source>(), true},
-                                                   {"by", object_of({{"type", text_value("string")}}), true},
-                                                   {"spread", of<Spread>(), false},
-                                                   {"interval", of<Interval>(), false},
-                                                   {"populations", of<std::vector<double>>(), false}};
-        return object_schema("Param", members, {});
-    }
-
-    template <class T> JsonValue struct_schema(const std::string &schema = {}) {
-        std::vector<MemberSchema> members;
-        boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
-            using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
-            std::optional<Range> range;
-            if constexpr (requires { T::range_of(std::string_view()); })
-                range = T::range_of(member.name);
-            constexpr bool may_lack = described::IsOptional<Field>::value ||
-                                      described::IsVector<Field>::value || described::IsMap<Field>::value;
-            members.push_back(
-                {member.name, of<Field>(range), !may_lack && !described::has_default<T>(member.name)});
-        });
-        std::vector<std::string> former;
-        if constexpr (requires { T::former_members; })
-            former.assign(T::former_members.begin(), T::former_members.end());
-        if (!schema.empty())
-            members.front().schema = object_of({{"const", text_value(schema)}}); // it is the first of all
-        return object_schema(type_name<T>(), members, former);
+    JsonValue param_schema(const Type &type, const Range &range) {
+        JsonValue out = object_schema(type);
+        for (JsonMember &part : *out.object())
+            if (part.key() == "properties")
+                part.value.object()->front().value =
+                    JsonValue(JsonObject{{"type", text_value("number")},
+                                         {"exclusiveMinimum", JsonValue(0LL)},
+                                         {"minimum", described::write(range.low)},
+                                         {"maximum", described::write(range.high)}});
+        return out;
     }
 
     std::string description(const std::string &name, const std::string &member) const {
@@ -217,23 +182,27 @@ class SchemaWriter {
         return !comment.empty() || found == said_.end() ? comment : found->second;
     }
 
-    /// An object with these members, described by their comments, and no others but x_...
-    JsonValue object_schema(const std::string &name, const std::vector<MemberSchema> &members,
-                            const std::vector<std::string> &former) {
+    /// An object with the fields, described by their comments, and no others but x_...; a document's first
+    /// has the one value `schema`.
+    JsonValue object_schema(const Type &type, const std::string &schema = {}) {
+        const std::string name = type_name(type);
         JsonObject properties;
         JsonArray required;
-        for (const MemberSchema &member : members) {
-            JsonObject field;
-            if (const std::string text = description(name, member.name); !text.empty())
-                field.emplace_back("description", text_value(text));
-            for (const JsonMember &part : *member.schema.object())
-                field.push_back(part);
-            properties.emplace_back(member.name, JsonValue(std::move(field)));
-            if (member.required)
-                required.push_back(text_value(member.name));
+        for (const described::Field &field : type.fields) {
+            JsonObject out;
+            if (const std::string text = description(name, field.name); !text.empty())
+                out.emplace_back("description", text_value(text));
+            const JsonValue its = schema.empty() || &field != &type.fields.front()
+                                      ? of(field.type(), field.range)
+                                      : object_of({{"const", text_value(schema)}});
+            for (const JsonMember &part : *its.object())
+                out.push_back(part);
+            properties.emplace_back(field.name, JsonValue(std::move(out)));
+            if (!field.may_lack)
+                required.push_back(text_value(field.name));
         }
-        for (const std::string &earlier : former)
-            properties.emplace_back(std::string_view(earlier), object_of({{"deprecated", JsonValue(true)}}));
+        for (const char *earlier : type.former)
+            properties.emplace_back(earlier, object_of({{"deprecated", JsonValue(true)}}));
         JsonObject out;
         if (const auto found = structs_.find(name); found != structs_.end() && !found->second.comment.empty())
             out.emplace_back("description", text_value(found->second.comment));
@@ -251,7 +220,7 @@ class SchemaWriter {
 };
 
 template <class T> std::string schema_text(const std::string &title, std::string_view page) {
-    return SchemaWriter(page).document<T>(title);
+    return SchemaWriter(page).document(title, described::type_of<T>(), T().schema);
 }
 
 struct SchemaOf {

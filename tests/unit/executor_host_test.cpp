@@ -1,7 +1,7 @@
 // What of executor/ needs no GPU and no CUDA: the reference, the inputs, the gates and the device code as
 // text.
 #include "executor/baselines/names.hpp"
-#include "executor/count/exact_counts.hpp"
+#include "executor/count/case_counts.hpp"
 #include "executor/kept_run.hpp"
 #include "executor/launch/kernel_source.hpp"
 #include "executor/verify/gates.hpp"

@@ -1,7 +1,7 @@
 // A network on one thread of the CPU against the reference, and the lines of kernels that are for networks.
 #include "executor/launch/kernel_source.hpp"
+#include "executor/network/network_source.hpp"
 #include "executor/network/sequential.hpp"
-#include "executor/network/whole_source.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/schedule.hpp"
 

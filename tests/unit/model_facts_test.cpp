@@ -4,9 +4,11 @@
 #include "model/machine/architecture.hpp"
 #include "model/machine/facts.hpp"
 #include "model/predict.hpp"
-#include "model/strategies/strategy.hpp"
+#include "model/strategies/list.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
+#include "model/work/shared_access.hpp"
+#include "model/work/tensors.hpp"
 
 #include <gmock/gmock.h>
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
+#include <vector>
 
 using namespace convcast;
 using testing::HasSubstr;
@@ -17,10 +19,11 @@ using testing::ThrowsMessage;
 namespace {
 
 TEST(Json, ValuesKnowTheirLine) {
-    const JsonValue root = parse_json("{\n  \"a\": 1,\n  \"b\": [\n    true,\n    2.5\n  ]\n}", "f");
-    EXPECT_EQ(root.find("a")->line(), 2);
-    EXPECT_EQ((*root.find("b")->array())[0].line(), 4);
-    EXPECT_EQ((*root.find("b")->array())[1].line(), 5);
+    const std::string text = "{\n  \"a\": 1,\n  \"b\": [\n    true,\n    2.5\n  ]\n}";
+    EXPECT_EQ(parts_of_json(text, "f", {"/a", "/b/0", "/b/1", "/b/2", "/c"}).lines,
+              (std::vector<int>{2, 4, 5, 3, 1}))
+        << "of what is not there, the deepest part that is";
+    EXPECT_EQ(parts_of_json(text, "f", {"/a", "/b/1"}, {}, 10).lines, (std::vector<int>{11, 14}));
 }
 
 TEST(Json, EveryDoubleSurvivesTheRoundTrip) {
@@ -71,7 +74,24 @@ TEST(Json, BytesBehindANulAreRefused) {
     EXPECT_THAT([] { parse_json("\0"s, "f"); }, ThrowsMessage<InputError>(HasSubstr("f:1: not valid JSON")));
 }
 
-TEST(Json, CopiesAreWholeAndTextsShared) {
+TEST(Json, PartsAreWrittenAnew) {
+    const std::string text = R"({"a":[1,{"b":[ ]}, [2,3],4], "c": {}, "d": "x"})";
+    const auto part = [&](const std::string &path) {
+        return parts_of_json(text, "f", {}, {path}).texts.at(0);
+    };
+    EXPECT_EQ(part("/a/1"), "{\n  \"b\": []\n}\n");
+    EXPECT_EQ(part("/a"), "[\n  1,\n  {\n    \"b\": []\n  },\n  [2, 3],\n  4\n]\n");
+    EXPECT_EQ(part("/d"), "\"x\"\n");
+    EXPECT_EQ(part("/e"), "");
+    JsonWriter line(JsonWriter::Layout::one_line);
+    parse_json(text, "f", std::ref(line));
+    EXPECT_EQ(line.take(), R"({"a": [1,{"b": []},[2, 3],4],"c": {},"d": "x"})");
+    JsonWriter scalars_first;
+    parse_json("[1, \"a, b\", [], null]", "f", std::ref(scalars_first));
+    EXPECT_EQ(scalars_first.take(), "[\n  1,\n  \"a, b\",\n  [],\n  null\n]");
+}
+
+TEST(Json, CopiesAreWhole) {
     const JsonValue tree = parse_json(R"({"a": [1, "text", {"b": null}], "text": "text"})", "f");
     JsonValue copy = tree;
     copy.find("a")->array();
@@ -79,15 +99,6 @@ TEST(Json, CopiesAreWholeAndTextsShared) {
     EXPECT_EQ(tree.object()->size(), 2u);
     EXPECT_EQ(copy.object()->size(), 3u);
     EXPECT_EQ(to_text(tree), to_text(JsonValue(parse_json(to_text(tree), "f"))));
-    const JsonValue &first = (*tree.find("a")->array())[1];
-    EXPECT_EQ(first.text()->data(), tree.find("text")->text()->data());
-}
-
-/// What 64 MiB of a text can take at most, told by a small one: resident memory is measured by hand.
-TEST(Json, AValueTakesSixteenBytes) {
-    EXPECT_EQ(sizeof(JsonValue), 16u);
-    EXPECT_EQ(sizeof(JsonMember), 32u);
-    EXPECT_EQ(sizeof(JsonArray), sizeof(void *));
 }
 
 /// A terminal takes C1 control characters for commands, and JSON does not have to escape them.

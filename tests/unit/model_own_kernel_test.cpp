@@ -4,7 +4,7 @@
 #include "model/predict.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/record/own_kernel.hpp"
-#include "model/shape/expression.hpp"
+#include "model/shape/number_expression.hpp"
 
 #include <gmock/gmock.h>
 
@@ -58,6 +58,31 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
     says(std::string(500, '('), "nested more than 100");
     says(std::string(2000, '1'), "longer than 1000");
     says("max(p)", "lacks a ','");
+}
+
+TEST(NumberExpression, OfRealNumbersDividesThemAndKnowsMoreFunctions) {
+    const auto real = [](const std::string &text) {
+        const NumberExpression<double> expression(text);
+        return expression.value(std::vector<double>(expression.names().size(), 7.0)); // each name is 7
+    };
+    EXPECT_EQ(real("p / 2 + 0.25"), 3.75);
+    EXPECT_EQ(real("floor(p / 2) + ceil(p / 4) + p % 4"), 3.0 + 2.0 + 3.0);
+    EXPECT_EQ(real("pow(2, conv1.k)"), 128.0);
+    EXPECT_EQ(real("unrolled(p, 4)"), 4.0);   // one iteration of four, three of one
+    EXPECT_EQ(real("sectors(4, 216)"), 34.0); // six warps meet five sectors, the last four
+    EXPECT_EQ(real("ceil_div(p, 2) - (p > 6)"), 3.0);
+    EXPECT_EQ(NumberExpression<std::int64_t>("-t / 2 + 7 % 4").value({5}), 1);
+    EXPECT_THAT(NumberExpression<double>("a * b + a").names(), testing::ElementsAre("a", "b"));
+    const auto says = [](const std::string &text, const std::string &what) {
+        EXPECT_THAT([&] { NumberExpression<std::int64_t>(text).value({}); },
+                    ThrowsMessage<UsageError>(HasSubstr(what)))
+            << text;
+    };
+    says("floor(2)", "'floor', which is no function");
+    says("min(2)", "another number of arguments");
+    says("2 + 'a'", "has a text");
+    says("1 / 0", "divides by zero");
+    says("0.5", "fits 64 bits");
 }
 
 OwnKernel sample() {

@@ -2,6 +2,7 @@
 #include "model/paper/papers.hpp"
 #include "model/predict.hpp"
 #include "model/record/study.hpp"
+#include "model/work/shared_access.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
+#include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
-#include "model/network/atomic_adds.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/rung_times.hpp"
 
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -23,6 +24,7 @@ namespace convcast {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 /// The toy has a clock of 1 GHz, 128 bytes of shared memory a clock, an L2 50 clocks away and barriers of 10.
 GpuProfile toy() {
@@ -52,7 +54,7 @@ LaunchWork work_of_kernel(const std::string &id, const std::string &kernel, cons
     const OfRung of = rung_of(network, id);
     for (const LadderLaunch &launch : of.rung.launches)
         if (launch.kernel == kernel)
-            return *work_of(launch, of.rung, of.network, images, gpu);
+            return *WorkCounter(of.ladder.work, of.network, gpu).work_of(launch, of.rung, images);
     return {};
 }
 
@@ -174,12 +176,118 @@ TEST(RungWork, TheThesisByHand) {
     EXPECT_EQ(of("data_oriented_step", "oriented_convolve_back", 128).atomic_lines, 5.0); // 156 parameters
 }
 
+/// One kernel that an operator-less launch of 64 threads runs.
+LaunchWork declared_work(DeclaredKernel kernel, std::map<std::string, Texts> phases = {}) {
+    const GpuProfile h200 = find_profile("h200");
+    const Gpu gpu(h200);
+    const Network mnist = find_network("mnist");
+    DeclaredWork work;
+    work.let = {{"outer", "2"}, {"width", "outer * 3"}};
+    work.phases = std::move(phases);
+    work.kernels = {{"k", std::move(kernel)}};
+    LadderLaunch launch;
+    launch.kernel = "k", launch.block = {64, 1, 1}, launch.values = {{"given", 5.0}};
+    return *WorkCounter(work, mnist, gpu).work_of(launch, {}, 4);
+}
+
+TEST(DeclaredWork, NamesAreThoseOfThePhaseThenOfTheKernelThenOfTheLadder) {
+    DeclaredKernel kernel;
+    kernel.code = 100.0;
+    kernel.let = {{"outer", "10"}};
+    kernel.phases = {{{"name", "a"}, {"outer", "outer + 1"}, {"instructions", "width + given"}},
+                     {{"name", "b"}, {"instructions", "conv1.k * images"}, {"rounds", "instructions / 8"}}};
+    kernel.totals = {{"code", "code / 4"}, {"written_bytes", "4 * parameters"}, {"ctas", "images"}};
+    const LaunchWork work = declared_work(kernel);
+    EXPECT_EQ(work.phases[0].instructions, (10.0 + 1.0) * 3.0 + 5.0);
+    EXPECT_EQ(work.phases[0].warps, 2.0); // all of the CTA
+    EXPECT_EQ(work.phases[1].rounds, 6.0 * 4.0 / 8.0);
+    EXPECT_EQ(work.code, 25.0);
+    EXPECT_EQ(work.written_bytes, 4.0 * 2326.0);
+    EXPECT_EQ(work.ctas, 4);
+}
+
+TEST(DeclaredWork, APhaseLikeAnotherReplacesSomeOfIt) {
+    DeclaredKernel kernel;
+    kernel.phases = {{{"like", "twice"}, {"chain", "3"}}, {{"like", "base"}, {"if", "given - 5"}}};
+    const LaunchWork work = declared_work(
+        kernel,
+        {{"base", {{"name", "base"}, {"instructions", "each * 2"}, {"each", "chain"}, {"chain", "1"}}},
+         {"twice", {{"like", "base"}, {"instructions", "instructions + 1"}}}});
+    ASSERT_EQ(work.phases.size(), 1U); // the second is left out
+    EXPECT_EQ(work.phases[0].name, "base");
+    EXPECT_EQ(work.phases[0].instructions, 2.0 * 3.0 + 1.0); // of the chain that replaced the base's
+}
+
+TEST(DeclaredWork, AnAccessIsItsPassesByWhereItLies) {
+    DeclaredKernel kernel;
+    kernel.accesses["far"] = {"32", std::nullopt, std::nullopt, "t * 32"};
+    kernel.accesses["same"] = {"threads", std::nullopt, "t % 2 == 0", "t / 32"};
+    kernel.phases = {
+        {{"name", "a"}, {"passes", "far.shared"}, {"constants", "far.constant + same.constant"}}};
+    const LaunchWork work = declared_work(kernel);
+    EXPECT_EQ(work.phases[0].passes, 32.0);          // all words in one bank
+    EXPECT_EQ(work.phases[0].constants, 32.0 + 1.0); // of each of two warps one address
+}
+
+TEST(DeclaredWork, ANameThatIsNowhereIsSaid) {
+    DeclaredKernel kernel;
+    kernel.phases = {{{"name", "a"}, {"passes", "imagess"}}};
+    EXPECT_THAT([&] { declared_work(kernel); },
+                ThrowsMessage<UsageError>(HasSubstr("did you mean 'images'")));
+    kernel.phases = {{{"name", "a"}, {"passes", "b"}, {"b", "c"}, {"c", "b"}}};
+    EXPECT_THAT([&] { declared_work(kernel); }, ThrowsMessage<UsageError>(HasSubstr("declared by itself")));
+}
+
+TEST(DeclaredWork, NothingThatShipsIsDeclaredInVain) {
+    for (const char *name : {"fashion_mnist", "mnist"}) {
+        const Ladder ladder = find_ladder(find_network(name));
+        std::string all; // expressions
+        const auto add = [&](const Texts &texts) {
+            for (const auto &[its, text] : texts)
+                if (its != "name" && its != "like")
+                    all += " " + text + " ";
+        };
+        const DeclaredWork &work = ladder.work;
+        add(work.let);
+        for (const auto &[its, access] : work.accesses)
+            all += " " + access.threads + " " + access.word + " " + access.where.value_or("") + " ";
+        for (const auto &[its, phase] : work.phases)
+            add(phase);
+        for (const auto &[its, kernel] : work.kernels) {
+            add(kernel.let), add(kernel.totals);
+            for (const auto &[access_name, access] : kernel.accesses)
+                all += " " + access.threads + " " + access.word + " " + access.where.value_or("") + " ";
+            for (const std::vector<Texts> *phases : {&kernel.phases, &kernel.last})
+                for (const Texts &phase : *phases)
+                    add(phase);
+        }
+        const auto is_used = [&](const std::string &its) {
+            for (std::size_t at = all.find(its); at != std::string::npos; at = all.find(its, at + 1)) {
+                const auto in_name = [](char c) {
+                    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+                };
+                if (!in_name(all[at - 1]) && !in_name(all[at + its.size()]))
+                    return true;
+            }
+            return false;
+        };
+        std::set<std::string> fields = {"name", "like", "if"};
+        boost::mp11::mp_for_each<described::Members<LaunchPhase>>(
+            [&](auto member) { fields.insert(member.name); });
+        for (const auto &[kernel_name, kernel] : work.kernels)
+            for (const Texts &phase : kernel.phases)
+                for (const auto &[its, text] : phase)
+                    EXPECT_TRUE(fields.contains(its) || is_used(its)) << kernel_name << " " << its;
+    }
+}
+
 TEST(RungWork, AKernelThatNobodyCountedHasNone) {
     OfRung of = rung_of("fashion_mnist", "dense_tree");
     of.rung.launches[1].kernel = "conv2_new";
     const GpuProfile h200 = find_profile("h200");
-    EXPECT_FALSE(work_of(of.rung.launches[1], of.rung, of.network, 1, Gpu(h200)));
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 1, h200);
+    const Gpu gpu(h200);
+    EXPECT_FALSE(WorkCounter(of.ladder.work, of.network, gpu).work_of(of.rung.launches[1], of.rung, 1));
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     EXPECT_THAT(*forecast.why_not, HasSubstr("the work of the kernel conv2_new has not been counted"));
     EXPECT_FALSE(forecast.graph_s);
     EXPECT_TRUE(forecast.launches.empty());
@@ -312,7 +420,7 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
 TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
     const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("fashion_mnist", "both_fused");
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 1, h200);
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     ASSERT_EQ(forecast.launches.size(), 4U);
     double bodies = 0.0;
     for (const RungLaunchForecast &launch : forecast.launches)
@@ -324,15 +432,16 @@ TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
                 1e-12);
     GpuProfile without = h200;
     without.graph_launch_period.reset();
-    EXPECT_FALSE(forecast_rung(of.rung, of.network, 1, without).graph_s);
+    EXPECT_FALSE(forecast_rung(of.ladder, of.rung, of.network, 1, without).graph_s);
     without.launch_floor.reset();
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 1, without).why_not, HasSubstr("launch_floor"));
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 1, without).why_not,
+                HasSubstr("launch_floor"));
 }
 
 TEST(EquationN7, StreamsAreBesideEachOther) {
     const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("mnist", "data_oriented_step");
-    const RungForecast forecast = forecast_rung(of.rung, of.network, 2048, h200);
+    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 2048, h200);
     ASSERT_EQ(forecast.launches.size(), 10U);
     EXPECT_NEAR(forecast.copy_s->value, 2048.0 * 784.0 * 4.0 / h200.host_to_device_bandwidth->value.value,
                 1e-12);
@@ -351,7 +460,7 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
                  kernels = std::max(h200.launch_floor->value.value * 2.0 + h200.launch_gap->value.value,
                                     16.0 * h200.stream_launch_period->value.value);
     const double meetings =
-        forecast.stream_s->value - forecast_rung(of.rung, of.network, 2048, free).stream_s->value;
+        forecast.stream_s->value - forecast_rung(of.ladder, of.rung, of.network, 2048, free).stream_s->value;
     EXPECT_LT(meetings, 7.0 * (round - kernels) + 1e-9);
     EXPECT_GT(meetings, 5.0 * (round - kernels)); // two are hidden in part behind busy SMs
     // In a graph 16 streams meet while their kernels start. Were the round longer, only the graph would be
@@ -361,7 +470,7 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     for (std::vector<double> *y : {&rounds.y, &rounds.low, &rounds.high})
         for (double &round_s : *y)
             round_s += 1e-3;
-    const RungForecast slowly = forecast_rung(of.rung, of.network, 2048, slow);
+    const RungForecast slowly = forecast_rung(of.ladder, of.rung, of.network, 2048, slow);
     EXPECT_EQ(slowly.stream_s->value, forecast.stream_s->value);
     const double graph_kernels = 16.0 * h200.graph_launch_period->value.value,
                  beyond = value_at(rounds, 16.0) - graph_kernels;
@@ -370,11 +479,11 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     EXPECT_GT(slowly.graph_s->value - forecast.graph_s->value, 6.0 * beyond);
     GpuProfile without = h200;
     without.host_to_device_bandwidth.reset();
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
                 HasSubstr("host_to_device_bandwidth"));
     without = h200;
     without.curves.erase("float_adds");
-    EXPECT_THAT(*forecast_rung(of.rung, of.network, 2048, without).why_not,
+    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
                 HasSubstr("no rate of atomic adds"));
 }
 

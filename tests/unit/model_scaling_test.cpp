@@ -3,8 +3,8 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/machine.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
-#include "model/network/scaling_kernels.hpp"
 
 #include <gmock/gmock.h>
 
@@ -136,28 +136,19 @@ TEST(Scaling, PointsBeginWithOneGpu) {
     EXPECT_TRUE(scaling_points(scaling, 50).empty());
 }
 
-TEST(EquationSc2, ARoundIsItsBusiestPartByHand) {
-    GpuProfile toy = find_profile("toy"); // 10 SMs, 1 GHz
-    const Gpu gpu(toy);
-    const Machine machine = machine_of(gpu, DataType::f32, Calibration{});
-    const SplitKernels kernels(machine, Banks{}, 1e6);
-    const double barrier = machine.barrier_s, floor = machine.launch_s;
-    // 6 warps: two on the busiest of four schedulers, 200 clocks, and two of each further CTA.
-    SplitKernel kernel{{{100.0, 6.0, 50.0, 120.0, 0.0, 0.0}}, 10.0, 2.0};
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 200e-9 + barrier, 1e-15);
-    kernel.blocks = 20.0;
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + 400e-9 + barrier, 1e-15);
-    // 800 wavefronts, then a chain of 70 clocks with 10 instructions to fetch at 4.2 clocks.
-    kernel = {{{1.0, 1.0, 400.0, 120.0, 0.0, 0.0}, {1.0, 1.0, 1.0, 70.0, 0.0, 10.0}}, 20.0, 2.0};
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0), floor + (800 + 112) * 1e-9 + 2.0 * barrier, 1e-15);
-    // A later round of one CTA, without the fetch: 400 + 70, of which a fifth of what is not wavefronts
-    // overlaps.
-    kernel.blocks = 21.0;
-    const double later = 470e-9 + 2.0 * barrier;
-    EXPECT_NEAR(kernels.seconds(kernel, 0.0),
-                floor + (800 + 112) * 1e-9 + 2.0 * barrier + later - 0.2 * (later - 401e-9), 1e-15);
-    kernel = {{{0.0, 0.0, 0.0, 0.0, 1e6, 0.0}}, 10.0, 2.0}; // 10 MB from DRAM
-    EXPECT_NEAR(kernels.seconds(kernel, 1e7), floor + 1e7 / machine.read_bw + barrier, 1e-12);
+TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
+    const GpuProfile h200 = find_profile("h200");
+    const Network mnist = find_network("mnist");
+    const Ladder ladder = find_ladder(mnist);
+    const ScalingCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
+    std::vector<std::string> assumptions;
+    const ScalingTimes times = forecast_case(one, mnist, h200, peer_numbers(h200, {0, 1}, assumptions));
+    const auto rung = [&](const char *id) {
+        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200).graph_s;
+    };
+    EXPECT_EQ(times.forward_s.value, rung("forward").value);
+    EXPECT_EQ(times.step_s.value, rung("step").value);
+    EXPECT_EQ(times.communication_s.value, 0.0);
 }
 
 GpuProfile with_link(GpuProfile profile, double bandwidth, double latency) {
@@ -173,7 +164,7 @@ TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
     const std::vector<ScalingCase> cases =
         scaling_cases(find_network("mnist"), {{0, 1}, {DeviceSplit::batch}, {64}, false});
     const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-    EXPECT_NEAR(forecast_case(cases[1], toy, peers).communication_s.value,
+    EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s.value,
                 50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
 }
 
@@ -183,7 +174,7 @@ TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
         find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
     const auto communication = [&](const ScalingCase &item, double bandwidth, double latency) {
         const PeerNumbers peers{Bandwidth(bandwidth), Seconds(latency), Source::assumed, "test"};
-        return forecast_case(item, toy, peers).communication_s.value;
+        return forecast_case(item, find_network("mnist"), toy, peers).communication_s.value;
     };
     // 2,326 floats to one other GPU
     EXPECT_NEAR(communication(cases[1], 10e9, 1e-6) - communication(cases[1], 20e9, 1e-6), 9304 / 20e9,
@@ -203,7 +194,9 @@ TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
     for (const ScalingCase &item : recorded.cases) {
         ASSERT_TRUE(item.measured) << item.batch;
         ++judged;
-        EXPECT_NEAR(forecast_case(item, h200, recorded.peers).step_s / item.measured->step_s, 1.0, 0.1)
+        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200, recorded.peers).step_s /
+                        item.measured->step_s,
+                    1.0, 0.1)
             << boost::describe::enum_to_string(item.split, "?") << " of " << item.batch << " images";
     }
     EXPECT_GE(judged, 45U);

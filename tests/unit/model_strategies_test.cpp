@@ -1,4 +1,5 @@
 #include "model/base/errors.hpp"
+#include "model/plan/occupancy.hpp"
 #include "model/predict.hpp"
 
 #include <gmock/gmock.h>

@@ -67,23 +67,24 @@ const char *const good = R"({"of":"a","at":"b","value":1.5,"unit":"times","again
 
 } // namespace
 
-TEST(Papers, ShippedOnesAreReadAndTheirComputationsExist) {
+TEST(Papers, ShippedOnesAreReadAndTheirMethodsExist) {
     EXPECT_EQ(shipped_papers(), (std::vector<std::string>{"chang", "chen", "vadlamudi", "cibil"}));
-    const std::vector<std::string> known = computations();
-    std::set<std::string> used;
-    for (const std::string &id : shipped_papers())
-        for (const PaperItem &item : find_paper(id).items)
-            if (item.answer.by) {
-                std::vector<std::string> asked = item.answer.also;
+    std::set<std::string> used, known;
+    for (const std::string &id : shipped_papers()) {
+        const Paper paper = find_paper(id);
+        for (const auto &[name, method] : paper.methods)
+            EXPECT_TRUE(known.insert(name).second) << name << " is of two papers";
+        for (const PaperItem &item : paper.items) {
+            std::vector<std::string> asked = item.answer.also;
+            if (item.answer.by)
                 asked.push_back(*item.answer.by);
-                for (const std::string &name : asked) {
-                    used.insert(name);
-                    EXPECT_NE(std::find(known.begin(), known.end(), name), known.end())
-                        << id << " " << item.id;
-                }
+            for (const std::string &name : asked) {
+                used.insert(name);
+                EXPECT_NE(find_method(paper, name), nullptr) << id << " " << item.id;
             }
-    EXPECT_EQ(used, std::set<std::string>(known.begin(), known.end()))
-        << "a computation that no paper asks for";
+        }
+    }
+    EXPECT_EQ(used, known) << "a method that no item asks for";
 }
 
 TEST(Papers, AreWrittenAsTheyAreRead) {
@@ -91,8 +92,13 @@ TEST(Papers, AreWrittenAsTheyAreRead) {
         const std::string text = to_text(described::write(find_paper(id)));
         EXPECT_EQ(to_text(described::write(read_paper(text, id))), text);
     }
-    const std::string corpus = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/small.json";
+    const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/tests/fuzz/corpus/paper/",
+                      corpus = folder + "small.json";
     EXPECT_EQ(read_paper(read_file(corpus), corpus).items.size(), 2u); // which fuzzing begins with
+    EXPECT_EQ(read_paper(read_file(folder + "method.json"), "method.json")
+                  .items.front()
+                  .answer.method->times.size(),
+              6u);
 }
 
 TEST(Papers, PublishedNumbersAreThePrintedOnes) {
@@ -163,15 +169,66 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
     const Paper unknown = read_paper(a_paper(good, R"("kind":"computed","by":"gainz")"), "p.json");
     const PaperContext context(unknown, find_profile("h200"), shipped_recording);
     EXPECT_THAT([&] { reproduce(unknown, context); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("table_1"), HasSubstr("did you mean 'gains'?"))));
+                ThrowsMessage<InputError>(
+                    AllOf(HasSubstr("/items/0/answer/by"), HasSubstr("did you mean 'gains'?"))));
     const Paper nothing_to_draw = read_paper(
         a_paper(good, R"("kind":"here","where":"x","drawn":["row_register"],"drawn_shape":"n1c2h8w8k1r3s3")"),
         "p.json");
     EXPECT_THAT([&] { reproduce(nothing_to_draw, context); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr("/answer/drawn"), HasSubstr("needs c = 1"))));
-    const Paper no_study = read_paper(a_paper(good, R"("kind":"computed","by":"gains")"), "p.json");
-    EXPECT_THAT([&] { reproduce(no_study, context); },
-                ThrowsMessage<InputError>(HasSubstr("expected a study for \"gains\"")));
+}
+
+TEST(Papers, MethodsNameOnlyWhatThereIs) {
+    const auto paper_with = [](const std::string &method, const std::string &more = "") {
+        return a_paper(good,
+                       R"("kind":"computed","study":"chang_multi",)" + more + R"("method":{)" + method + "}");
+    };
+    const auto claim = [](const std::string &verdict, const std::string &says = "s") {
+        return R"("times":{"chen":{"measured":["block_register"]}},"claims":[{"claim":"c","verdict":")" +
+               verdict + R"(","found":"f","says":")" + says + R"("}])";
+    };
+    EXPECT_EQ(read_paper(paper_with(claim("gain(geomean(chen, h < 32))")), "p.json").items.size(), 1u);
+    const auto unread = [](const std::string &text, const testing::Matcher<const std::string &> &message) {
+        EXPECT_THAT([&] { read_paper(text, "p.json"); }, ThrowsMessage<InputError>(message)) << text;
+    };
+    unread(paper_with(claim("gain(chen")),
+           AllOf(HasSubstr("p.json:"), HasSubstr("/items/0/answer/method/claims/0/verdict"),
+                 HasSubstr("lacks a ')'"), HasSubstr("geomean(chen / chang, h < 32)")));
+    unread(paper_with(claim("gain(chen)", "{chen:tims}")),
+           AllOf(HasSubstr("/claims/0/says"), HasSubstr("did you mean 'times'?")));
+    unread(paper_with(claim("gain(chen)", "{chen")), HasSubstr("lacks a '}'"));
+    unread(paper_with(claim("gain(chen)", "[a|b")), HasSubstr("lacks a ']'"));
+    unread(paper_with(R"("times":{"chen":{"measured":["block_registr"]}})"),
+           HasSubstr("did you mean 'block_register'?"));
+    unread(paper_with(R"("times":{"chen":{"measured":["block_register"],"in":["chang_mult"]}})"),
+           AllOf(HasSubstr("/times/chen/in/0"), HasSubstr("did you mean 'chang_multi'?")));
+    unread(paper_with(R"("times":{"chen":{"measured":["block_register"],"baseline":"cublas"}})"),
+           HasSubstr("expected one of"));
+    unread(paper_with(R"("claims":[{"claim":"c"}])"), HasSubstr("expected \"claim\", \"verdict\""));
+    unread(paper_with(R"("lists":{"a":{"columns":["x"],"rows":[["1","2"]]}})"),
+           HasSubstr("expected 1 cells"));
+    const auto refused = [](const std::string &text, const testing::Matcher<const std::string &> &message) {
+        const Paper paper = read_paper(text, "p.json");
+        const PaperContext context(paper, find_profile("h200"), shipped_recording);
+        EXPECT_THAT([&] { reproduce(paper, context); }, ThrowsMessage<InputError>(message)) << text;
+    };
+    refused(paper_with(claim("gain(chan)")),
+            AllOf(HasSubstr("/items/0/answer/method/claims/0/verdict"), HasSubstr("expected a value"),
+                  HasSubstr("did you mean 'chen'")));
+    refused(paper_with(claim("gian(chen)")),
+            AllOf(HasSubstr("expected a function"), HasSubstr("did you mean 'gain'")));
+    refused(paper_with(claim("gain(cell('a', 'c'))")),
+            AllOf(HasSubstr("a published number of this item"), HasSubstr("\"a, b\"")));
+    refused(paper_with(R"("times":{"a":{"fastest":["b"]}},)" +
+                       claim("gain(1)").substr(claim("gain(1)").find("\"claims"))),
+            HasSubstr("/times/a/fastest/0"));
+    refused(paper_with(claim("gain(a_value)") + R"(,"values":{"a_value":"a_value + 1"})"),
+            HasSubstr("computed from itself"));
+    refused(paper_with(claim("'maybe'")), HasSubstr("expected a verdict"));
+    refused(a_paper(good, R"("kind":"computed","method":{)" + claim("gain(geomean(h))") + "}"),
+            HasSubstr("expected \"study\""));
+    refused(paper_with(claim("gain(1)"), R"("network":"mnist","rungs":["naiv"],)"),
+            AllOf(HasSubstr("/answer/rungs/0"), HasSubstr("did you mean 'naive'")));
 }
 
 TEST(Papers, ExactRoundsAsPrinted) {

@@ -18,20 +18,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class NetworkPages : public testing::Test {
-  protected:
-    NetworkPages() {
-        std::string name = (std::filesystem::temp_directory_path() / "convcast_network_XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~NetworkPages() override { std::filesystem::remove_all(path_); }
-
-    template <class Document> std::string page_of(const Document &document) {
-        return read_file(write_report(document, path_).page.string());
-    }
-
-    std::filesystem::path path_;
-};
+template <class Document> std::string page_of(const Document &document) {
+    return write_html(report_on(document).page);
+}
 
 LadderReport ladder() {
     LadderReport report;
@@ -60,7 +49,7 @@ TEST(LadderFigures, AForecastWithoutATimeHasItsLaunches) {
     EXPECT_EQ(figure.point_count(), 1u) << "the launch, and no bar of launching it";
 }
 
-TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
+TEST(NetworkPages, ALadderSaysWhatMattersFirst) {
     const std::string page = page_of(ladder());
     EXPECT_THAT(page, HasSubstr("<strong>10.0\u00a0µs</strong><span>the fastest implementation, "
                                 "one_<wbr>kernel_<wbr>that_<wbr>has_<wbr>a_<wbr>name</span>"));
@@ -71,7 +60,7 @@ TEST_F(NetworkPages, ALadderSaysWhatMattersFirst) {
         << "what a rung does stands below its name";
 }
 
-TEST_F(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
+TEST(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
     LadderReport report = ladder();
     EXPECT_THAT(page_of(report), Not(HasSubstr("id=\"kernels\"")));
     for (RungLaunchForecast &launch : report.run.rungs[0].predicted->launches)
@@ -109,7 +98,7 @@ WholeRun whole() {
     return run;
 }
 
-TEST_F(NetworkPages, ARunComparesLikeWithLike) {
+TEST(NetworkPages, ARunComparesLikeWithLike) {
     const std::string page = page_of(whole());
     EXPECT_THAT(page, HasSubstr("<h1>toy, batch 1, on toy GPU</h1>"));
     EXPECT_THAT(page, HasSubstr("<strong>9.00\u00a0µs</strong><span>measured, one call"));
@@ -131,7 +120,7 @@ TEST_F(NetworkPages, ARunComparesLikeWithLike) {
     EXPECT_THAT(figure.title, HasSubstr("toy GPU"));
 }
 
-TEST_F(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {
+TEST(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {
     WholeRun run = whole();
     run.replayed_s.reset();
     const std::string page = page_of(run);
@@ -139,9 +128,8 @@ TEST_F(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {
     EXPECT_THAT(page, Not(HasSubstr("multiplied by")));
 }
 
-TEST_F(NetworkPages, ARunStandsBesideAnotherProgram) {
-    const std::string page =
-        read_file(write_report(whole(), path_, OtherTime{"PyTorch 2.11", Seconds(36e-6)}).page.string());
+TEST(NetworkPages, ARunStandsBesideAnotherProgram) {
+    const std::string page = write_html(report_on(whole(), OtherTime{"PyTorch 2.11", Seconds(36e-6)}).page);
     EXPECT_THAT(page, HasSubstr("<strong>4.00×</strong><span>as fast as PyTorch 2.11</span>"));
     EXPECT_THAT(page, HasSubstr("PyTorch 2.11 takes 36.0\u00a0µs, 4.00× as long."));
 }
@@ -161,14 +149,14 @@ ScalingCase step(DeviceSplit split, int devices, double forecast, double measure
     return c;
 }
 
-TEST_F(NetworkPages, ScalingHasATableAndItsSpeedUps) {
+TEST(NetworkPages, ScalingHasATableAndItsSpeedUps) {
     Scaling scaling;
     scaling.network = "mnist";
     scaling.devices = {0, 1};
     scaling.cases = {step(DeviceSplit::one, 1, 33e-6, 30e-6), step(DeviceSplit::batch, 2, 20e-6, 25e-6)};
     EXPECT_EQ(judgement_of(scaling),
               "Of 2 measured steps the forecast is off by 10.0 % in the median and 20.0 % at worst.");
-    const Figure figure = figures_of(scaling).at(0);
+    const Figure figure = report_on(scaling).figures.at(0);
     EXPECT_EQ(figure.panels.at(0).title, "2048 images");
     EXPECT_EQ(figure.panels.at(0).series.size(), 2u) << "forecast and measured";
     const std::string page = page_of(scaling);
@@ -177,20 +165,20 @@ TEST_F(NetworkPages, ScalingHasATableAndItsSpeedUps) {
     EXPECT_THAT(page, HasSubstr("id=\"f-speed_up\""));
 }
 
-TEST_F(NetworkPages, SharesThatTakeTurnsOnOneGpuAreNotCompared) {
+TEST(NetworkPages, SharesThatTakeTurnsOnOneGpuAreNotCompared) {
     Scaling scaling;
     scaling.network = "mnist";
     scaling.devices = {0, 0};
     scaling.conditions["several_shares_a_gpu"] = "yes";
     scaling.cases = {step(DeviceSplit::one, 1, 33e-6, 30e-6), step(DeviceSplit::batch, 2, 20e-6, 50e-6)};
     EXPECT_THAT(judgement_of(scaling), HasSubstr("Of 1 measured step the forecast is off by 10.0 %"));
-    EXPECT_EQ(figures_of(scaling).at(0).panels.at(0).series.size(), 1u);
+    EXPECT_EQ(report_on(scaling).figures.at(0).panels.at(0).series.size(), 1u);
     EXPECT_THAT(
         page_of(scaling),
         HasSubstr("<td>2</td><td>2048</td><td>50.0</td><td>20.0</td><td>–</td><td>–</td><td>1.50×</td>"));
 }
 
-TEST_F(NetworkPages, ATrainingSaysHowGoodAndHowFast) {
+TEST(NetworkPages, ATrainingSaysHowGoodAndHowFast) {
     TrainingRun run;
     run.network = "mnist";
     run.tested_on = "test images";

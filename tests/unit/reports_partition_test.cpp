@@ -4,9 +4,8 @@
 #include "model/machine/knowledge.hpp"
 #include "model/predict.hpp"
 #include "model/strategies/list.hpp"
+#include "model/work/walk.hpp"
 #include "reports/partition_diagram.hpp"
-#include "reports/partition_regions.hpp"
-#include "reports/partition_walk.hpp"
 #include "tests/unit/drawing.hpp"
 #include "tests/unit/well_formed.hpp"
 
@@ -26,20 +25,37 @@ const std::vector<std::string> drawn = {
     "filter_split",       "map_split",    "channel_split",  "filter_stream", "map_stream",
     "stride_fixed_block", "row_register", "block_register", "naive_shared",  "naive_global"};
 
-/// The plan of a strategy, or none where it does not do the shape.
-std::optional<Plan> plan_for(const std::string &strategy, const ConvShape &shape,
-                             const std::string &gpu = "h200") {
-    const Case item = predict(parse_strategy(strategy), shape, find_profile(gpu));
-    return item.prediction ? item.prediction->plan : std::nullopt;
+/// A case with the plan of a strategy, or none where it does not do the shape.
+std::optional<Case> planned_case(const std::string &strategy, const ConvShape &shape,
+                                 const std::string &gpu = "h200") {
+    Case item = predict(parse_strategy(strategy), shape, find_profile(gpu));
+    return item.prediction ? std::optional<Case>(std::move(item)) : std::nullopt;
+}
+
+const Partition &first_launch(const Case &item) {
+    return item.prediction->plan->launches.front();
+}
+
+Walk walk_of(const Case &item, const Partition &launch, const std::string &gpu = "h200") {
+    const Strategy strategy = parse_strategy(*item.strategy);
+    const GpuProfile profile = find_profile(gpu);
+    return strategy.kind->walk(strategy, ConvShape::parse(item.shape), Gpu(profile), launch);
+}
+
+std::string diagram(const Case &item, const PaperWidth &width = PaperWidth::column()) {
+    return partition_diagram(item, find_profile("h200"), width);
 }
 
 /// How often each multiply of an output and a channel is among the CTAs' boxes; "" if each is once.
-std::string coverage_problem(const ConvShape &s, const Plan &plan) {
+std::string coverage_problem(const ConvShape &s, const Case &item) {
     const std::int64_t channels = s.c / s.groups;
     std::vector<int> seen(static_cast<std::size_t>(s.output_elements() * channels), 0);
-    for (const Partition *launch : computing_launches(plan))
-        for (std::int64_t cta = 0; cta < cta_count(*launch); ++cta)
-            for (const OutputBox &box : outputs_of(s, *launch, cta))
+    for (const Partition &launch : item.prediction->plan->launches) {
+        if (launch.kernel == "channel_split_sum")
+            continue;
+        const Walk walk = walk_of(item, launch);
+        for (std::int64_t cta = 0; cta < launch.ctas; ++cta)
+            for (const OutputBox &box : outputs_of(walk, cta))
                 for (std::int64_t n = box.images.begin; n < box.images.end; ++n)
                     for (std::int64_t k = box.filters.begin; k < box.filters.end; ++k)
                         for (std::int64_t p = box.rows.begin; p < box.rows.end; ++p)
@@ -51,6 +67,7 @@ std::string coverage_problem(const ConvShape &s, const Plan &plan) {
                                         return "CTA " + std::to_string(cta) + " is outside the output";
                                     ++seen[static_cast<std::size_t>(place)];
                                 }
+    }
     const auto wrong = std::find_if(seen.begin(), seen.end(), [](int times) { return times != 1; });
     return wrong == seen.end() ? ""
                                : "place " + std::to_string(wrong - seen.begin()) + " is computed " +
@@ -73,7 +90,7 @@ TEST(Partition, CtasCoverTheOutputOnceOnRandomShapes) {
         shape.k = between(1, 150);
         shape.validate();
         for (std::size_t j = 0; j < drawn.size(); ++j)
-            if (const std::optional<Plan> plan = plan_for(drawn[j], shape)) {
+            if (const std::optional<Case> plan = planned_case(drawn[j], shape)) {
                 ++planned[j];
                 EXPECT_EQ(coverage_problem(shape, *plan), "") << shape.id() << " by " << drawn[j];
             }
@@ -96,7 +113,7 @@ TEST(Partition, CtasCoverTheOutputOnceWithOtherKnobs) {
           {"naive_shared:tile_w=8,tile_h=4", "n2c3h19w18k5r3s3_str2x2_pad1x1"},
           {"naive_global:threads=128", "n2c4h19w18k6r3s3_str2x1_pad1x0_g2"}}) {
         const ConvShape s = ConvShape::parse(shape);
-        const std::optional<Plan> plan = plan_for(strategy, s);
+        const std::optional<Case> plan = planned_case(strategy, s);
         ASSERT_TRUE(plan) << strategy;
         EXPECT_EQ(coverage_problem(s, *plan), "") << shape << " by " << strategy;
     }
@@ -114,13 +131,13 @@ TEST(Partition, ReadsOfTheMapByHand) {
 /// By hand: 1022 rows over 132 SMs are 8 a piece; 2 CTAs of an SM take 16 of 32 filters each.
 TEST(Partition, MapSplitByHand) {
     const ConvShape shape = ConvShape::parse("n1c1h1024w1024k32r3s3");
-    const std::optional<Plan> plan = plan_for("map_split:pieces=1", shape);
+    const std::optional<Case> plan = planned_case("map_split:pieces=1", shape);
     ASSERT_TRUE(plan);
-    const std::vector<OutputBox> boxes = outputs_of(shape, plan->launches.front(), 133);
+    const std::vector<OutputBox> boxes = outputs_of(walk_of(*plan, first_launch(*plan)), 133);
     ASSERT_EQ(boxes.size(), 1u);
     EXPECT_EQ(boxes[0].rows, (IndexRange{8, 16}));
     EXPECT_EQ(boxes[0].filters, (IndexRange{16, 32}));
-    const std::string svg = partition_diagram(shape, *plan, PaperWidth::column());
+    const std::string svg = diagram(*plan);
     EXPECT_NE(svg.find(">10 x 1,024 pixels<"), std::string::npos) << svg;
     EXPECT_NE(svg.find(">2 rows halo<"), std::string::npos) << svg;
 }
@@ -129,19 +146,20 @@ TEST(Partition, MapSplitByHand) {
 /// of 54, a round is a quarter of one, 13 rows. Columns are halved: 512 of 1022.
 TEST(Partition, RingByHand) {
     const ConvShape shape = ConvShape::parse("n1c1h1024w1024k32r3s3");
-    const std::optional<Plan> plan = plan_for("filter_split:buffers=1", shape);
+    const std::optional<Case> plan = planned_case("filter_split:buffers=1", shape);
     ASSERT_TRUE(plan);
-    const Partition &launch = plan->launches.front();
+    const Partition &launch = first_launch(*plan);
+    const Walk walk = walk_of(*plan, launch);
     ASSERT_EQ(launch.kernel, "split_walk");
     ASSERT_EQ(launch.pieces, 19);
-    const std::vector<OutputBox> boxes = outputs_of(shape, launch, 0);
+    const std::vector<OutputBox> boxes = outputs_of(walk, 0);
     ASSERT_EQ(boxes.size(), 79u); // 1022 / 13, rounded up
     EXPECT_EQ(boxes[0].rows, (IndexRange{0, 13}));
     EXPECT_EQ(boxes[78].rows, (IndexRange{1014, 1022}));
     EXPECT_EQ(boxes[0].columns, (IndexRange{0, 512}));
-    EXPECT_EQ(outputs_of(shape, launch, launch.parts)[0].columns, (IndexRange{512, 1022}));
-    EXPECT_TRUE(outputs_of(shape, launch, launch.parts - 1).empty()) << "filters end at 32";
-    const std::string svg = partition_diagram(shape, *plan, PaperWidth::column());
+    EXPECT_EQ(outputs_of(walk, launch.parts)[0].columns, (IndexRange{512, 1022}));
+    EXPECT_TRUE(outputs_of(walk, launch.parts - 1).empty()) << "filters end at 32";
+    const std::string svg = diagram(*plan);
     EXPECT_NE(svg.find("ring that"), std::string::npos);
     EXPECT_NE(svg.find(">Pixels: 56 x 514, and a thread"), std::string::npos)
         << "54 rows of a piece and two more";
@@ -151,11 +169,13 @@ TEST(Partition, RingByHand) {
 /// Chen's n on banks of 8 bytes: two floats lie in one.
 TEST(PartitionDiagram, BanksHaveTheGpusWidth) {
     const ConvShape shape = ConvShape::parse("n1c1h512w512k8r3s3");
-    const std::optional<Plan> plan = plan_for("row_register:unit=2", shape, "k40m");
+    const std::optional<Case> plan = planned_case("row_register:unit=2", shape, "k40m");
     ASSERT_TRUE(plan);
     EXPECT_EQ(bank_bytes_of(find_profile("k40m")), 8);
     const auto strokes = [&](std::int64_t bytes) {
-        const std::string svg = partition_diagram(shape, *plan, PaperWidth::column(), bytes);
+        GpuProfile profile = find_profile("k40m");
+        profile.bank_width->value = Bytes(static_cast<double>(bytes));
+        const std::string svg = partition_diagram(*plan, profile, PaperWidth::column());
         EXPECT_NE(svg.find("banks of " + std::to_string(bytes) + " bytes"), std::string::npos);
         std::size_t n = 0;
         for (std::size_t at = 0; (at = svg.find("stroke-width=\"0.8\"", at)) != std::string::npos; ++at)
@@ -170,12 +190,12 @@ TEST(Partition, BuffersFitWhatThePlanAsksFor) {
     for (const std::string &strategy : drawn)
         for (const char *text : {"n1c1h56w56k64r3s3", "n1c64h28w28k96r3s3", "n1c32h14w14k64r5s5"}) {
             const ConvShape shape = ConvShape::parse(text);
-            const std::optional<Plan> plan = plan_for(strategy, shape);
+            const std::optional<Case> plan = planned_case(strategy, shape);
             if (!plan)
                 continue;
-            const Partition &launch = *computing_launches(*plan).front();
+            const Partition &launch = first_launch(*plan);
             std::int64_t bytes = 0;
-            for (const SharedBuffer &buffer : walk_of(shape, launch).buffers)
+            for (const SharedBuffer &buffer : walk_of(*plan, launch).buffers)
                 bytes += buffer.bytes * buffer.buffers;
             EXPECT_LE(bytes, launch.shared_bytes) << text << " by " << strategy;
             EXPECT_GE(static_cast<double>(bytes), 0.5 * static_cast<double>(launch.shared_bytes))
@@ -190,11 +210,11 @@ TEST(PartitionDiagram, WordsFitAtEveryWidth) {
         for (const char *text : {"n1c1h1024w1024k512r3s3", "n1c1h28w28k512r5s5", "n1c64h56w56k64r3s3",
                                  "n2c512h7w7k512r1s1", "n1c3h224w224k64r7s7_str2x2_pad3x3"}) {
             const ConvShape shape = ConvShape::parse(text);
-            const std::optional<Plan> plan = plan_for(strategy, shape);
+            const std::optional<Case> plan = planned_case(strategy, shape);
             if (!plan)
                 continue;
             for (const char *width : {"88mm", "column", "page"}) {
-                const std::string svg = partition_diagram(shape, *plan, PaperWidth::parse(width));
+                const std::string svg = diagram(*plan, PaperWidth::parse(width));
                 const std::string name = std::string(text) + " by " + strategy + ", " + width;
                 EXPECT_EQ(xml_problem(svg), "") << name;
                 EXPECT_EQ(text_size_of(svg), 8.0) << name;
@@ -205,12 +225,11 @@ TEST(PartitionDiagram, WordsFitAtEveryWidth) {
 }
 
 TEST(PartitionDiagram, RefusesWhatItDoesNotKnow) {
-    const std::optional<Plan> plan = plan_for("winograd", ConvShape::parse("n1c64h28w28k64r3s3"));
+    const std::optional<Case> plan = planned_case("winograd", ConvShape::parse("n1c64h28w28k64r3s3"));
     ASSERT_TRUE(plan);
-    EXPECT_NE(cannot_draw(*plan).find("block_register"), std::string::npos);
-    EXPECT_THROW(partition_diagram(ConvShape::parse("n1c64h28w28k64r3s3"), *plan, PaperWidth::column()),
-                 std::invalid_argument);
-    EXPECT_EQ(cannot_draw(*plan_for("map_split", ConvShape::parse("n1c1h28w28k64r3s3"))), "");
+    EXPECT_NE(cannot_draw(*plan->strategy).find("block_register"), std::string::npos);
+    EXPECT_THROW(diagram(*plan), std::invalid_argument);
+    EXPECT_EQ(cannot_draw("map_split"), "");
 }
 
 } // namespace

@@ -133,7 +133,7 @@ TEST(ProfileFigures, OddCurvesAreSurvived) {
 
 TEST(ProfilePage, HasEveryNumberCheckReasonAndFigure) {
     const GpuProfile profile = sample::profile();
-    const std::string page = write_profile_page(profile);
+    const std::string page = write_html(report_on(profile).page);
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         using Field = std::decay_t<decltype(profile.*member.pointer)>;
         if constexpr (described::IsOptional<Field>::value) {
@@ -174,7 +174,7 @@ TEST(ProfilePage, HostileTextIsInert) {
     profile.checks = {{hostile, false, hostile}};
     Curve &curve = profile.curves[hostile] = profile.curves["conflicts"];
     curve.x_name = curve.x_unit = curve.y_name = curve.y_unit = curve.series[0].name = hostile;
-    const std::string page = write_profile_page(profile);
+    const std::string page = write_html(report_on(profile).page);
     EXPECT_FALSE(has(page, "<img"));
     EXPECT_FALSE(has(page, "<b>"));
 }
@@ -182,7 +182,7 @@ TEST(ProfilePage, HostileTextIsInert) {
 TEST(ProfilePage, ABareProfileMakesAPage) {
     GpuProfile profile;
     profile.id = "bare";
-    const std::string page = write_profile_page(profile);
+    const std::string page = write_html(report_on(profile).page);
     EXPECT_TRUE(has(page, "convcast: what bare can do"));
     EXPECT_TRUE(has(page, "0 numbers"));
 }
@@ -193,11 +193,11 @@ TEST(ProfileReport, ThePageAndThreeFilesPerFigure) {
     // Kept where asked, for a look at the pictures.
     const char *keep = std::getenv("CONVCAST_KEEP_PROFILE_REPORT");
     const GpuProfile profile = sample::profile();
-    const ReportFiles files = write_report(profile, keep != nullptr ? keep : folder / "report");
+    const ReportFiles files = write_report(report_on(profile), keep != nullptr ? keep : folder / "report");
     EXPECT_EQ(files.figures.size(), profile_figures(profile).size() * (files.pdf_note.empty() ? 4u : 3u));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
-    EXPECT_EQ(read_file(files.page.string()), write_profile_page(profile));
+    EXPECT_EQ(read_file(files.page.string()), write_html(report_on(profile).page));
     std::filesystem::remove_all(folder);
 }
 

@@ -1,0 +1,324 @@
+#include "cli/answers.hpp"
+
+#include "cli/document.hpp"
+#include "cli/terminal.hpp"
+#include "executor/baselines/names.hpp"
+#include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
+#include "model/predict.hpp"
+#include "model/regime/rates.hpp"
+#include "model/regime/words.hpp"
+#include "model/strategies/list.hpp"
+
+#include <boost/describe.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+const char *const tensor_core_remark = "* on tensor cores: FP32 accuracy by three TF32 products for one\n";
+const char *const declared_work_remark =
+    "! work declared by its author, not checked: where it is too little, so is the forecast\n";
+
+namespace {
+
+std::string percent(double share) {
+    return percent_text(std::min(share, 1.0), 0);
+}
+
+std::string error_of(Seconds forecast, Seconds measured) {
+    const double error = std::round(100.0 * (forecast / measured - 1.0));
+    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
+}
+
+bool comparable(const std::string &baseline) {
+    return !is_baseline(baseline) || baseline == "cudnn:half" ||
+           (is_true_fp32(baseline) && layout_of(baseline) == Layout::channels_first);
+}
+
+std::string launch_words(const Plan &plan, int sms) {
+    const Partition &main = main_launch(plan);
+    return fmt::format("{} CTA{} on {} of {} SMs, {} wave{}", grouped(main.ctas), main.ctas == 1 ? "" : "s",
+                       std::min<std::int64_t>(main.ctas, sms), sms, main.waves, main.waves == 1 ? "" : "s");
+}
+
+std::string interval_words(const Prediction &p) {
+    return p.times.fitted_s ? fmt::format("nine of ten from {} to {}", short_time(*p.time_low_s),
+                                          short_time(*p.time_high_s))
+                            : "nothing overlapped " + short_time(*p.time_high_s);
+}
+
+struct BusyShare {
+    const char *name;
+    double share;
+};
+
+/// A share beside the threshold that it is compared with: never rounded across it.
+std::string share_beside(double share, double threshold) {
+    constexpr double tenths = 1000.0;
+    return share < threshold && percent(share) == percent(threshold)
+               ? fmt::format("{:.1f} %", std::floor(tenths * share) / 10.0)
+               : percent(share);
+}
+
+/// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those at the threshold of R5, then the others.
+std::string busy_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::string at, below;
+    for (const BusyShare &its : shares) {
+        std::string &text = its.share >= threshold ? at : below;
+        text +=
+            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
+    }
+    return at + " busy, " + percent(threshold) + " or more" + (below.empty() ? "" : " (" + below + ")");
+}
+
+/// "DRAM 67 % and L2 13 % busy, less than 70 %"
+std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::string text;
+    for (const BusyShare &its : shares)
+        text +=
+            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
+    return text + " busy, less than " + percent(threshold);
+}
+
+/// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
+std::string said_of(const std::string &variant, const std::string &said) {
+    const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
+    return variant.empty()
+               ? said
+               : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
+}
+
+} // namespace
+
+KnownTimes known_times(const Arguments &arguments, const Question &question) {
+    KnownTimes known(question.profile);
+    if (is_supposed(question.profile))
+        return known; // nobody has measured a GPU that does not exist
+    for (const std::string &file : arguments.texts("recorded")) {
+        const Run run = read_document(file);
+        const auto gpu = run.conditions.find("gpu");
+        if (gpu == run.conditions.end())
+            throw UsageError("--recorded " + file +
+                             ": nothing in it was measured; it takes what `convcast run` wrote");
+        if (gpu->second != question.profile.name)
+            throw UsageError("--recorded " + file + " was measured on " + gpu->second +
+                             ", the forecast is for " + question.profile.name);
+        if (sms_of(run, file).value_or(question.profile.limits.sm_count) == question.profile.limits.sm_count)
+            known.add(run, std::filesystem::path(file).filename().string());
+    }
+    return known;
+}
+
+bool on_tensor_cores(const std::string &strategy) {
+    return uses_tensor_cores(strategy.substr(0, strategy.find(':')));
+}
+
+bool of_declared_work(const Case &item) {
+    return item.baseline && item.prediction && item.prediction->time_s &&
+           std::find(item.prediction->assumptions.begin(), item.prediction->assumptions.end(),
+                     declared_work_assumption) != item.prediction->assumptions.end();
+}
+
+std::string mark_of(const Case &item) {
+    return item.strategy && on_tensor_cores(*item.strategy) ? " *" : of_declared_work(item) ? " !" : "";
+}
+
+std::string time_words(const Prediction &p) {
+    std::string text = short_time(*p.time_s) + ", " + interval_words(p);
+    if (p.times.tier0_s)
+        text += fmt::format("; {:.2f}x the speed of light ({})", *p.time_s / *p.times.tier0_s,
+                            short_time(*p.times.tier0_s));
+    if (p.assumed_low_s && p.assumed_high_s)
+        text += fmt::format("; {} to {} as the numbers that were assumed lie in their ranges",
+                            short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));
+    return text;
+}
+
+std::string regime_words(const Prediction &p, const GpuProfile &profile) {
+    if (!p.regimes || !p.regimes->tier2 || !p.plan || !p.work)
+        return "";
+    const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
+    const Regime regime = *p.regimes->tier2;
+    const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
+                                 memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
+    std::string text = std::string(words_of(regime)) + ": ";
+    if (regime == Regime::compute_hidden)
+        text += busy_words(arithmetic, busy_fma_share) + "; DRAM " + percent(busy.dram) + ", L2 " +
+                percent(busy.l2);
+    else if (regime == Regime::bulk_hidden)
+        text += busy_words(memory, busy_memory_share) + "; " + idle_words(arithmetic, busy_fma_share);
+    else
+        text += idle_words(arithmetic, busy_fma_share) + "; " + idle_words(memory, busy_memory_share);
+    text += "; " + launch_words(*p.plan, profile.limits.sm_count);
+    if (p.regimes->paper && *p.regimes->paper != regime)
+        text += std::string("; the paper's rule says ") + words_of(*p.regimes->paper);
+    return text;
+}
+
+std::string largest_terms(const Term &term, std::size_t most) {
+    std::vector<Bar> bars = waterfall(term);
+    std::stable_sort(bars.begin(), bars.end(),
+                     [](const Bar &a, const Bar &b) { return a.added_s > b.added_s; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
+        text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
+    return text;
+}
+
+std::string rate_words(const Rates &rates, const std::string &strategy) {
+    std::string text;
+    if (rates.flop_per_s)
+        text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
+    if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
+        text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
+    if (rates.peak_share)
+        text += fmt::format(
+            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
+            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
+    if (rates.fmas_per_l2_byte)
+        text +=
+            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
+    if (rates.fmas_per_dram_byte)
+        text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
+    return text;
+}
+
+std::string known_lines(const Case &item, const Question &question, const KnownTimes &known,
+                        const std::function<bool(const std::string &)> &wanted) {
+    std::string lines;
+    const std::optional<KnownTime> own =
+        known.find(item.shape, item.strategy.value_or(item.baseline.value_or("")));
+    if (own) {
+        const Rates rates =
+            rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
+        lines += verdict_line("measured",
+                              short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
+                                  (item.prediction->time_s
+                                       ? "; forecast " + error_of(*item.prediction->time_s, own->time_s)
+                                       : "") +
+                                  " (recording " + own->recording + ")");
+    }
+    const std::optional<Seconds> time = own ? std::optional(own->time_s) : item.prediction->time_s;
+    if (const auto fastest = known.fastest_setting(item.shape, wanted);
+        fastest && time && fastest->time_s < *time)
+        lines += verdict_line("fastest ours",
+                              fmt::format("{}{}, measured {}, {:.2f}x what is {} here (recording {})",
+                                          fastest->name, on_tensor_cores(fastest->name) ? " *" : "",
+                                          short_time(fastest->time_s), fastest->time_s / *time,
+                                          own ? "measured" : "forecast", fastest->recording));
+    std::string libraries;
+    if (const auto other = known.fastest_baseline(item.shape, comparable))
+        libraries =
+            fmt::format("fastest in {} {} {}", type_of(other->name) == DataType::f16 ? "FP16" : "FP32",
+                        other->name, short_time(other->time_s));
+    if (const auto tf32 = known.find(item.shape, "cudnn:tf32"))
+        libraries += fmt::format("{}in TF32, less exact and PyTorch's default, cudnn:tf32 {}",
+                                 libraries.empty() ? "" : "; ", short_time(tf32->time_s));
+    return lines + (libraries.empty() ? "" : verdict_line("libraries", libraries));
+}
+
+std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
+                            const std::string &where) {
+    constexpr std::ptrdiff_t short_enough = 12; // lines
+    std::string text;
+    for (const Question *question : questions)
+        if (const std::string said = assumptions_text(question->knowledge);
+            !said.empty() && text.find(said) == std::string::npos)
+            text += said_of(questions.size() > 1 ? question->variant : "", said);
+    if (whole || questions.size() < 2 || std::count(text.begin(), text.end(), '\n') <= short_enough)
+        return text;
+    text = hanging("assumed of these forecasts, the first of each; all: " + where);
+    for (const Question *question : questions) {
+        const std::vector<std::string> &said = question->knowledge.assumptions;
+        if (said.empty())
+            continue;
+        const std::string first = said.front().substr(0, said.front().find_first_of(";:"));
+        text += hanging(question->variant + ": " + first +
+                        (said.size() > 1 ? fmt::format("; and {} more", said.size() - 1) : ""));
+    }
+    return text;
+}
+
+std::string calls_words(const Case &item) {
+    const std::int64_t calls = item.count.value_or(1);
+    return calls < 2 || !item.prediction || !item.prediction->time_s
+               ? ""
+               : fmt::format("{} for {} calls",
+                             short_time(Seconds(static_cast<double>(calls) * item.prediction->time_s->value)),
+                             calls);
+}
+
+std::string hanging(const std::string &text) {
+    return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
+}
+
+std::string output_words(const std::string &shape) {
+    const ConvShape parsed = ConvShape::parse(shape);
+    return fmt::format("output {} x {}", parsed.p(), parsed.q());
+}
+
+std::string verdict_line(const std::string &label, const std::string &text) {
+    constexpr std::size_t indent = 15;
+    return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
+                  indent, terminal_width());
+}
+
+std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
+                    const std::optional<Case> &faster) {
+    const auto none = [](const std::string &) { return false; };
+    std::string out =
+        bold(headed("",
+                    (item.name ? *item.name + ", " : "") + item.shape + " (" + output_words(item.shape) +
+                        ") on " + question.gpu + ", " + item.strategy.value_or(item.baseline.value_or("")),
+                    0, terminal_width()));
+    if (item.status != Status::ok)
+        return out + headed("  ",
+                            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                                item.reason.value_or(""),
+                            2, terminal_width());
+    const Prediction &p = *item.prediction;
+    if (item.baseline && !p.time_s)
+        return out +
+               verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
+                                         p.reason.value_or("")) +
+               known_lines(item, question, known, none);
+    if (!p.time_s)
+        return out + verdict_line("time", "none: " + p.reason.value_or("no time")) +
+               (p.regimes && p.regimes->paper ? verdict_line("regime", std::string("by the paper's rule ") +
+                                                                           words_of(*p.regimes->paper))
+                                              : "") +
+               (p.rates && p.rates->fmas_per_l2_byte
+                    ? verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")))
+                    : "");
+    out += verdict_line("time", time_words(p));
+    if (const std::string regime = regime_words(p, question.profile); !regime.empty())
+        out += verdict_line("regime", regime);
+    else if (p.regimes && p.regimes->tier2)
+        out += verdict_line("regime", words_of(*p.regimes->tier2));
+    out += verdict_line("time goes to", largest_terms(*p.term, 4));
+    if (p.rates)
+        out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
+    out += known_lines(item, question, known, none);
+    if (faster && faster->prediction && faster->prediction->time_s)
+        out +=
+            verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
+                                               on_tensor_cores(*faster->strategy) ? "on tensor cores " : "",
+                                               *faster->strategy, short_time(*faster->prediction->time_s),
+                                               *p.time_s / *faster->prediction->time_s));
+    else if (faster)
+        out += verdict_line("faster", "nothing that `convcast choose` tries");
+    return out;
+}
+
+} // namespace convcast::cli

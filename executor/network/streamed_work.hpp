@@ -1,0 +1,74 @@
+// Launches and copies on several streams, of one GPU or several: how rungs of ladders, whole networks and
+// steps over several GPUs are queued.
+#pragma once
+
+#include "executor/launch/kernel_call.hpp"
+#include "gpu/stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// How executor/network/NAME is compiled. Throws UsageError if there is no such file.
+CompileRequest network_request(const std::string &name, int compute_capability);
+
+/// Blocks of `each` along x for `count` of something.
+dim3 blocks_for(std::int64_t count, std::int64_t each);
+
+/// Work in the order in which it is added. Stream 0 is the one that it is queued on; the others begin behind
+/// what is there and end before what is queued there next.
+class StreamedWork {
+  public:
+    using Call = std::function<void(cudaStream_t)>;
+
+    /// `device`: of stream 0 where GPUs are several; absent, all streams are of the current device.
+    explicit StreamedWork(std::optional<int> device = std::nullopt);
+
+    /// Returns the number of a new stream.
+    std::size_t add_stream(std::optional<int> device = std::nullopt);
+    std::size_t streams() const { return lanes_.size(); }
+    /// Of a stream but 0.
+    cudaStream_t handle(std::size_t stream) const { return lanes_[stream].stream->handle(); }
+
+    /// Returns the number of the call. An empty `call` queues nothing and is what others may wait for.
+    std::size_t add(std::size_t stream, Call call);
+    /// What is added to `stream` from now on starts after that call.
+    void wait(std::size_t stream, std::size_t call);
+    /// What is added to `stream` from now on starts after all that `other` has now.
+    void follow(std::size_t stream, std::size_t other);
+
+    void enqueue(cudaStream_t first) const;
+    /// A call alone, on any stream of its device.
+    void enqueue(std::size_t call, cudaStream_t stream) const { added_[call].call(stream); }
+
+  private:
+    struct Lane {
+        std::optional<int> device;
+        std::optional<Stream> stream;      ///< absent of stream 0
+        std::optional<Event> joined;       ///< its end, for stream 0
+        std::vector<std::size_t> waits{};  ///< of what is added next
+        std::optional<std::size_t> last{}; ///< that was added
+    };
+    struct Added {
+        std::size_t lane;
+        Call call;
+        std::vector<std::size_t> waits;
+        bool begins = false;          ///< first of its stream, and waits for nothing else
+        std::unique_ptr<Event> ended; ///< of a call that others wait for
+    };
+
+    std::optional<OnDevice> on(std::size_t lane) const; ///< its device, where it names one
+    const Event &ended(std::size_t call);
+
+    std::vector<Lane> lanes_;
+    std::vector<Added> added_;
+    std::unique_ptr<Event> begun_;
+};
+
+} // namespace convcast

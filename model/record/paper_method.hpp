@@ -1,0 +1,191 @@
+// How an item of a paper is answered, as data: times to compare, values computed from them, and the tables,
+// figures and claims made of those. docs/add_a_claim.md tells how one is written.
+#pragma once
+
+#include "model/base/checked.hpp"
+#include "model/base/errors.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// Whose GPU: the paper's, ours, or the one that a list `gpus` is at.
+enum class AskedGpu { paper, ours, its };
+BOOST_DESCRIBE_ENUM(AskedGpu, paper, ours, its)
+
+/// Of a shape's recorded cases: our fastest kernel, the fastest of the paper's kernel in settings that
+/// predict takes by default, cuDNN's fastest in true FP32 on NCHW.
+enum class RecordedBest { ours, by_default, cudnn };
+BOOST_DESCRIBE_ENUM(RecordedBest, ours, by_default, cudnn)
+
+/// A time of a shape, by exactly one of the first six. Where it is used by its name "own", "own.forecast" is
+/// what this version forecasts of the measured case, "own.name" its strategy with knobs, "own.knobs" those.
+struct PaperTime {
+    /// Settings, or a strategy alone for the fastest of its settings. Of several the first that was run.
+    std::vector<std::string> measured;
+    std::optional<std::string> baseline; ///< "cublas"
+    std::optional<RecordedBest> best;
+    std::optional<std::string> forecast; ///< of a setting, for `gpu`
+    std::optional<std::string> chosen;   ///< what `convcast choose` ranks first of a strategy, for `gpu`
+    std::vector<std::string> fastest;    ///< of other times by their names
+    /// Recordings of `measured`, `baseline` and `best`: "run" of the item's study (as if left out),
+    /// "settings" of its own settings, or another study's, "chang_multi" or "chang_multi/settings".
+    std::vector<std::string> in;
+    std::vector<std::string> except; ///< settings that are left out
+    /// Whether it counts: an expression, of measured settings with their knobs as "knob.tile_k".
+    std::optional<std::string> where;
+    std::optional<std::string> least; ///< the setting with the least of this instead of the fastest
+    std::optional<AskedGpu> gpu;      ///< absent: ours
+    BOOST_DESCRIBE_CLASS(PaperTime, (),
+                         (measured, baseline, best, forecast, chosen, fastest, in, except, where, least, gpu),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+/// Rows written down, or the shapes of studies. A cell "=peak / 2" is computed. A column "shape" makes a row
+/// a convolution, a column "gpu" with the names of profiles makes it a GPU.
+struct PaperList {
+    std::vector<std::string> studies;
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> rows;
+    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, rows), (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+struct PaperColumn {
+    std::string head, cell; ///< sentences
+    BOOST_DESCRIBE_CLASS(PaperColumn, (), (head, cell), (), ())
+};
+
+struct PaperNote {
+    std::vector<std::string> each; ///< one for each row of these lists
+    std::string says;
+    BOOST_DESCRIBE_CLASS(PaperNote, (), (each, says), (), ())
+};
+
+struct PaperTableMethod {
+    std::optional<std::string> id;     ///< a sentence; absent: the item's
+    std::string title;                 ///< a sentence
+    std::optional<std::int64_t> words; ///< columns at the left that are text; absent: one
+    std::vector<std::string> each;     ///< one table for each row of these lists
+    std::optional<std::string> when;   ///< whether there is one: an expression
+    std::vector<std::string> over;     ///< its rows: these lists, each row of the first with all of the next
+    std::optional<std::string> where;  ///< of them those that are so
+    std::vector<PaperColumn> columns;
+    std::vector<PaperNote> notes;
+    BOOST_DESCRIBE_CLASS(PaperTableMethod, (), (id, title, words, each, when, over, where, columns, notes),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+enum class PaperDrawn { points, lines };
+BOOST_DESCRIBE_ENUM(PaperDrawn, points, lines)
+
+struct PaperSeries {
+    std::string name;  ///< a sentence
+    std::string style; ///< colour and mark, an expression: 0 the paper's kernel, 1 our fastest, 2 cuDNN
+    std::vector<std::string> each; ///< one series for each row of these lists
+    std::optional<PaperDrawn> drawn;
+    std::optional<bool> hollow;   ///< a forecast
+    std::optional<bool> unlisted; ///< no entry in the legend
+    std::string value;            ///< an expression; where it is missing there is no point
+    std::string label;            ///< of a point: a sentence
+    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, label), (), ())
+};
+
+/// A vertical line; with `to` a band.
+struct PaperMark {
+    std::vector<std::string> each;
+    std::string at;
+    std::optional<std::string> to;
+    std::string label;
+    BOOST_DESCRIBE_CLASS(PaperMark, (), (each, at, to, label), (), ())
+};
+
+/// Values over categories, on a logarithmic axis; or with `x` lines over numbers.
+struct PaperFigureMethod {
+    std::optional<bool> beside; ///< stands beside the figure before it, for each row of the same `each`
+    std::optional<std::string> id;
+    std::string title, caption; ///< sentences
+    std::vector<std::string> each;
+    std::optional<std::string> when;
+    std::vector<std::string> over;
+    std::optional<std::string> where;
+    std::string axis;                     ///< what the values are, with their unit
+    std::optional<std::string> category;  ///< a sentence
+    std::optional<std::string> x, x_axis; ///< an expression, and what it is
+    std::vector<PaperMark> marks;
+    std::vector<PaperSeries> series;
+    std::string no_data; ///< why, where no series has a point
+    BOOST_DESCRIBE_CLASS(PaperFigureMethod, (),
+                         (beside, id, title, caption, each, when, over, where, axis, category, x, x_axis,
+                          marks, series, no_data),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+/// What the paper claims, how it is judged and told. The verdict is an expression of the rules
+/// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other),
+/// follows(so), holds(so) and parts(...); where a value of it is missing the claim is open.
+struct PaperClaim {
+    std::optional<bool> beside;      ///< stands beside the claim before it, for each row of the same `each`
+    std::vector<std::string> each;   ///< one claim for each row of these lists
+    std::optional<std::string> when; ///< whether there is one: an expression
+    std::optional<std::string> claim;
+    std::optional<std::string> published; ///< absent: "without a number"
+    std::optional<std::string> verdict, found, says;
+    std::optional<std::string> otherwise; ///< why it is open
+    /// Instead of these: the published cell of [of, at] which must come out of `exact`, an expression, to its
+    /// last digit, and what that comes from.
+    std::vector<std::string> cell;
+    std::optional<std::string> exact, from;
+    BOOST_DESCRIBE_CLASS(PaperClaim, (),
+                         (beside, each, when, claim, published, verdict, found, says, otherwise, cell, exact,
+                          from),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+struct PaperMethod {
+    std::optional<std::int64_t> batch; ///< images of a call of the network; absent: as in the paper
+    std::map<std::string, PaperTime> times;
+    std::map<std::string, std::string> values; ///< expressions by their names
+    std::map<std::string, PaperList> lists;
+    /// Figures that reports have: a curve of our GPU's profile by its name, "regime_maps" of the study,
+    /// "several_gpus" of the network.
+    std::vector<std::string> shown;
+    std::vector<PaperFigureMethod> figures;
+    std::vector<PaperTableMethod> tables;
+    std::vector<PaperClaim> claims;
+    BOOST_DESCRIBE_CLASS(PaperMethod, (), (batch, times, values, lists, shown, figures, tables, claims), (),
+                         ())
+
+    static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
+    bool answers() const { return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty(); }
+};
+
+/// What a text of a method is: where it stands says it.
+enum class PaperTextKind { expression, sentence, setting, list, time, recording, study, plain };
+using EachPaperText =
+    std::function<void(const std::string &path, const std::string &text, PaperTextKind kind)>;
+
+/// Calls with every text of a method and its path: "/claims/0/verdict".
+void each_text(const PaperMethod &method, const EachPaperText &call);
+
+/// Adds a problem for each expression, sentence, setting and study that is none. `place` is the method's.
+void check_texts(const PaperMethod &method, const std::string &place, std::vector<InputProblem> &problems);
+
+} // namespace convcast

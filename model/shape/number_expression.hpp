@@ -1,0 +1,75 @@
+// Expressions of numbers that are read once and computed often, for other values of their names each time.
+#pragma once
+
+#include "model/shape/expression.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// Of the grammar of values, without texts. It has min(a, b), max(a, b) and ceil_div(a, b). Of std::int64_t a
+/// division drops the remainder. Of double there are besides floor(a), ceil(a), pow(a, b), unrolled(n, by),
+/// the iterations of a loop that does `by` at a time and the rest one by one, and sectors(first, count), the
+/// sectors of 32 bytes that warps touch of `count` neighbouring floats behind `first` others.
+template <class Number> class NumberExpression {
+  public:
+    /// Throws UsageError where the text is no expression, or has a function that is not there.
+    explicit NumberExpression(std::string text);
+
+    /// The names in the text, each once.
+    const std::vector<std::string> &names() const { return names_; }
+
+    /// `values` are those of the names. Throws UsageError where it divides by zero.
+    Number value(const std::vector<Number> &values) const;
+
+    /// Throws UsageError for a name that is none of the known ones.
+    [[noreturn]] void unknown(const std::string &name, std::vector<std::string> known) const;
+
+  private:
+    enum class Doing {
+        number,
+        name,
+        negate,
+        no,
+        either,
+        both,
+        same,
+        other,
+        less,
+        more,
+        at_most,
+        at_least,
+        plus,
+        minus,
+        times,
+        over,
+        rest,
+        least,
+        most,
+        divide_up,
+        down,
+        up,
+        power,
+        unroll,
+        touch
+    };
+    struct Step {
+        Doing what = Doing::number;
+        Number number{};
+        std::size_t name = 0, at = 0; ///< index of names(); place in the text
+    };
+    void add(const Expression &part);
+    [[noreturn]] void wrong(std::size_t at, const std::string &what) const;
+    Number applied(const Step &step, Number a, Number b) const;
+    static bool of_one(Doing what) {
+        return what == Doing::negate || what == Doing::no || what == Doing::down || what == Doing::up;
+    }
+
+    std::string text_;
+    std::vector<std::string> names_;
+    std::vector<Step> steps_; ///< operands before what is done with them
+};
+
+} // namespace convcast

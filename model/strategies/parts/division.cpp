@@ -1,0 +1,369 @@
+#include "model/strategies/parts/division.hpp"
+
+#include "model/strategies/parts/split_walk.hpp"
+
+#include <cmath>
+
+namespace convcast::division {
+
+Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters) {
+    const std::int64_t row_tile = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+    // 4 x 8 accumulators do not fit beside their operands in 64 registers; 4 x 4 loads less per FMA than 2
+    // x 8.
+    const std::int64_t group = filters >= 8 && row_tile < 4 ? 8 : filters >= 4 ? 4 : filters >= 2 ? 2 : 1;
+    return {row_tile, group, banks};
+}
+
+StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    StepWork work;
+    if (rows <= 0 || filters <= 0)
+        return work;
+    const double units = double(ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group));
+    const double warps = std::ceil(units / 32.0);
+    const double taps = double(s.r * s.s);
+    const double pixel_loads = double(s.s * (tile.rows + s.r - 1));
+    const double tap_loads = taps; // one load brings the tap of a whole group
+    const double outputs = double(tile.rows * tile.group);
+    // A group of eight is read as two halves.
+    const double group_reads = tile.group > 4 ? double(tile.group) / 4.0 : 1.0;
+    // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a warp starts, a unit
+    // finds its place with two divisions, loops over the filter's columns, where it has several, and stores
+    // its outputs (address, comparison, store).
+    const double columns = double(s.s), per_column = instructions::iteration + double(s.r);
+    work.fmas = units * outputs * taps;
+    work.turns = warps * double(s.s); // a column of taps
+    work.instructions =
+        warps * (outputs * taps + pixel_loads + tap_loads * group_reads + instructions::store * outputs +
+                 instructions::guard * double(tile.rows) +
+                 (s.s > 1 ? instructions::loop + per_column * columns : 0.0) + instructions::place) +
+        std::min(warps, warps_per_cta) * instructions::copy;
+    const Units its{ceil_div(filters, tile.group), ceil_div(rows, tile.rows) * s.q(), s.q(), tile.rows * s.w};
+    work.shared_wavefronts =
+        pixel_loads * position_passes(tile.banks, its).taken +
+        tap_loads * group_reads *
+            group_passes(tile.banks, its, s.r * s.s * tile.group, int(std::min<std::int64_t>(tile.group, 4)));
+    work.store_bytes = double(rows * s.q() * filters * 4);
+    return work;
+}
+
+double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    if (rows <= 0 || filters <= 0)
+        return 0.0;
+    // Of a thread's outputs each row and filter is a store of its own. Groups begin in any lane of a warp;
+    // a few stand for many.
+    constexpr std::int64_t most_groups = 8;
+    const std::int64_t row_groups = ceil_div(rows, tile.rows), groups = ceil_div(filters, tile.group);
+    const std::int64_t seen = std::min(groups, most_groups);
+    double bytes = 0.0;
+    for (std::int64_t with = row_groups; with >= std::max<std::int64_t>(1, row_groups - 1); --with) {
+        // Rows of the tile that `with` of the groups of rows have.
+        const std::int64_t full = rows - (row_groups - 1) * tile.rows;
+        const std::int64_t tile_rows = with == row_groups ? full : tile.rows - full;
+        if (tile_rows == 0)
+            continue;
+        double of_groups = 0.0;
+        for (std::int64_t group = 0; group < seen; ++group)
+            of_groups +=
+                stored_bytes({s.q(), s.q(), with, tile.rows * s.q(), group * row_groups * s.q() % warp_lanes},
+                             s.q(), s.result_bytes());
+        bytes += double(tile_rows) * of_groups / double(seen);
+    }
+    return bytes * double(filters);
+}
+
+double copy_instructions(std::int64_t floats, bool wide) {
+    // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
+    const double copies = double(ceil_div(floats, wide ? 128 : 32));
+    return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
+}
+
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
+    // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
+    const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
+    const double copies = double(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
+}
+
+namespace {
+
+constexpr std::int64_t register_cap = 64; // two CTAs of 512 threads fill a file of 65,536 registers
+
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): a third CTA fits an SM where a thread has few
+/// sums and taps.
+std::int64_t registers_of(const ConvShape &shape, Tile tile) {
+    constexpr std::int64_t few = 40;
+    const std::int64_t taps = shape.r * shape.s, sums = tile.rows * tile.group;
+    const bool square = tile.rows == 2 && tile.group == 2;
+    return (taps == 1 && sums <= 4 && !square) || (taps == 9 && sums == 1) ? few : register_cap;
+}
+
+} // namespace
+
+Partition launch(const Tiling &t) {
+    Partition part;
+    part.kernel = t.by_filters ? "map_split" : "filter_split";
+    part.parts = t.gpu.limits.sm_count;
+    part.pieces = t.pieces;
+    part.grid = {papers::ctas_per_sm * part.parts, t.s.n, 1};
+    part.sharing_ctas = double(part.grid[0]);
+    part.threads = papers::threads_per_cta;
+    part.register_cap = register_cap;
+    part.stages = t.pieces > 1 ? 2 : 1;
+    part.filter_count = t.s.k;
+    // The last pieces may have nothing left, which costs their barriers only.
+    part.steps = ceil_div(t.all, t.piece);
+    part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * t.taps, 4);
+    part.band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
+    part.shared_bytes = 4 * (t.by_filters ? part.stages * part.bank_floats + part.band_floats
+                                          : part.bank_floats + part.stages * part.band_floats);
+    part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
+    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, registers_of(t.s, t.tile), part.shared_bytes);
+    // Filters are transposed, value by value.
+    part.copy_passes = t.wide && !t.by_filters ? t.gpu.architecture.wide_copy_passes->value
+                                               : t.gpu.architecture.narrow_copy_passes->value;
+    return part;
+}
+
+namespace {
+
+/// Warps of a CTA that have outputs in a call of convolve_band.
+std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
+    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
+    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
+                                    papers::threads_per_cta / papers::warp_threads);
+}
+
+/// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
+/// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
+void average_step(Partition &part, double copying) {
+    const double steps = double((part.ctas - part.idle_ctas) * part.steps);
+    StepWork &step = part.step;
+    if (!(step.fmas > 0.0))
+        return;
+    const double share = std::min(1.0, part.work.fmas.value_or(0.0) / (steps * step.fmas));
+    const double computing = step.instructions - step.copying;
+    step.copying = copying / steps;
+    step.instructions = share * computing + step.copying;
+    for (double *value :
+         {&step.fmas, &step.shared_wavefronts, &step.turns, &step.load_bytes, &step.store_bytes})
+        *value *= share;
+}
+
+} // namespace
+
+void fill_cta(Partition &part, const Tiling &t) {
+    fill_schedule(part, t.gpu.limits);
+    // Second halves that have no part of a piece are not idle: they have their copies and barriers.
+    part.idle_ctas = part.ctas - t.shares * 2 * t.s.n;
+    if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share
+        part.idle_instructions = instructions::place * warps_per_cta;
+    const double map_copies = t.map_copies(t.rows), filter_copies = t.filter_copies(t.filters);
+    part.step = band_work(t.s, t.tile, t.rows, t.filters);
+    part.step.load_bytes = double((t.by_filters ? t.filters * t.taps : t.map_floats(t.rows)) * 4);
+    part.step.copying = (t.by_filters ? filter_copies : map_copies) + piece_instructions(part.pieces);
+    part.step.instructions += part.step.copying;
+    part.drain.instructions = cta_instructions + (t.by_filters ? map_copies : filter_copies) +
+                              double(part.pieces - part.steps) * piece_instructions(part.pieces);
+    part.independent_sums = t.tile.rows * t.tile.group;
+    // Where second halves have none, of an average CTA half of the warps that the first has.
+    part.busy_warps = busy_warps(t.s, t.tile, t.rows, t.filters);
+    if (t.piece == 1)
+        part.busy_warps = ceil_div(part.busy_warps, 2);
+    Work &work = part.work;
+    work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
+    work.l2_read_bytes = work.l2_write_bytes = 0.0;
+}
+
+void finish_work(Partition &part, const Tiling &t, double copying) {
+    average_step(part, copying);
+    *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(t.s.output_bytes()));
+    fill_dram(part.work, t.s, t.gpu);
+}
+
+Walk walk_of(const Tiling &t, const Partition &launch) {
+    Walk walk(t.s, launch);
+    walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
+    const OutputAxis stays = t.by_filters ? &OutputBox::rows : &OutputBox::filters,
+                     comes = t.by_filters ? &OutputBox::filters : &OutputBox::rows;
+    walk.cuts = {{&OutputBox::images, 1, 2}, {stays, t.share, 0}, {comes, t.piece}, {comes, t.half, 1}};
+    walk.buffers = {
+        {"filters", CopiedTensor::filters, launch.bank_floats * 4, t.by_filters ? launch.stages : 1},
+        {"map", CopiedTensor::map, launch.band_floats * 4, t.by_filters ? 1 : launch.stages}};
+    walk.threads = {launch.threads, 1, t.tile.rows, 1, t.tile.group};
+    walk.pixels = band_pixels(t.s, t.rows);
+    walk.remark = std::string(t.by_filters ? "The rows of the map stay on the SM; the filters"
+                                           : "The filters stay on the SM; the rows of the map") +
+                  " come in " + count_text(launch.pieces, "piece") + (t.by_filters ? " (Q)" : " (P)") +
+                  ", and the " + count_text(walk.grid[1], "CTA") + " of an SM share each piece.";
+    return walk;
+}
+
+namespace {
+
+/// Why the divisions cannot do a shape; "" if they can.
+std::string unsupported(const ConvShape &shape) {
+    if (const std::string why = outside_papers(shape); !why.empty())
+        return why;
+    return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
+}
+
+/// How the plan of one division differs from that of the other.
+struct Method {
+    const char *letter; ///< the paper's, of its pieces
+    const char *cut;    ///< what is cut into pieces, `most` of them at most
+    std::int64_t most;
+    bool by_filters;
+    std::optional<std::int64_t> Rules::*candidate;
+    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
+};
+
+Method method_of(const ConvShape &s, bool by_filters) {
+    if (by_filters)
+        return {"Q", "filters", s.k, true, &Rules::candidate_q, papers::th2_fmas, papers::d2_bytes};
+    return {"P", "output rows", s.p(), false, &Rules::candidate_p, papers::th1_fmas, papers::d1_bytes};
+}
+
+/// Why the pieces that run are not the paper's.
+std::string why_other(const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
+                      const Asked &asked) {
+    const std::int64_t bytes = method.round_bytes(s, gpu.limits.sm_count, paper),
+                       room = gpu.limits.shared_bytes_per_sm;
+    if (bytes > room)
+        return "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room);
+    return asked.pieces > 0 ? "so many were asked for"
+                            : "two CTAs an SM do not fit with them: each has halves and filters of its own";
+}
+
+void remark_pieces(Rules &rules, const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
+                   const Asked &asked, std::int64_t run) {
+    rules.run_pieces = run;
+    if (paper != run)
+        rules.remarks.push_back(std::string("runs ") + method.letter + " = " + std::to_string(run) +
+                                ", the paper's rules give " + std::to_string(paper) + ": " +
+                                why_other(method, s, gpu, paper, asked));
+}
+
+/// One way to run a division: so many pieces, held in one of the two ways, over the SMs or over parts of them
+/// in turn.
+struct Way {
+    Asked runs;
+    std::optional<split_walk::Shares> walk; ///< with one buffer
+};
+
+bool fits(const Partition &part) {
+    return part.ctas_per_sm >= papers::ctas_per_sm;
+}
+
+split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Asked &runs,
+                           std::int64_t times) {
+    const std::int64_t n_sm = gpu.limits.sm_count;
+    return method.by_filters ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
+                             : split_walk::shares_of(s, std::max<std::int64_t>(1, n_sm / runs.map_shares),
+                                                     runs.map_shares, runs.pieces, false);
+}
+
+/// The first number of pieces in [first, last] with which one of the ways that `asked` allows fits.
+std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Method &method, Asked asked,
+                                   std::int64_t first, std::int64_t last) {
+    std::optional<std::int64_t> two, one;
+    if (asked.buffers != one_buffer && asked.map_shares == 1)
+        two = smallest_fitting(first, last, [&](std::int64_t pieces) {
+            return fits(launch(Tiling{s, gpu, method.by_filters, pieces}));
+        });
+    const auto walk = [&](std::int64_t pieces, std::int64_t times) {
+        asked.pieces = pieces;
+        return walk_of(s, gpu, method, asked, times);
+    };
+    const bool may_walk = asked.buffers != two_buffers && split_walk::too_wide(s).empty();
+    if (may_walk)
+        one = smallest_fitting(first, last, [&](std::int64_t pieces) {
+            return fits(split_walk::launch(s, gpu, walk(pieces, 1)));
+        });
+    if (two && (!one || *two <= *one))
+        return Way{{*two, two_buffers, 1}, std::nullopt};
+    if (one)
+        return Way{{*one, one_buffer, asked.map_shares}, walk(*one, 1)};
+    // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after
+    // another.
+    for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p();
+         ++times)
+        if (fits(split_walk::launch(s, gpu, walk(first, times))))
+            return Way{{first, one_buffer, 1}, walk(first, times)};
+    return std::nullopt;
+}
+
+/// What map_shares = 0 stands for: step 4 of section 2.2 where it applies.
+std::int64_t map_shares_of(const Asked &asked, const Rules &rules) {
+    return asked.map_shares > 0 ? asked.map_shares : rules.redivided_map.value_or(1);
+}
+
+/// Why the knobs contradict each other or the shape; "" if they do not.
+std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked, const Method &method) {
+    if (asked.pieces > method.most)
+        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) +
+               " " + method.cut;
+    const std::string too_wide =
+        asked.buffers == one_buffer || asked.map_shares > 1 ? split_walk::too_wide(s) : "";
+    if (!too_wide.empty())
+        return too_wide;
+    if (asked.map_shares > 1 && asked.buffers == two_buffers)
+        return "map_shares = " + std::to_string(asked.map_shares) + " needs buffers = 1";
+    if (asked.map_shares > gpu.limits.sm_count || asked.map_shares > s.p())
+        return "map_shares = " + std::to_string(asked.map_shares) + " exceeds the " +
+               std::to_string(std::min<std::int64_t>(gpu.limits.sm_count, s.p())) + " " +
+               (asked.map_shares > gpu.limits.sm_count ? "SMs" : "output rows");
+    return "";
+}
+
+/// The paper's FMAs and bytes of a round on an SM.
+void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method &method, const Way &way) {
+    const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
+    if (way.runs.map_shares > 1 && pieces == 1) {
+        const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
+        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, way.runs.map_shares));
+        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+        return;
+    }
+    out.paper_round_fmas = double(method.round_fmas(s, n_sm, pieces));
+    out.paper_round_bytes = double(method.round_bytes(s, n_sm, pieces));
+}
+
+} // namespace
+
+std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
+                                        bool by_filters, WithWork with_work) {
+    const Method method = method_of(s, by_filters);
+    if (const std::string why = unsupported(s); !why.empty())
+        return Infeasible{why, true, std::nullopt};
+    Found out;
+    Rules &numbers = out.feasible.rules;
+    numbers = shape_rules(s, gpu.profile);
+    Asked asked = given;
+    asked.map_shares = map_shares_of(given, numbers);
+    if (const std::string why = contradiction(s, gpu, asked, method); !why.empty())
+        return Infeasible{why, false, std::move(numbers)};
+    const std::int64_t paper = asked.map_shares > 1 ? 1 : (numbers.*method.candidate).value_or(1);
+    const std::int64_t first = std::min(asked.pieces > 0 ? asked.pieces : paper, method.most),
+                       last = asked.pieces > 0 ? asked.pieces : std::min(method.most, most_pieces);
+    const std::optional<Way> way = way_with_fewest(s, gpu, method, asked, first, last);
+    if (!way)
+        return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
+                              std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
+                              (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
+                                                : std::string("any number of pieces")),
+                          false, std::move(numbers)};
+    out.runs = way->runs;
+    remark_pieces(numbers, method, s, gpu, paper, asked, out.runs.pieces);
+    if (way->walk && way->walk->map > gpu.limits.sm_count)
+        numbers.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
+                                  ": they run as " + std::to_string(way->walk->map) +
+                                  " shares, several an SM");
+    count_round(out.feasible, s, gpu, method, *way);
+    out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
+                                            : with_work(Tiling{s, gpu, by_filters, out.runs.pieces})};
+    return out;
+}
+
+} // namespace convcast::division

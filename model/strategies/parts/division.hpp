@@ -1,0 +1,160 @@
+// What the two single-channel divisions share: the rules of section 3.1, the plan, and what a CTA costs.
+#pragma once
+
+#include "model/strategies/strategy.hpp"
+
+namespace convcast::division {
+
+inline constexpr std::int64_t most_pieces = 65536;
+
+/// Rows and filters that a thread computes at a time (kernel convolve_band).
+struct Tile {
+    std::int64_t rows, group;
+    Banks banks; ///< that it is read from
+};
+Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters);
+
+/// Whether rows of the map are copied 16 bytes a lane.
+inline bool copies_wide(const ConvShape &shape) {
+    return shape.w % 4 == 0;
+}
+
+/// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
+StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
+/// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
+/// filters to the next.
+double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
+
+/// What copying `floats` floats of map, or `filters` filters, to shared memory costs in warp instructions.
+double copy_instructions(std::int64_t floats, bool wide);
+double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group);
+
+/// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
+inline constexpr double warps_per_cta = 512.0 / 32.0;
+inline constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
+/// The last piece fetches none after it; a single one, copied at once, is simpler.
+constexpr double piece_instructions(std::int64_t pieces) {
+    return (pieces > 1 ? instructions::step - instructions::loop / double(pieces) : instructions::loop) *
+           warps_per_cta;
+}
+
+/// What follows from the shape and a number of pieces: rows or filters lie over the SMs, a share each, and of
+/// the others each SM takes piece after piece, one of its two CTAs the first half of each and the other the
+/// rest.
+struct Tiling {
+    const ConvShape &s;
+    const Gpu &gpu;
+    bool by_filters; ///< the filters come in pieces and the rows stay, or the other way round
+    std::int64_t pieces;
+    std::int64_t all = by_filters ? s.k : s.p(), staying = by_filters ? s.p() : s.k;
+    std::int64_t share = ceil_div(staying, std::int64_t{gpu.limits.sm_count}),
+                 shares = ceil_div(staying, share);
+    std::int64_t piece = ceil_div(all, pieces), half = ceil_div(piece, 2);
+    std::int64_t rows = by_filters ? share : half, filters = by_filters ? half : share; ///< of a step
+    std::int64_t taps = s.r * s.s;
+    Tile tile = choose_tile(banks_of(gpu.profile), rows, filters);
+    bool wide = copies_wide(s);
+
+    std::int64_t begin_of(std::int64_t of_piece, std::int64_t which) const {
+        return of_piece * piece + which * half;
+    }
+    /// Rows or filters of a CTA's half of a piece; below 1 if none are left.
+    std::int64_t count_of(std::int64_t of_piece, std::int64_t which) const {
+        const std::int64_t begin = begin_of(of_piece, which);
+        return std::min({(of_piece + 1) * piece, all, begin + half}) - begin;
+    }
+    /// Floats of the map that `of_rows` rows of outputs need.
+    std::int64_t map_floats(std::int64_t of_rows) const {
+        return of_rows > 0 ? (of_rows + s.r - 1) * s.w : 0;
+    }
+    double map_copies(std::int64_t of_rows) const { return copy_instructions(map_floats(of_rows), wide); }
+    double filter_copies(std::int64_t count) const {
+        return filter_copy_instructions(count, taps, tile.group);
+    }
+};
+
+/// Its launch, without its work: two CTAs an SM, which the paper's division needs, may not fit.
+Partition launch(const Tiling &tiling);
+
+/// What the steps and the start of the CTA cost that has the first half of every piece of a full share; the
+/// work of the launch starts at zero.
+void fill_cta(Partition &part, const Tiling &tiling);
+
+/// Goes over the CTAs of a division. The last share has the rest if it is smaller. Two CTAs have a share, one
+/// for each half (0 and 1). For each kind of CTA it calls add_cta(half, size of the share, number of such
+/// CTAs over all images).
+template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
+    const std::int64_t full = t.staying / t.share, rest = t.staying % t.share;
+    for (const std::int64_t half : {0, 1}) {
+        add_cta(half, t.share, double(full * t.s.n));
+        if (rest > 0)
+            add_cta(half, rest, double(t.s.n));
+    }
+}
+
+/// Fills in what follows from the work of all CTAs that have a share: the average step, the idle CTAs, and
+/// the traffic of DRAM. `copying`: warp instructions of the copies of all steps.
+void finish_work(Partition &part, const Tiling &tiling, double copying);
+
+/// What the knobs of a division say; 0 leaves a number to the rules.
+struct Asked {
+    std::int64_t pieces = 0;
+    std::int64_t buffers = 0; ///< 2: each CTA has two of its own half of a piece; 1: kernel split_walk
+    std::int64_t map_shares =
+        1; ///< of division 1: parts of the map, for which there are fewer of the filters
+};
+
+/// The two ways to hold a piece; see Asked::buffers.
+inline constexpr std::int64_t one_buffer = 1, two_buffers = 2;
+
+/// The launch of a division with its work, which walks over the pieces.
+using WithWork = Partition (*)(const Tiling &);
+
+/// A plan, and the numbers that it runs with.
+struct Found {
+    Feasible feasible;
+    Asked runs;
+};
+
+/// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
+/// SM.
+std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
+                                        bool by_filters, WithWork with_work);
+
+/// plan_of for strategy S, whose knobs become the numbers that run.
+template <class S>
+Planned planned_by(S &strategy, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work) {
+    Asked asked{strategy.pieces, strategy.buffers};
+    if constexpr (requires { strategy.map_shares; })
+        asked.map_shares = strategy.map_shares;
+    std::variant<Found, Infeasible> plan = plan_of(shape, gpu, asked, by_filters, with_work);
+    if (const auto *infeasible = std::get_if<Infeasible>(&plan))
+        return *infeasible;
+    Found &found = std::get<Found>(plan);
+    strategy.pieces = int(found.runs.pieces);
+    strategy.buffers = int(found.runs.buffers);
+    if constexpr (requires { strategy.map_shares; })
+        strategy.map_shares = int(found.runs.map_shares);
+    return std::move(found.feasible);
+}
+
+/// How the CTAs of its launch walk.
+Walk walk_of(const Tiling &tiling, const Partition &launch);
+
+/// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
+template <class Fits>
+std::optional<std::int64_t> smallest_fitting(std::int64_t first, std::int64_t last, const Fits &fits) {
+    if (first > last || !fits(last))
+        return std::nullopt;
+    while (first < last) {
+        const std::int64_t middle = first + (last - first) / 2;
+        if (fits(middle))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+} // namespace convcast::division

@@ -1,0 +1,350 @@
+// Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
+#include "reports/papers/methods.hpp"
+
+#include "model/base/errors.hpp"
+#include "reports/html.hpp"
+#include "reports/papers/computations.hpp"
+#include "reports/papers/evaluator.hpp"
+#include "reports/profile_figures.hpp"
+#include "reports/regime_figures.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+namespace convcast {
+namespace {
+
+/// The answer of an item by one method.
+class MethodRunner {
+  public:
+    MethodRunner(const PaperItem &item, const PaperMethod &method, const PaperContext &context,
+                 std::string place)
+        : method_(method), evaluator_(item, method, context), place_(std::move(place)) {}
+
+    ItemAnswer run() {
+        ItemAnswer answer;
+        const PaperScope whole;
+        for (const std::string &figure : method_.shown)
+            at("/shown", [&] { add_shown(answer, figure); });
+        side_by_side(method_.figures, "/figures/",
+                     [&](const PaperFigureMethod &figure, const PaperScope &scope) {
+                         add_figure(answer, figure, scope);
+                     });
+        for (std::size_t i = 0; i < method_.tables.size(); ++i)
+            at("/tables/" + std::to_string(i), [&] { add_table(answer, method_.tables[i], whole); });
+        side_by_side(method_.claims, "/claims/", [&](const PaperClaim &claim, const PaperScope &scope) {
+            if (evaluator_.so(claim.when, scope))
+                add_claim(answer, claim, scope);
+        });
+        return answer;
+    }
+
+  private:
+    std::string told(const std::string &sentence, const PaperScope &scope) {
+        return evaluator_.told(sentence, scope);
+    }
+    std::string id_of(const std::optional<std::string> &id, const PaperScope &scope) {
+        return id ? told(*id, scope) : evaluator_.item().id;
+    }
+
+    /// Each part for each row of its lists; parts that stand beside each other row by row.
+    template <class Part, class Call>
+    void side_by_side(const std::vector<Part> &parts, const std::string &place, Call call) {
+        for (std::size_t i = 0, next = 0; i < parts.size(); i = next) {
+            for (next = i + 1; next < parts.size() && parts[next].beside.value_or(false);)
+                ++next;
+            at(place + std::to_string(i), [&] {
+                evaluator_.for_each(parts[i].each, {}, [&](const PaperScope &scope) {
+                    for (std::size_t j = i; j < next; ++j)
+                        at(place + std::to_string(j), [&] { call(parts[j], scope); });
+                });
+            });
+        }
+    }
+
+    /// What goes wrong there is said with its place.
+    template <class Call> void at(const std::string &part, Call call) {
+        try {
+            call();
+        } catch (const UsageError &error) {
+            throw InputError(place_ + part, error.what());
+        }
+    }
+
+    void add_shown(ItemAnswer &answer, const std::string &name) {
+        const GpuProfile &ours = evaluator_.context().ours().profile;
+        const PaperItem &item = evaluator_.item();
+        if (name == "regime_maps") {
+            if (const StudyResults *results = evaluator_.context().measured(evaluator_.study()))
+                for (Figure &figure : regime_maps(results->statistics))
+                    answer.figures.push_back(std::move(figure));
+        } else if (name == "several_gpus") {
+            const std::vector<ScalingPoint> points =
+                scaling_points_of(evaluator_.network(), ours, evaluator_.batch());
+            if (!points.empty())
+                answer.figures.push_back(
+                    scaling_figure(points, item.id, title_of(item) + ": efficiency on several GPUs, forecast",
+                                   short_name(ours)));
+        } else if (const auto curve = ours.curves.find(name); curve != ours.curves.end()) {
+            answer.figures.push_back(curve_figure(name, curve->second, ours));
+            answer.figures.back().id = item.id;
+        }
+    }
+
+    void add_table(ItemAnswer &answer, const PaperTableMethod &method, const PaperScope &whole) {
+        evaluator_.for_each(method.each, whole, [&](const PaperScope &each) {
+            if (!evaluator_.so(method.when, each))
+                return;
+            PaperTable table{id_of(method.id, each),
+                             told(method.title, each),
+                             static_cast<int>(method.words.value_or(1)),
+                             {},
+                             {},
+                             ""};
+            for (const PaperColumn &column : method.columns)
+                table.head.push_back(told(column.head, each));
+            evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
+                if (!evaluator_.so(method.where, scope))
+                    return;
+                std::vector<std::string> &row = table.rows.emplace_back();
+                for (const PaperColumn &column : method.columns)
+                    row.push_back(told(column.cell, scope));
+            });
+            for (const PaperNote &note : method.notes)
+                evaluator_.for_each(note.each, each, [&](const PaperScope &scope) {
+                    const std::string text = told(note.says, scope);
+                    if (!text.empty())
+                        table.note += (table.note.empty() ? "" : " ") + text;
+                });
+            answer.tables.push_back(std::move(table));
+        });
+    }
+
+    void add_figure(ItemAnswer &answer, const PaperFigureMethod &method, const PaperScope &each) {
+        if (!evaluator_.so(method.when, each))
+            return;
+        Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
+        Axis values{told(method.axis, each), Scale::logarithmic, {}, {}, {}};
+        if (method.x) {
+            figure.x = {method.x_axis.value_or(""), Scale::binary, {}, {}, {}};
+            figure.y = std::move(values);
+        } else {
+            figure.x = std::move(values);
+            figure.y.scale = Scale::category;
+        }
+        for (const PaperMark &mark : method.marks)
+            evaluator_.for_each(mark.each, each,
+                                [&](const PaperScope &scope) { add_mark(figure, mark, scope); });
+        std::vector<Series> all;
+        for (const PaperSeries &its : method.series)
+            evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
+                all.push_back({told(its.name, scope), style_of(its, scope),
+                               its.drawn == PaperDrawn::lines ? Drawn::lines : Drawn::points,
+                               its.hollow.value_or(false)});
+                all.back().unlisted = its.unlisted.value_or(false);
+            });
+        evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
+            if (evaluator_.so(method.where, scope))
+                add_points(figure, all, method, scope);
+        });
+        for (Series &series : all)
+            if (!series.points.empty())
+                figure.series.push_back(std::move(series));
+        figure.no_data = told(method.no_data, each);
+        answer.figures.push_back(std::move(figure));
+    }
+
+    std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
+        constexpr double most_styles = 38.0;
+        const double style = evaluator_.value(series.style, scope).number.value_or(-1.0);
+        if (!(style >= 0.0 && style <= most_styles))
+            throw UsageError("expected a style from 0 to 38, for example \"1\"");
+        return static_cast<std::size_t>(style);
+    }
+
+    void add_mark(Figure &figure, const PaperMark &mark, const PaperScope &scope) {
+        const PaperValue from = evaluator_.value(mark.at, scope),
+                         to = mark.to ? evaluator_.value(*mark.to, scope) : PaperValue();
+        if (!from.number || (mark.to && !to.number))
+            return;
+        if (mark.to)
+            figure.bands.push_back({Guide::vertical, *from.number, *to.number, told(mark.label, scope)});
+        else
+            figure.references.push_back({Guide::vertical, *from.number, told(mark.label, scope)});
+    }
+
+    /// Of a row of the figure a point of each series.
+    void add_points(Figure &figure, std::vector<Series> &all, const PaperFigureMethod &method,
+                    const PaperScope &scope) {
+        const double place = method.x ? evaluator_.value(*method.x, scope).number.value_or(0.0)
+                                      : static_cast<double>(figure.y.categories.size());
+        if (method.category)
+            figure.y.categories.push_back(told(*method.category, scope));
+        std::size_t next = 0;
+        for (const PaperSeries &its : method.series)
+            evaluator_.for_each(its.each, scope, [&](const PaperScope &inner) {
+                Series &series = all[next++];
+                if (const PaperValue v = evaluator_.value(its.value, inner); v.number)
+                    series.points.push_back({method.x ? place : *v.number,
+                                             method.x ? *v.number : place,
+                                             told(its.label, inner),
+                                             {}});
+            });
+    }
+
+    void add_claim(ItemAnswer &answer, const PaperClaim &claim, const PaperScope &scope) {
+        if (claim.exact)
+            return add_exact(answer, claim, scope);
+        ClaimAnswer finding{evaluator_.item().id,
+                            told(*claim.claim, scope),
+                            claim.published ? told(*claim.published, scope) : "without a number",
+                            dash,
+                            ClaimVerdict::open,
+                            ""};
+        const PaperValue verdict = evaluator_.value(*claim.verdict, scope);
+        if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
+            throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
+                             shortened(*verdict.text) + "'");
+        if (verdict.text) {
+            finding.found = told(*claim.found, scope);
+            finding.sentence = told(*claim.says, scope);
+        } else {
+            finding.sentence = told(claim.otherwise.value_or("Nothing was measured on {ours}."), scope);
+        }
+        answer.findings.push_back(std::move(finding));
+    }
+
+    void add_exact(ItemAnswer &answer, const PaperClaim &claim, const PaperScope &scope) {
+        const PaperItem &item = evaluator_.item();
+        const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
+                                            claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
+        const PaperValue found = evaluator_.value(*claim.exact, scope);
+        if (cell != nullptr && found.number)
+            answer.findings.push_back(exact(item, *cell, *found.number, told(*claim.from, scope)));
+    }
+
+    const PaperMethod &method_;
+    Evaluator evaluator_;
+    std::string place_;
+};
+
+/// Looks through all expressions of a method for names and functions that there are not.
+class NameCheck {
+  public:
+    NameCheck(const PaperItem &item, const PaperMethod &method, std::vector<InputProblem> &problems)
+        : item_(item), method_(method), problems_(problems) {
+        names_ = known_names();
+        for (const auto &[name, text] : method.values)
+            names_.push_back(name);
+        for (const auto &[name, time] : method.times) {
+            names_.push_back(name);
+            for (const std::string &field : fields_of_times())
+                names_.push_back(name + "." + field);
+        }
+        for (const std::string gpu : {"paper.", "ours.", "its."})
+            for (const std::string &name : known_gpu_names())
+                names_.push_back(gpu + name);
+        for (const KnownList &list : known_lists()) {
+            lists_.push_back(list.name);
+            names_.insert(names_.end(), list.columns.begin(), list.columns.end());
+        }
+        for (const auto &[name, list] : method.lists) {
+            lists_.push_back(name);
+            names_.insert(names_.end(), list.columns.begin(), list.columns.end());
+        }
+    }
+
+    void check(const std::string &place) {
+        each_text(method_, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
+            const std::string its = place + path;
+            if (kind == PaperTextKind::expression)
+                tree(parse_expression(text, ExpressionGrammar::values), its);
+            else if (kind == PaperTextKind::sentence || kind == PaperTextKind::setting)
+                parts(parse_sentence(text), its);
+            else if (kind == PaperTextKind::list &&
+                     std::find(lists_.begin(), lists_.end(), text) == lists_.end())
+                problem(its, "a list", text, lists_);
+            else if (kind == PaperTextKind::time && !method_.times.contains(text))
+                problem(its, "one of \"times\"", text, keys(method_.times));
+        });
+    }
+
+  private:
+    template <class Map> static std::vector<std::string> keys(const Map &map) {
+        std::vector<std::string> out;
+        for (const auto &[name, value] : map)
+            out.push_back(name);
+        return out;
+    }
+
+    void problem(const std::string &place, const std::string &expected, const std::string &found,
+                 const std::vector<std::string> &known) {
+        problems_.push_back({place, "expected " + expected +
+                                        (known.empty() ? "" : ", for example \"" + known.front() + "\"") +
+                                        ", found \"" + shortened(found) + "\"" + did_you_mean(found, known)});
+    }
+
+    void parts(const Sentence &sentence, const std::string &place) {
+        for (const SentencePart &part : sentence) {
+            if (part.kind == SentencePart::Kind::value)
+                tree(part.value, place);
+            for (const Sentence &alternative : part.alternatives)
+                parts(alternative, place);
+        }
+    }
+
+    void tree(const Expression &e, const std::string &place) {
+        const bool call = e.kind == Expression::Kind::call;
+        if (call || e.kind == Expression::Kind::name) {
+            std::string name = e.token;
+            while (!call && name.starts_with("outer."))
+                name = name.substr(6);
+            const std::vector<std::string> known = call ? known_functions() : names_;
+            const bool list = !call && std::find(lists_.begin(), lists_.end(), name) != lists_.end();
+            if (!list && !name.starts_with("knob.") &&
+                std::find(known.begin(), known.end(), name) == known.end())
+                problem(place, call ? "a function" : "a value", name, known);
+        }
+        if (call && (e.token == "cell" || e.token == "printed" || e.token == "factor") &&
+            e.parts.size() < 3 &&
+            std::all_of(e.parts.begin(), e.parts.end(),
+                        [](const Expression &p) { return p.kind == Expression::Kind::text; }) &&
+            !e.parts.empty() &&
+            cell_of(item_, e.parts[0].token, e.parts.size() > 1 ? e.parts[1].token : "") == nullptr)
+            problem(place, "a published number of this item",
+                    e.parts[0].token + (e.parts.size() > 1 ? ", " + e.parts[1].token : ""), cells());
+        if (call && e.token == "time" && !e.parts.empty() && e.parts[0].kind == Expression::Kind::text &&
+            !method_.times.contains(e.parts[0].token))
+            problem(place, "one of \"times\"", e.parts[0].token, keys(method_.times));
+        for (const Expression &part : e.parts)
+            tree(part, place);
+    }
+
+    std::vector<std::string> cells() const {
+        std::vector<std::string> names;
+        for (const PublishedCell &cell : item_.published)
+            names.push_back(cell.of + ", " + cell.at);
+        return names;
+    }
+
+    const PaperItem &item_;
+    const PaperMethod &method_;
+    std::vector<InputProblem> &problems_;
+    std::vector<std::string> names_, lists_;
+};
+
+} // namespace
+
+void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
+                 std::vector<InputProblem> &problems) {
+    NameCheck(item, method, problems).check(place);
+}
+
+ItemAnswer answer_by(const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                     const std::string &place) {
+    return MethodRunner(item, method, context, place).run();
+}
+
+} // namespace convcast

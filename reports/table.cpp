@@ -1,0 +1,130 @@
+#include "reports/table.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+std::string shortest(double number) {
+    char text[64];
+    return std::isfinite(number) ? std::string(text, std::to_chars(text, text + sizeof text, number).ptr)
+                                 : "";
+}
+
+/// "time", "s" is time_s; "rate", "FLOP/s" is rate_flop_per_s.
+std::string csv_name(const Column &column) {
+    std::string unit;
+    for (const char c : column.as == As::time ? "s" : column.unit)
+        unit += c == '/' ? std::string("_per_")
+                         : std::string(1, c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    return column.title + (unit.empty() ? "" : "_" + unit);
+}
+
+std::string csv_text(const std::string &text) {
+    std::string out;
+    bool quoted = false;
+    for (const char c : text) {
+        quoted = quoted || c == ',' || c == '"';
+        out += c == '"' ? "\"\"" : std::string(1, static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+    }
+    return quoted ? '"' + out + '"' : out;
+}
+
+struct CsvCell {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(const std::string &text) const { return csv_text(text); }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return shortest(number); }
+    std::string operator()(Between ends) const { return shortest(ends.low) + " to " + shortest(ends.high); }
+};
+
+/// As the column of a Markdown table has it.
+std::string markdown_number(double number, const Column &column, const TimeUnit &times) {
+    return !std::isfinite(number)   ? ""
+           : column.as == As::time  ? number_in(times, Seconds(number))
+           : column.as == As::share ? short_number(100.0 * number)
+                                    : short_number(number);
+}
+
+struct MarkdownCell {
+    const Column &column;
+    const TimeUnit &times;
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(const std::string &text) const { return markdown_text(text); }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return markdown_number(number, column, times); }
+    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
+};
+
+} // namespace
+
+TimeUnit time_unit(const Table &table) {
+    double least = 1e300;
+    for (const std::vector<Cell> &row : table.rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            if (const auto *number = std::get_if<double>(&row[i].value);
+                number && table.columns[i].as == As::time && *number > 0.0)
+                least = std::min(least, *number);
+    return time_unit(table.unit_of.value_or(Seconds(least < 1e300 ? least : 1e-6)));
+}
+
+std::string csv_line(const std::vector<Cell> &cells) {
+    std::string out;
+    for (const Cell &cell : cells)
+        out += (&cell == cells.data() ? "" : ",") + std::visit(CsvCell(), cell.value);
+    return out + "\n";
+}
+
+std::string to_csv(const Table &table) {
+    std::string out;
+    for (const Column &column : table.columns)
+        out += (out.empty() ? "" : ",") + csv_text(csv_name(column));
+    out += "\n";
+    for (const std::vector<Cell> &row : table.rows)
+        out += csv_line(row);
+    return out;
+}
+
+std::string markdown_text(const std::string &text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '|' ? std::string("\\|") : std::string(1, c == '\n' || c == '\r' ? ' ' : c);
+    return out;
+}
+
+std::string to_markdown(const Table &table) {
+    const TimeUnit times = time_unit(table);
+    std::string head = "|", line = "|";
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (std::all_of(table.rows.begin(), table.rows.end(),
+                        [&](const auto &row) { return row[i].is_empty(); }))
+            continue;
+        shown.push_back(i);
+        const Column &column = table.columns[i];
+        const std::string unit = column.as == As::time    ? times.name
+                                 : column.as == As::share ? "%"
+                                                          : column.unit;
+        head += " " + markdown_text(column.title) + (unit.empty() ? "" : " (" + unit + ")") + " |";
+        line += column.as == As::text ? "---|" : "---:|";
+    }
+    std::string out = head + "\n" + line + "\n";
+    for (const std::vector<Cell> &row : table.rows) {
+        out += "|";
+        for (const std::size_t i : shown)
+            out += " " + std::visit(MarkdownCell{table.columns[i], times}, row[i].value) + " |";
+        out += "\n";
+    }
+    return shown.empty() ? "" : printable(out);
+}
+
+} // namespace convcast
