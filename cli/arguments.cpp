@@ -34,10 +34,6 @@ const Option *named_by(const std::vector<const Option *> &known, const std::stri
     return nullptr;
 }
 
-bool is_digits(const std::string &word) {
-    return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-}
-
 void put(std::string &text, const std::string &name, const std::string &value) {
     for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size())
         text.replace(at, name.size(), value);
@@ -114,7 +110,7 @@ void Arguments::read_words() {
         else if (!word.starts_with("--") && word.size() > 2)
             keep(*option, word.substr(2));
         else if (option->takes == Takes::flag ||
-                 (option->takes == Takes::number_or_none && !(has_next && is_digits(words_[i + 1]))))
+                 (option->takes == Takes::number_or_none && (!has_next || words_[i + 1].starts_with("-"))))
             keep(*option, std::nullopt);
         else if (!has_next || named_by(known_, words_[i + 1]) != nullptr)
             refuse_with_help("the required argument for option '" + option->dashed() + "' is missing");

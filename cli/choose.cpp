@@ -64,8 +64,7 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers)
         answer.shape = shape->shape;
         answer.gpu = question->variant.empty() ? question->profile.name : question->variant;
         answer.longest_tie = first.times.fitted_s ? first.time_high_s : std::nullopt;
-        for (const BestOf &best : choice.best)
-            answer.fastest.push_back({best.setting, best.time, best.regime});
+        answer.fastest = choice.best;
     }
     return out;
 }

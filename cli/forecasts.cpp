@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace convcast::cli {
-namespace {
 
 void forecast_pieces(const Question &question, const Beside &beside,
                      const std::function<void(std::vector<Case>)> &take) {
@@ -28,8 +27,6 @@ void forecast_pieces(const Question &question, const Beside &beside,
         progress.show(done, question.shapes.size(), next.id());
     });
 }
-
-} // namespace
 
 std::vector<Case> held_cases(const Question &question, const Beside &beside, bool with_terms) {
     std::vector<Case> cases;
@@ -55,10 +52,6 @@ std::vector<Case> predict_all(const Question &question, const Beside &beside) {
     if (beside.best > 0)
         require_times(question.profile, "--choose");
     return held_cases(question, beside, most <= most_with_terms);
-}
-
-void predict_in_pieces(const Question &question, const std::function<void(std::vector<Case>)> &take) {
-    forecast_pieces(question, {}, take);
 }
 
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,

@@ -24,10 +24,10 @@ constexpr std::size_t most_held = 200000;
 /// may be more than `most_held`; more than `most_with_terms` come without their terms.
 std::vector<Case> predict_all(const Question &question, const Beside &beside);
 
-/// The same without limits and without what is beside, some shapes at a time.
-void predict_in_pieces(const Question &question, const std::function<void(std::vector<Case>)> &take);
-
-/// The cases of a question that some verb asks for without limits, `with_terms` or without their trees.
+/// The same, however many: some shapes at a time,
+void forecast_pieces(const Question &question, const Beside &beside,
+                     const std::function<void(std::vector<Case>)> &take);
+/// or all of them, without their terms where these are not wanted.
 std::vector<Case> held_cases(const Question &question, const Beside &beside, bool with_terms);
 
 /// Forecasts the cases of a document again (model/again.hpp). `progress` is told how many are done, by this

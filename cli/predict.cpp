@@ -94,7 +94,7 @@ int predict_lines(const Question &question, bool compiled, const std::string &ou
     piece.own_kernels = question.own_kernels;
     RunLineWriter writer(output, piece);
     Refusals refusals;
-    predict_in_pieces(question, [&](std::vector<Case> cases) {
+    forecast_pieces(question, {}, [&](std::vector<Case> cases) {
         refusals.add(question, cases);
         piece.cases = std::move(cases);
         writer.add(piece);

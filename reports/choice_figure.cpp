@@ -114,18 +114,14 @@ Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
     return {swept.label, Scale::linear, {}, {}, {}};
 }
 
-std::string name_of(const StrategyTime &setting) {
-    return setting.strategy.substr(0, setting.strategy.find(':'));
-}
-
 /// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
 /// winning, as many as there are colours.
 std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer> answers) {
     constexpr std::size_t most = 6;
     std::map<std::string, std::pair<double, std::size_t>> closest; // how close at best; how often first
     for (const ChoiceAnswer &answer : answers)
-        for (const StrategyTime &setting : answer.fastest) {
-            auto &[ratio, wins] = closest.try_emplace(name_of(setting), farthest, 0).first->second;
+        for (const BestOf &setting : answer.fastest) {
+            auto &[ratio, wins] = closest.try_emplace(setting.name, farthest, 0).first->second;
             ratio = std::min(ratio, setting.time / answer.fastest.front().time);
             wins += &setting == &answer.fastest.front() ? 1 : 0;
         }
@@ -146,8 +142,8 @@ double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::strin
     constexpr double least = 1.5, step = 0.5;
     double end = least;
     for (const ChoiceAnswer &answer : answers)
-        for (const StrategyTime &setting : answer.fastest)
-            if (styles.contains(name_of(setting)))
+        for (const BestOf &setting : answer.fastest)
+            if (styles.contains(setting.name))
                 end = std::max(end, std::ceil(setting.time / answer.fastest.front().time / step) * step);
     return std::min(end, farthest);
 }
@@ -206,15 +202,15 @@ class ChoiceDrawing {
         return true;
     }
 
-    Point point(const ChoiceAnswer &answer, const StrategyTime &setting, double x, double y) {
-        const std::size_t knobs = setting.strategy.find(':');
+    Point point(const ChoiceAnswer &answer, const BestOf &setting, double x, double y) {
+        const std::size_t knobs = setting.setting.find(':');
         const std::string regime = setting.regime ? regime_text(*setting.regime) : "";
-        out_.cases.push_back({"", answer.shape.id(), name_of(setting),
-                              knobs == std::string::npos ? "" : setting.strategy.substr(knobs + 1), regime,
+        out_.cases.push_back({"", answer.shape.id(), setting.name,
+                              knobs == std::string::npos ? "" : setting.setting.substr(knobs + 1), regime,
                               ""});
         return {x, y,
                 fmt::format("{}, {}: {} {} µs, {} the fastest{}", answer.gpu, answer.shape.id(),
-                            setting.strategy, microseconds(setting.time),
+                            setting.setting, microseconds(setting.time),
                             times(setting.time / answer.fastest.front().time),
                             regime.empty() ? "" : ", " + regime),
                 static_cast<std::int64_t>(out_.cases.size()) - 1};
@@ -235,9 +231,9 @@ class ChoiceDrawing {
     void say_left_out() {
         std::set<std::string> out;
         for (const ChoiceAnswer &answer : answers_)
-            for (const StrategyTime &setting : answer.fastest)
-                if (styles_.count(name_of(setting)) == 0)
-                    out.insert(name_of(setting));
+            for (const BestOf &setting : answer.fastest)
+                if (styles_.count(setting.name) == 0)
+                    out.insert(setting.name);
         if (!out.empty())
             out_.figure.caption += fmt::format(" Not drawn: {} strategies that are never within {} of the "
                                                "fastest, or farther off than those that are drawn.",
@@ -267,8 +263,8 @@ class ChoiceDrawing {
             });
             std::vector<Series> series = all_series(Drawn::lines);
             for (const ChoiceAnswer *answer : along)
-                for (const StrategyTime &setting : answer->fastest)
-                    if (const auto style = styles_.find(name_of(setting)); style != styles_.end())
+                for (const BestOf &setting : answer->fastest)
+                    if (const auto style = styles_.find(setting.name); style != styles_.end())
                         series[style->second].points.push_back(
                             point(*answer, setting, size_of(*answer, swept),
                                   setting.time / answer->fastest.front().time));
@@ -336,11 +332,10 @@ class ChoiceDrawing {
             for (const ChoiceAnswer &answer : answers_) {
                 if (answer.gpu != gpu)
                     continue;
-                const StrategyTime &first = answer.fastest.front();
-                const std::size_t style = styles_.at(name_of(first));
+                const BestOf &first = answer.fastest.front();
+                const std::size_t style = styles_.at(first.name);
                 const std::optional<Regime> regime = regime_of(answer);
-                const std::string name =
-                    name_of(first) + (regime ? ", " + regime_text(*regime) : std::string());
+                const std::string name = first.name + (regime ? ", " + regime_text(*regime) : std::string());
                 // Another regime has the same colour with another mark.
                 const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
                 series
@@ -379,13 +374,13 @@ class ChoiceDrawing {
             shapes = shapes || answer.shape != answers_.front().shape;
         for (const ChoiceAnswer &answer : answers_) {
             const auto row = static_cast<double>(figure.y.categories.size());
-            const StrategyTime &first = answer.fastest.front();
+            const BestOf &first = answer.fastest.front();
             figure.y.categories.push_back(
                 fmt::format("{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
                             gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
                             microseconds(first.time), first.regime ? ", " + regime_text(*first.regime) : ""));
-            for (const StrategyTime &setting : answer.fastest)
-                if (const auto style = styles_.find(name_of(setting)); style != styles_.end())
+            for (const BestOf &setting : answer.fastest)
+                if (const auto style = styles_.find(setting.name); style != styles_.end())
                     series[style->second].points.push_back(
                         point(answer, setting, setting.time / first.time, row));
         }

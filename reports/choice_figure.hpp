@@ -2,8 +2,7 @@
 // GPUs, numbers of SMs or supposed numbers of a profile.
 #pragma once
 
-#include "model/base/units.hpp"
-#include "model/regime/regimes.hpp"
+#include "model/choice.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/figure.hpp"
 
@@ -14,18 +13,11 @@
 
 namespace convcast {
 
-/// The fastest setting of one strategy, by its forecast.
-struct StrategyTime {
-    std::string strategy; ///< with its knobs
-    Seconds time;
-    std::optional<Regime> regime;
-};
-
 /// The ranking of one shape on one GPU.
 struct ChoiceAnswer {
     ConvShape shape;
     std::string gpu;                    ///< "h200, 64 SMs"
-    std::vector<StrategyTime> fastest;  ///< of each strategy, fastest first; never empty
+    std::vector<BestOf> fastest;        ///< of each strategy, fastest first; never empty
     std::optional<Seconds> longest_tie; ///< the end of the interval of the first one's time
 };
 

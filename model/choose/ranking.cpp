@@ -32,15 +32,21 @@ struct Candidate {
     Strategy setting;
     std::vector<std::size_t> settings; ///< indices; none where it cannot run
     std::optional<Infeasible> why;
-    std::size_t chosen = 0; ///< index of the best of its settings
+    std::size_t chosen = 0; ///< index of the best of them among the chosen ones
 };
 
-/// A setting as any candidate comes to it: planned, timed and printed once.
+/// A setting as any candidate comes to it. Most only lose, so no more than its time is kept of its plan.
 struct TriedSetting {
     Strategy setting;
-    bool compared = false; ///< with others of the same candidate
-    bool ranked = false;   ///< the best of a candidate
-    PlannedSetting plan;
+    bool compared = false;             ///< with others of the same candidate
+    std::optional<double> time_s;      ///< that it is compared by
+    std::optional<std::size_t> chosen; ///< index, where it is the best of a candidate
+};
+
+/// The best setting of a candidate.
+struct ChosenSetting {
+    Strategy setting;
+    PlanResult planned;
     std::optional<Seconds> time;
     std::string text;
 };
@@ -52,8 +58,8 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
     const Gpu gpu(profile);
     const std::vector<std::string> names = strategies.empty() ? strategy_names() : strategies;
     std::vector<Candidate> all;
-    std::vector<TriedSetting> settings;
-    std::unordered_map<std::u32string, std::size_t> places; // in settings, by their knobs
+    std::vector<TriedSetting> tried;
+    std::unordered_map<std::u32string, std::size_t> places; // in tried, by their knobs
     for (std::size_t i = 0; i < names.size(); ++i)
         for (const Strategy &setting : candidates(names[i])) {
             Candidate &item = all.emplace_back(Candidate{i, setting, {}, {}, 0});
@@ -63,49 +69,54 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
                 continue;
             }
             for (const Strategy &one : std::get<0>(found)) {
-                const std::size_t place = places.try_emplace(knobs_of(i, one), settings.size()).first->second;
-                if (place == settings.size())
-                    settings.emplace_back().setting = one;
-                settings[place].compared = settings[place].compared || std::get<0>(found).size() > 1;
+                const std::size_t place = places.try_emplace(knobs_of(i, one), tried.size()).first->second;
+                if (place == tried.size())
+                    tried.push_back({one, false, {}, {}});
+                tried[place].compared = tried[place].compared || std::get<0>(found).size() > 1;
                 item.settings.push_back(place);
             }
         }
-    in_parallel(settings.size(), [&](std::size_t i) {
-        settings[i].plan =
-            planned_setting(settings[i].setting, shape, gpu, knowledge.facts, settings[i].compared);
+    in_parallel(tried.size(), [&](std::size_t i) {
+        if (tried[i].compared)
+            tried[i].time_s = compared_by(tried[i].setting, shape, gpu, knowledge.facts);
     });
+    std::vector<ChosenSetting> chosen;
     for (Candidate &item : all) {
         if (item.why)
             continue;
-        const auto at = [&](std::size_t i) -> const PlannedSetting & {
-            return settings[item.settings[i]].plan;
-        };
-        item.chosen = item.settings[best_setting(item.settings.size(), at)];
-        settings[item.chosen].ranked = true;
+        std::vector<std::optional<double>> times;
+        for (const std::size_t place : item.settings)
+            times.push_back(tried[place].time_s);
+        TriedSetting &best = tried[item.settings[best_setting(times)]];
+        if (!best.chosen) {
+            best.chosen = chosen.size();
+            chosen.emplace_back().setting = best.setting;
+        }
+        item.chosen = *best.chosen;
     }
-    in_parallel(settings.size(), [&](std::size_t i) {
-        TriedSetting &item = settings[i];
-        const auto *good = std::get_if<PlannedStrategy>(&item.plan.planned);
-        if (!item.ranked || good == nullptr)
-            return;
-        item.time = forecast_call_time(good->feasible.plan, shape, gpu, knowledge.calibration);
-        item.text = to_text(good->strategy);
+    in_parallel(chosen.size(), [&](std::size_t i) {
+        ChosenSetting &item = chosen[i];
+        item.planned = compiled_setting(item.setting, shape, gpu, knowledge.facts);
+        if (const auto *good = std::get_if<PlannedStrategy>(&item.planned)) {
+            item.time = forecast_call_time(good->feasible.plan, shape, gpu, knowledge.calibration);
+            item.text = to_text(good->strategy);
+        }
     });
 
-    std::vector<std::pair<std::size_t, TriedSetting *>> ranked; // with the index of the strategy
-    std::vector<Candidate *> refused(names.size());             // the first that was, where none was feasible
+    std::vector<std::pair<std::size_t, ChosenSetting *>> ranked; // with the index of the strategy
+    std::vector<Candidate *> refused(names.size()); // the first that was, where none was feasible
     std::vector<std::set<std::string>> seen(names.size());
     for (Candidate &item : all) {
-        TriedSetting *chosen = item.why ? nullptr : &settings[item.chosen];
-        if (chosen != nullptr && std::holds_alternative<PlannedStrategy>(chosen->plan.planned)) {
-            if (seen[item.of].insert(chosen->text).second)
-                ranked.emplace_back(item.of, chosen);
+        ChosenSetting *best = item.why ? nullptr : &chosen[item.chosen];
+        if (best != nullptr && std::holds_alternative<PlannedStrategy>(best->planned)) {
+            if (seen[item.of].insert(best->text).second)
+                ranked.emplace_back(item.of, best);
         } else if (refused[item.of] == nullptr) {
             refused[item.of] = &item;
         }
     }
-    const auto place_of = [&](const std::pair<std::size_t, TriedSetting *> &entry) {
-        const TriedSetting &item = *entry.second;
+    const auto place_of = [&](const std::pair<std::size_t, ChosenSetting *> &entry) {
+        const ChosenSetting &item = *entry.second;
         return std::tuple(order == TensorCores::behind && uses_tensor_cores(names[entry.first]),
                           item.time ? item.time->value : 0.0, std::string_view(item.text));
     };
@@ -116,13 +127,13 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
     Ranking ranking;
     for (const auto &[of, item] : ranked)
         ranking.settings.push_back(
-            {std::move(std::get<PlannedStrategy>(item->plan.planned)), item->time, std::move(item->text)});
+            {std::move(std::get<PlannedStrategy>(item->planned)), item->time, std::move(item->text)});
     for (std::size_t i = 0; i < names.size(); ++i)
         if (seen[i].empty() && refused[i] != nullptr) {
             Candidate &item = *refused[i];
-            ranking.refused.push_back({item.setting, item.why ? std::move(*item.why)
-                                                              : std::move(std::get<Infeasible>(
-                                                                    settings[item.chosen].plan.planned))});
+            ranking.refused.push_back(
+                {item.setting, item.why ? std::move(*item.why)
+                                        : std::move(std::get<Infeasible>(chosen[item.chosen].planned))});
         }
     return ranking;
 }

@@ -3,8 +3,8 @@
 #include "model/time/call.hpp"
 #include "model/work/compiled.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -20,33 +20,18 @@ GpuProfile with_tensor_rate(const Gpu &gpu) {
     return profile;
 }
 
-/// The time that a plan is compared by. Absent where the profile lacks a number for it.
-std::optional<Seconds> compared_by(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
-    if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan)) {
-        const GpuProfile profile = with_tensor_rate(gpu);
-        return forecast_time(plan, shape, profile);
-    }
-    return forecast_time(plan, shape, gpu);
-}
-
-/// A strategy's settings, or why it has none, and the place of the best one.
-struct ComparedSettings {
-    Settings settings;
-    std::vector<PlannedSetting> planned;
-    std::size_t best = 0;
-};
-
-ComparedSettings compared_settings(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
-                                   const Facts &facts) {
-    ComparedSettings out{strategy.kind->settings(strategy, shape, gpu), {}, 0};
-    const auto *settings = std::get_if<0>(&out.settings);
-    if (settings == nullptr)
-        return out;
-    for (const Strategy &setting : *settings)
-        out.planned.push_back(planned_setting(setting, shape, gpu, facts, settings->size() > 1));
-    out.best = best_setting(settings->size(),
-                            [&](std::size_t i) -> const PlannedSetting & { return out.planned[i]; });
-    return out;
+/// A strategy's setting with the shortest forecast, or why it has none. It may be one that cannot run.
+std::variant<Strategy, Infeasible> best_of(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
+                                           const Facts &facts) {
+    auto found = strategy.kind->settings(strategy, shape, gpu);
+    if (auto *why = std::get_if<Infeasible>(&found))
+        return std::move(*why);
+    const std::vector<Strategy> &settings = std::get<0>(found);
+    std::vector<std::optional<double>> times(settings.size());
+    if (settings.size() > 1)
+        std::transform(settings.begin(), settings.end(), times.begin(),
+                       [&](const Strategy &setting) { return compared_by(setting, shape, gpu, facts); });
+    return settings[best_setting(times)];
 }
 
 } // namespace
@@ -55,40 +40,53 @@ Plan as_forecast(Plan plan, const ConvShape &shape, const Gpu &gpu, const Facts 
     return shape.dtype == DataType::f32 ? with_facts(std::move(plan), facts, gpu.architecture) : plan;
 }
 
-PlannedSetting planned_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
-                               const Facts &facts, bool compared) {
-    PlannedSetting out{setting.kind->plan(setting, shape, gpu)};
-    if (auto *good = std::get_if<PlannedStrategy>(&out.planned)) {
-        good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
-        if (compared)
-            out.time_s = compared_by(good->feasible.plan, shape, gpu).value_or(Seconds(0.0)).value;
+std::optional<double> compared_by(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                                  const Facts &facts) {
+    const auto planned = compiled_setting(setting, shape, gpu, facts);
+    const auto *good = std::get_if<PlannedStrategy>(&planned);
+    if (good == nullptr)
+        return std::nullopt;
+    const Plan &plan = good->feasible.plan;
+    std::optional<Seconds> time;
+    if (!gpu.profile.tf32_mma_rate && uses_tensor_cores(plan)) {
+        const GpuProfile profile = with_tensor_rate(gpu);
+        time = forecast_time(plan, shape, profile);
+    } else {
+        time = forecast_time(plan, shape, gpu);
     }
-    return out;
+    return time.value_or(Seconds(0.0)).value;
 }
 
-std::size_t best_setting(std::size_t count, const std::function<const PlannedSetting &(std::size_t)> &at) {
+std::size_t best_setting(const std::vector<std::optional<double>> &times) {
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < count; ++i)
-        if (std::holds_alternative<PlannedStrategy>(at(i).planned) &&
-            (!best || at(i).time_s < at(*best).time_s))
+    for (std::size_t i = 0; i < times.size(); ++i)
+        if (times[i] && (!best || *times[i] < *times[*best]))
             best = i;
     return best.value_or(0);
 }
 
 PlanResult plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu, const Facts &facts) {
-    ComparedSettings found = compared_settings(strategy, shape, gpu, facts);
-    if (auto *why = std::get_if<Infeasible>(&found.settings))
+    auto best = best_of(strategy, shape, gpu, facts);
+    if (auto *why = std::get_if<Infeasible>(&best))
         return std::move(*why);
-    const Strategy &best = std::get<0>(found.settings)[found.best];
-    return best.kind->plan(best, shape, gpu);
+    const Strategy &setting = std::get<Strategy>(best);
+    return setting.kind->plan(setting, shape, gpu);
+}
+
+PlanResult compiled_setting(const Strategy &setting, const ConvShape &shape, const Gpu &gpu,
+                            const Facts &facts) {
+    auto planned = setting.kind->plan(setting, shape, gpu);
+    if (auto *good = std::get_if<PlannedStrategy>(&planned))
+        good->feasible.plan = as_forecast(std::move(good->feasible.plan), shape, gpu, facts);
+    return planned;
 }
 
 PlanResult compiled_plan(const Strategy &strategy, const ConvShape &shape, const Gpu &gpu,
                          const Facts &facts) {
-    ComparedSettings found = compared_settings(strategy, shape, gpu, facts);
-    if (auto *why = std::get_if<Infeasible>(&found.settings))
+    auto best = best_of(strategy, shape, gpu, facts);
+    if (auto *why = std::get_if<Infeasible>(&best))
         return std::move(*why);
-    return std::move(found.planned[found.best].planned);
+    return compiled_setting(std::get<Strategy>(best), shape, gpu, facts);
 }
 
 } // namespace convcast

@@ -16,8 +16,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-ChoiceAnswer answer(const std::string &shape, std::vector<StrategyTime> fastest,
-                    const std::string &gpu = "g") {
+ChoiceAnswer answer(const std::string &shape, std::vector<BestOf> fastest, const std::string &gpu = "g") {
     ChoiceAnswer out;
     out.shape = ConvShape::parse(shape);
     out.gpu = gpu;
@@ -26,8 +25,8 @@ ChoiceAnswer answer(const std::string &shape, std::vector<StrategyTime> fastest,
     return out;
 }
 
-StrategyTime of(const char *strategy, double us, Regime regime = Regime::exposed) {
-    return {strategy, Seconds(us * 1e-6), regime};
+BestOf of(const std::string &setting, double us, Regime regime = Regime::exposed) {
+    return {setting.substr(0, setting.find(':')), 0, Seconds(us * 1e-6), setting, regime};
 }
 
 /// Maps of 8, 16 and 40: b wins from 16 on, and the regime turns after it; far is always too slow to draw.
