@@ -268,7 +268,7 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
             return "its blocks share their memory, which needs compute capability 9.0";
         if (launch.copies_ahead.value_or(false) && compute_capability < capability_of_copies)
             return "copies to shared memory while it computes, which needs compute capability 8.0";
-        if (!launch.group_images && images > most_blocks_along_y)
+        if (!launch.group_images && !launch.operators.empty() && images > most_blocks_along_y)
             return fmt::format("has a row of blocks for each image, at most {}", most_blocks_along_y);
     }
     return std::nullopt;
