@@ -172,10 +172,10 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
         if (file != "-")
             check_writable(file);
     const DataSets sets = asked_data(arguments, network);
-    TrainingRun run =
-        devices.empty()
-            ? train_on_device(ladder, network, sets.images, sets.tests, options, arguments.integer("device"))
-            : train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
+    const bool one = devices.empty();
+    TrainingRun run = train_on_devices(ladder, network, sets.images, sets.tests, options,
+                                       one ? std::vector<int>{arguments.integer("device")} : devices,
+                                       one ? std::nullopt : std::optional(split));
     run.data = arguments.text("data", "") == "generated"
                    ? "generated images, no data set"
                    : "the IDX files of " + last_folder(arguments.text("data", ""));
