@@ -33,8 +33,8 @@ struct Close {
 using File = std::unique_ptr<std::FILE, Close>;
 
 /// Of a document's text, unpacked or as it came, and of a packed file: /dev/zero never ends, and a small
-/// hostile file unpacks to anything. A run of 20,000 cases with forecasts has 450 MB. What a text of this
-/// length can take as a tree, model/base/json.hpp limits.
+/// hostile file unpacks to anything. A run of 20,000 cases with forecasts has 450 MB. How many values
+/// a text of this length may have, model/base/json.cpp limits.
 constexpr std::size_t most_text = std::size_t{512} << 20;
 
 enum class Content { text, bytes };

@@ -115,6 +115,9 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
     using Kind = JsonEvent::Kind;
     static constexpr std::size_t compared_at_once = 32; ///< keys: of more, duplicates are found by sorting
     static constexpr std::size_t longest_message = 400;
+    /// Keys and values of a document; a run of 20,000 cases with forecasts has a third. It bounds the memory
+    /// that any text can ask for.
+    static constexpr std::size_t most_values = 64'000'000;
 
     struct Key {
         std::size_t end; ///< in names_; it begins where the key before it ends
@@ -122,6 +125,9 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
     };
 
     bool tell(JsonEvent event) {
+        if (!event.ends() && ++values_ > most_values)
+            throw InputError(here(cursor_.line), "holds more than " + std::to_string(most_values) +
+                                                     " values; no document of convcast has as many");
         event.line = cursor_.line;
         events_(event);
         return true;
@@ -162,6 +168,7 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
     const Cursor &cursor_;
     std::string file_;
     const JsonEvents &events_;
+    std::size_t values_ = 0;
     std::string names_;             ///< keys of the objects that are open, one behind the other
     std::vector<Key> keys_;         ///< of those objects, in order
     std::vector<std::size_t> open_; ///< of each array and object that is open, where its keys begin in keys_

@@ -23,6 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     try {
         const std::string written = to_text(parse_json(*text, "input"));
         fuzz::require_same(written, to_text(parse_json(written, "written")));
+        JsonWriter as_it_comes;
+        parse_json(*text, "input", std::ref(as_it_comes));
+        fuzz::require_same(written, as_it_comes.take() + "\n");
+        fuzz::require_same(written, parts_of_json(*text, "input", {}, {""}).texts.front());
     } catch (const InputError &) {
     }
     return 0;
