@@ -72,7 +72,7 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers)
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
 /// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
-DeviceRunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count,
+RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count,
                        int device, std::map<std::string, std::string> &conditions,
                        const std::function<void()> &answer) {
     std::vector<Case *> timed;
@@ -99,7 +99,7 @@ DeviceRunEnd time_best(std::vector<RankedShape> &answers, const Question &questi
         note("interrupted; what was not timed has no place");
         answer();
     };
-    const DeviceRunEnd end = run_on_device(document, question.profile, request);
+    const RunEnd end = run_on_device(document, question.profile, request);
     take(document);
     return end;
 }
@@ -372,12 +372,12 @@ int choose(const Arguments &arguments) {
             text = choice_sheet(answers, asked.format, !view.sweep);
         write_file_atomically(asked.output, text);
     };
-    DeviceRunEnd end = DeviceRunEnd::finished;
+    RunEnd end = RunEnd::finished;
     if (asked.is_timed() && asked.no_gpu.empty())
         end = time_best(answers, questions.front(), asked.view.measured, asked.device, conditions,
                         write_answer);
     write_answer();
-    if (end == DeviceRunEnd::device_lost)
+    if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; what was not timed has no place");
     if (!asked.no_gpu.empty())
         throw GpuError(

@@ -273,13 +273,6 @@ WholeRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
     });
 }
 
-TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                            const LabelledImages &tests, const TrainingOptions &options, int ordinal) {
-    return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
-        return train(compiler, device, ladder, network, images, tests, options);
-    });
-}
-
 namespace {
 
 DeviceGroup group_of(const std::vector<int> &devices) {
@@ -310,10 +303,14 @@ void run_scaling_on_devices(const Network &network, Scaling &scaling,
 
 TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
                              const LabelledImages &tests, const TrainingOptions &options,
-                             const std::vector<int> &devices, DeviceSplit split) {
+                             const std::vector<int> &devices, std::optional<DeviceSplit> split) {
+    if (!split)
+        return on_one_gpu(devices.front(), [&](Compiler &compiler, const Device &device) {
+            return train(compiler, device, ladder, network, images, tests, options);
+        });
     const DeviceGroup group = group_of(devices);
     return on_one_gpu(group.ordinal(0), [&](Compiler &compiler, const Device &first) {
-        return train_over(compiler, first, group, split, ladder, network, images, tests, options);
+        return train_over(compiler, first, group, *split, ladder, network, images, tests, options);
     });
 }
 
@@ -368,7 +365,7 @@ void note_conditions(Run &run, bool measured, const Device &device, const Compil
 
 } // namespace
 
-DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
+RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request) {
     if (const std::optional<std::string> why = why_no_device())
         throw GpuError(*why);
     RunOptions options;
@@ -400,17 +397,17 @@ DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);
     if (end != RunEnd::finished) // an interrupt ended the program
-        return DeviceRunEnd::device_lost;
+        return RunEnd::device_lost;
     try {
         bool all = !request.timeline || add_measured_timelines(run, compiler, device, compile_threads, keep);
         if (request.exact_work)
             all = add_exact_counts(run, profile, compiler, device, compile_threads, keep) && all;
-        return all ? DeviceRunEnd::finished : DeviceRunEnd::incomplete;
+        return all ? RunEnd::finished : RunEnd::incomplete;
     } catch (const DeviceLost &) {
-        return DeviceRunEnd::device_lost;
+        return RunEnd::device_lost;
     } catch (const GpuError &error) { // what was measured stays
         note(error.what());
-        return DeviceRunEnd::incomplete;
+        return RunEnd::incomplete;
     }
 }
 

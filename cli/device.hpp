@@ -3,6 +3,7 @@
 #pragma once
 
 #include "executor/check_kernels.hpp"
+#include "executor/kept_run.hpp"
 #include "microbench/samples.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
@@ -58,15 +59,9 @@ struct RunRequest {
     std::function<void(Run)> last_words;
 };
 
-enum class DeviceRunEnd {
-    finished,
-    incomplete, ///< finished, but a case has no timeline or exact counts that should have
-    device_lost
-};
-
 /// Fills in the run's cases. Ctrl-C ends it, and the program, within two seconds: after the case in hand
 /// where that is short enough. Throws GpuError where there is no usable GPU.
-DeviceRunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
+RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
 
 /// The rungs of a ladder, verified and timed. Throws GpuError where there is no usable GPU.
 LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
@@ -74,19 +69,16 @@ LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std
 /// A whole network, verified and timed. Throws GpuError where there is no usable GPU.
 WholeRun run_whole_on_device(const PlannedNetwork &plan, int device);
 
-/// Trains a network and classifies the test images. Throws GpuError where there is no usable GPU.
-TrainingRun train_on_device(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                            const LabelledImages &tests, const TrainingOptions &options, int device);
-
 /// Settles the cases of a forecast on its devices. `keep` sees the document after each case. Throws GpuError
 /// where the machine has fewer GPUs.
 void run_scaling_on_devices(const Network &network, Scaling &scaling,
                             const std::function<void(const Scaling &)> &keep);
 
-/// Trains by a split over several GPUs, and classifies the test images on the first one.
+/// Trains a network on one GPU or, with a `split`, over several, and classifies the test images on the first
+/// one. Throws GpuError where there is no usable GPU.
 TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
                              const LabelledImages &tests, const TrainingOptions &options,
-                             const std::vector<int> &devices, DeviceSplit split);
+                             const std::vector<int> &devices, std::optional<DeviceSplit> split);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

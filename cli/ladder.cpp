@@ -6,7 +6,7 @@
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/rung_forecast.hpp"

@@ -6,7 +6,7 @@
 #include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/generated.hpp"
@@ -172,10 +172,10 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
         if (file != "-")
             check_writable(file);
     const DataSets sets = asked_data(arguments, network);
-    TrainingRun run =
-        devices.empty()
-            ? train_on_device(ladder, network, sets.images, sets.tests, options, arguments.integer("device"))
-            : train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
+    const bool one = devices.empty();
+    TrainingRun run = train_on_devices(ladder, network, sets.images, sets.tests, options,
+                                       one ? std::vector<int>{arguments.integer("device")} : devices,
+                                       one ? std::nullopt : std::optional(split));
     run.data = arguments.text("data", "") == "generated"
                    ? "generated images, no data set"
                    : "the IDX files of " + last_folder(arguments.text("data", ""));

@@ -41,7 +41,7 @@ int sms_given(int, int) {
     throw GpuError(why);
 }
 
-DeviceRunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
+RunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
     throw GpuError(why);
 }
 
@@ -53,17 +53,12 @@ WholeRun run_whole_on_device(const PlannedNetwork &, int) {
     throw GpuError(why);
 }
 
-TrainingRun train_on_device(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
-                            const TrainingOptions &, int) {
-    throw GpuError(why);
-}
-
 void run_scaling_on_devices(const Network &, Scaling &, const std::function<void(const Scaling &)> &) {
     throw GpuError(why);
 }
 
 TrainingRun train_on_devices(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
-                             const TrainingOptions &, const std::vector<int> &, DeviceSplit) {
+                             const TrainingOptions &, const std::vector<int> &, std::optional<DeviceSplit>) {
     throw GpuError(why);
 }
 

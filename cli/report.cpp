@@ -11,7 +11,7 @@
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/names.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"

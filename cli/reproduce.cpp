@@ -142,7 +142,7 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
         request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };
         request.last_words = [&, name = study](const Run &so_far) { save(name, so_far); };
         try {
-            if (run_on_device(run, profile, request) == DeviceRunEnd::device_lost)
+            if (run_on_device(run, profile, request) == RunEnd::device_lost)
                 throw GpuError("the GPU stopped answering; finished cases are in " + folder.string());
         } catch (const GpuError &e) {
             if (!runs.empty())

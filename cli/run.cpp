@@ -264,15 +264,15 @@ int run(const Arguments &arguments) {
         note("interrupted; finished cases are kept, --resume goes on");
         answer(so_far);
     };
-    const DeviceRunEnd end = run_on_device(document, profile, request);
+    const RunEnd end = run_on_device(document, profile, request);
     forecast_from_counters(document, profile, knowledge, arguments.has("counted"));
     answer(document);
-    if (end == DeviceRunEnd::device_lost)
+    if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
     const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
         return item.status == Status::wrong_result || item.status == Status::failed;
     });
-    return wrong || end == DeviceRunEnd::incomplete ? 1 : code_of(document);
+    return wrong || end == RunEnd::incomplete ? 1 : code_of(document);
 }
 
 } // namespace convcast::cli

@@ -7,7 +7,7 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/scaling_forecast.hpp"

@@ -7,6 +7,9 @@
 
 namespace convcast {
 
+/// How a run ended. incomplete: a case has no timeline or exact counts that should have.
+enum class RunEnd { finished, incomplete, interrupted, device_lost };
+
 /// A case that `run` would run: it was neither measured nor refused.
 bool is_open(const Case &item);
 

@@ -4,6 +4,7 @@
 
 #include "executor/case_call.hpp"
 #include "executor/count/collect.hpp"
+#include "executor/kept_run.hpp"
 #include "executor/verify/tensors.hpp"
 #include "gpu/device.hpp"
 #include "gpu/stopwatch.hpp"
@@ -34,8 +35,6 @@ struct RunOptions {
     const std::atomic<bool> *interrupt = nullptr; ///< run_all stops before the next case when it is set
     std::set<std::size_t> settled; ///< cases of run_all that are not run, though nothing was measured of them
 };
-
-enum class RunEnd { finished, interrupted, device_lost };
 
 class Executor {
   public:

@@ -7,6 +7,20 @@ OnDevice::OnDevice(int ordinal) {
     check(cudaSetDevice(ordinal), "cudaSetDevice");
 }
 
+bool enable_peer_access(int from, int to) {
+    int possible = 0;
+    check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
+    if (!possible)
+        return false;
+    const OnDevice here(from);
+    const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled)
+        (void)cudaGetLastError();
+    else
+        check(error, "cudaDeviceEnablePeerAccess");
+    return true;
+}
+
 Stream::Stream(Kind kind) {
     check(cudaStreamCreateWithFlags(&handle_,
                                     kind == Kind::ordered ? cudaStreamDefault : cudaStreamNonBlocking),

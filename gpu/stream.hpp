@@ -21,6 +21,9 @@ class OnDevice {
     int before_ = 0;
 };
 
+/// Whether `from` reaches the memory of `to` from now on.
+bool enable_peer_access(int from, int to);
+
 /// Of the device that is the calling thread's when it is made.
 class Stream {
   public:

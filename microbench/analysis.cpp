@@ -4,8 +4,8 @@
 #include "microbench/curves.hpp"
 #include "microbench/derived.hpp"
 #include "microbench/probe.hpp"
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -22,17 +22,6 @@
 
 namespace convcast {
 namespace {
-
-/// Calls `visit(name, field, unit)` for every Param of a profile.
-template <class Visit> void for_params(GpuProfile &profile, const Visit &visit) {
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                visit(std::string(member.name), field);
-    });
-}
 
 class Analysis {
   public:
@@ -76,7 +65,7 @@ class Analysis {
   private:
     void find_best() {
         std::map<std::string, const char *> units; // of fields
-        for_params(profile_, [&](const std::string &name, auto &field) {
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
             units[name] = UnitOf<decltype(field->value)>::text;
         });
         for (const Probe &probe : probes())
@@ -112,7 +101,7 @@ class Analysis {
     }
 
     void give_params() {
-        for_params(profile_, [&](const std::string &name, auto &field) {
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
             using Q = decltype(field->value);
             const auto at = findings_.answers.find(name);
             if (at == findings_.answers.end()) {
@@ -142,7 +131,7 @@ class Analysis {
     }
 
     void note_populations() {
-        for_params(profile_, [&](const std::string &name, auto &field) {
+        for_each_param(profile_, [&](const std::string &name, auto &field) {
             if (field && field->populations.size() > 1)
                 findings_.notes.push_back(fmt::format(
                     "{}: two populations, around {:.5g} and {:.5g} {}; the value is one of the samples, "

@@ -4,8 +4,8 @@
 #include "microbench/fits.hpp"
 #include "microbench/selection.hpp"
 #include "microbench/statistics.hpp"
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -31,13 +31,9 @@ struct Known {
 
 std::map<std::string, Known> numbers_of(const GpuProfile &profile) {
     std::map<std::string, Known> numbers;
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        const auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                if (field)
-                    numbers[member.name] = {field->value.value, UnitOf<decltype(field->value)>::text};
+    for_each_param(profile, [&](const std::string &name, const auto &field) {
+        if (field)
+            numbers[name] = {field->value.value, UnitOf<std::decay_t<decltype(field->value)>>::text};
     });
     return numbers;
 }

@@ -1,7 +1,10 @@
 #include "microbench/patterns.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <random>
+#include <vector>
 
 namespace convcast {
 

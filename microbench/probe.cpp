@@ -5,7 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convcast {
 

@@ -1,6 +1,7 @@
 #include "microbench/statistics.hpp"
 
 #include "model/base/quantile.hpp"
+#include "model/base/split_mix.hpp"
 
 #include <boost/math/special_functions/beta.hpp>
 
@@ -81,17 +82,6 @@ std::optional<std::pair<double, double>> two_populations(std::vector<double> val
     return std::pair(median_of({values.begin(), middle}), median_of({middle, values.end()}));
 }
 
-std::uint64_t Random::next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
-double Random::uniform() {
-    return static_cast<double>(next() >> 11) * 0x1p-53;
-}
-
 Interval median_interval(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return {values[median_rank_at(low_end, values.size()) - 1],
@@ -111,7 +101,7 @@ bootstrap_interval(const std::vector<std::vector<double>> &points,
         for (std::size_t k = chance.size() + 1; k <= samples.size(); ++k)
             chance.push_back(median_among_lowest(k, samples.size()));
     }
-    Random random(seed);
+    SplitMix64 random(seed);
     std::vector<double> medians(sorted.size()), seen;
     for (int i = 0; i < resamples; ++i) {
         for (std::size_t point = 0; point < sorted.size(); ++point) {

@@ -19,18 +19,6 @@ double median_of(std::vector<double> values);
 /// one population.
 std::optional<std::pair<double, double>> two_populations(std::vector<double> values);
 
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): the same numbers on
-/// every machine, which the standard library's distributions do not promise.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next();
-    double uniform(); ///< in [0, 1), a multiple of 2^-53
-
-  private:
-    std::uint64_t state_;
-};
-
 /// 95 % interval of the median by the percentile bootstrap, in closed form: how often each sample is the
 /// median of as many drawn with replacement is a binomial sum, so nothing needs to be drawn. `values` is not
 /// empty.

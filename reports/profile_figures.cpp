@@ -1,5 +1,6 @@
 #include "reports/profile_figures.hpp"
 
+#include "model/base/described.hpp"
 #include "model/base/readable.hpp"
 #include "reports/figure_layout.hpp"
 
@@ -11,8 +12,8 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,72 +21,81 @@ namespace convcast {
 namespace {
 
 struct CurveText {
-    const char *name, *title, *caption;
+    const char *group, *name, *title, *caption;
     Drawn drawn = Drawn::lines;
 };
 
+constexpr const char *bandwidth_group = "Bandwidth against bytes in flight", *latency_group = "Latency",
+                     *shared_memory_group = "Shared memory and L1",
+                     *least_moved_group = "What memory moves at least", *arithmetic_group = "Arithmetic",
+                     *synchronisation_group = "Synchronisation and launches";
+
+/// In the order of the page.
 constexpr std::array<CurveText, 30> curve_texts = {{
-    {"dram_read_curve", "DRAM reads against bytes in flight", ""},
-    {"dram_write_curve", "DRAM writes against bytes in flight", ""},
-    {"dram_copy_curve", "DRAM copies against bytes in flight", ""},
-    {"l2_read_curve", "L2 reads against bytes in flight", ""},
-    {"l2_write_curve", "L2 writes against bytes in flight", ""},
-    {"latency_by_footprint", "Latency against footprint",
+    {bandwidth_group, "dram_read_curve", "DRAM reads against bytes in flight", ""},
+    {bandwidth_group, "dram_write_curve", "DRAM writes against bytes in flight", ""},
+    {bandwidth_group, "dram_copy_curve", "DRAM copies against bytes in flight", ""},
+    {bandwidth_group, "l2_read_curve", "L2 reads against bytes in flight", ""},
+    {bandwidth_group, "l2_write_curve", "L2 writes against bytes in flight", ""},
+    {latency_group, "latency_by_footprint", "Latency against footprint",
      "One dependent load when so many bytes are in use. Each plateau is a level of the hierarchy, each rise "
      "its capacity; the lines are what the driver tells and what the curve itself shows."},
-    {"tlb_latency", "Latency against the region that the lines are spread over",
+    {latency_group, "tlb_latency", "Latency against the region that the lines are spread over",
      "The same number of lines, more than L2 holds, in ever larger regions: what rises is the cost of "
      "finding the page."},
-    {"constant_latency", "Latency of constant memory against footprint",
-     "A dependent load of constant memory when so many bytes are in use."},
-    {"l2_latency", "Latency of L2 from each SM",
+    {latency_group, "l2_latency", "Latency of L2 from each SM",
      "SMs lie at different distances from the halves of L2; the median over the SMs is the profile's number.",
      Drawn::points},
-    {"l1_bandwidth", "L1 bandwidth against the width of a load", "Loads of an SM that hit L1."},
-    {"shared_bandwidth", "Shared-memory bandwidth against the width of a load",
+    {latency_group, "constant_latency", "Latency of constant memory against footprint",
+     "A dependent load of constant memory when so many bytes are in use."},
+    {shared_memory_group, "shared_bandwidth", "Shared-memory bandwidth against the width of a load",
      "Loads of an SM from shared memory without conflicts."},
-    {"shared_broadcast", "Shared loads when lanes share addresses",
-     "Neighbouring lanes read the same address: clocks of a load of a warp."},
-    {"banks", "Shared loads against stride",
-     "Clocks of a load of a warp whose lanes read words at a stride. Width and number of the banks follow "
-     "from it."},
-    {"conflicts", "Shared loads against the degree of conflict",
-     "So many lanes meet in one bank in different rows. The slope is the cost of one more way."},
-    {"element_width", "Shared bandwidth against elements a lane loads at once",
+    {shared_memory_group, "l1_bandwidth", "L1 bandwidth against the width of a load",
+     "Loads of an SM that hit L1."},
+    {shared_memory_group, "element_width", "Shared bandwidth against elements a lane loads at once",
      "Useful bytes an SM reads a clock, by the size of the elements. The fewest elements that reach the "
      "plateau are Chen's n."},
-    {"stride_granularity", "What lanes at a stride cost",
+    {shared_memory_group, "conflicts", "Shared loads against the degree of conflict",
+     "So many lanes meet in one bank in different rows. The slope is the cost of one more way."},
+    {shared_memory_group, "banks", "Shared loads against stride",
+     "Clocks of a load of a warp whose lanes read words at a stride. Width and number of the banks follow "
+     "from it."},
+    {shared_memory_group, "shared_broadcast", "Shared loads when lanes share addresses",
+     "Neighbouring lanes read the same address: clocks of a load of a warp."},
+    {least_moved_group, "stride_granularity", "What lanes at a stride cost",
      "Lanes read 4 bytes at a stride: what is moved or lost."},
-    {"segment_granularity", "What segments at random places cost",
+    {least_moved_group, "segment_granularity", "What segments at random places cost",
      "Segments of some bytes read from random places; Chang's S is 32, 64 or 128."},
-    {"ffma_by_ilp", "FFMA rate against warps and independent FFMAs",
-     "FFMAs an SM completes a clock with so many warps, each with so many independent chains."},
-    {"ffma_by_operands", "FFMA rate of outer products",
-     "FFMAs an SM completes a clock when an outer product of rows x columns decides which registers are "
-     "read."},
-    {"ffma_beside_shared", "FFMAs beside shared loads",
-     "Time of a mix, beside the longer of its parts alone and their sum. On the lower line they overlap, on "
-     "the upper they add."},
-    {"barrier_latency", "Barrier of a CTA against its warps", "__syncthreads of a CTA of so many warps."},
-    {"cluster_bandwidth", "Shared memory of the cluster's other CTAs",
-     "What an SM reads of it a clock, 4 or 16 bytes a lane."},
-    {"cluster_barrier", "Barrier of a cluster against its CTAs",
-     "Behind a store to shared memory, which the others must see."},
-    {"store_sectors", "Sectors stored whole and in part",
+    {least_moved_group, "store_sectors", "Sectors stored whole and in part",
      "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in "
      "part."},
-    {"atomic_rate", "Atomic adds against distinct addresses", "Time per add of the whole GPU."},
-    {"float_adds", "Atomic adds of floats against lines",
+    {arithmetic_group, "ffma_by_ilp", "FFMA rate against warps and independent FFMAs",
+     "FFMAs an SM completes a clock with so many warps, each with so many independent chains."},
+    {arithmetic_group, "ffma_by_operands", "FFMA rate of outer products",
+     "FFMAs an SM completes a clock when an outer product of rows x columns decides which registers are "
+     "read."},
+    {arithmetic_group, "ffma_beside_shared", "FFMAs beside shared loads",
+     "Time of a mix, beside the longer of its parts alone and their sum. On the lower line they overlap, on "
+     "the upper they add."},
+    {synchronisation_group, "barrier_latency", "Barrier of a CTA against its warps",
+     "__syncthreads of a CTA of so many warps."},
+    {synchronisation_group, "cluster_barrier", "Barrier of a cluster against its CTAs",
+     "Behind a store to shared memory, which the others must see."},
+    {synchronisation_group, "cluster_bandwidth", "Shared memory of the cluster's other CTAs",
+     "What an SM reads of it a clock, 4 or 16 bytes a lane."},
+    {synchronisation_group, "atomic_rate", "Atomic adds against distinct addresses",
+     "Time per add of the whole GPU."},
+    {synchronisation_group, "float_adds", "Atomic adds of floats against lines",
      "Time per add of the whole GPU, whose result nobody waits for."},
-    {"launch_by_grid", "An empty kernel against its CTAs",
+    {synchronisation_group, "launch_by_grid", "An empty kernel against its CTAs",
      "Its duration by its activity record. The slope at the right is the time of one more CTA."},
-    {"graph_meets", "Streams of a graph that wait for each other",
+    {synchronisation_group, "graph_meets", "Streams of a graph that wait for each other",
      "Each stream runs an empty kernel, then all wait for all: how long until the next ones do."},
-    {"peer_meets", "GPUs that wait for each other",
+    {synchronisation_group, "stream_meets", "Streams that wait for each other, launched by the host",
+     "Each stream runs an empty kernel, then all wait for all, by events that are queued ahead."},
+    {synchronisation_group, "peer_meets", "GPUs that wait for each other",
      "Each GPU runs an empty kernel and sends 4 KiB to every other, all in one graph: how long until the "
      "next round does."},
-    {"stream_meets", "Streams that wait for each other, launched by the host",
-     "Each stream runs an empty kernel, then all wait for all, by events that are queued ahead."},
 }};
 
 const CurveText *text_of(const std::string &name) {
@@ -152,20 +162,17 @@ template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &para
 
 } // namespace
 
-std::span<const FigureGroup> figure_groups() {
-    static const std::array<FigureGroup, 6> groups = {{
-        {"Bandwidth against bytes in flight",
-         {"dram_read_curve", "dram_write_curve", "dram_copy_curve", "l2_read_curve", "l2_write_curve"}},
-        {"Latency", {"latency_by_footprint", "tlb_latency", "l2_latency", "constant_latency"}},
-        {"Shared memory and L1",
-         {"shared_bandwidth", "l1_bandwidth", "element_width", "conflicts", "banks", "shared_broadcast"}},
-        {"What memory moves at least", {"stride_granularity", "segment_granularity", "store_sectors"}},
-        {"Arithmetic", {"ffma_by_ilp", "ffma_by_operands", "ffma_beside_shared"}},
-        {"Synchronisation and launches",
-         {"barrier_latency", "cluster_barrier", "cluster_bandwidth", "atomic_rate", "float_adds",
-          "launch_by_grid", "graph_meets", "stream_meets", "peer_meets"}},
-    }};
+std::vector<std::string> figure_groups() {
+    std::vector<std::string> groups;
+    for (const CurveText &text : curve_texts)
+        if (groups.empty() || groups.back() != text.group)
+            groups.emplace_back(text.group);
     return groups;
+}
+
+std::string figure_group(const std::string &id) {
+    const CurveText *text = text_of(id);
+    return text == nullptr ? "More" : text->group;
 }
 
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
@@ -300,21 +307,20 @@ std::vector<Figure> profile_figures(const GpuProfile &profile) {
             drawn.push_back(name);
         }
     };
-    add_flight("dram_read_curve", profile.dram_read_curve);
-    add_flight("dram_write_curve", profile.dram_write_curve);
-    add_flight("dram_copy_curve", profile.dram_copy_curve);
-    add_flight("l2_read_curve", profile.l2_read_curve);
-    add_flight("l2_write_curve", profile.l2_write_curve);
+    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(profile.*member.pointer)>,
+                                     std::optional<FlightCurve>>)
+            add_flight(member.name, profile.*member.pointer);
+    });
     const auto add = [&](const std::string &name, const Curve &curve) { // flight curves are among these too
         if (std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
             figures.push_back(curve_figure(name, curve, profile));
             drawn.push_back(name);
         }
     };
-    for (const FigureGroup &group : figure_groups())
-        for (const std::string &name : group.names)
-            if (const auto found = profile.curves.find(name); found != profile.curves.end())
-                add(name, found->second);
+    for (const CurveText &text : curve_texts)
+        if (const auto found = profile.curves.find(text.name); found != profile.curves.end())
+            add(found->first, found->second);
     for (const auto &[name, curve] : profile.curves)
         add(name, curve);
     for (std::size_t i = 0; i < figures.size(); ++i) // two names may make one name of a file

@@ -4,19 +4,15 @@
 #include "model/machine/profile.hpp"
 #include "reports/figure.hpp"
 
-#include <span>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
-/// A heading of the page with the names of the figures below it, in order.
-struct FigureGroup {
-    const char *title;
-    std::vector<std::string> names;
-};
-/// Curves that none of them names belong under "More".
-std::span<const FigureGroup> figure_groups();
+/// The headings of the page, in order, and the one that a figure belongs under; "" for a curve that no probe
+/// of this version sweeps.
+std::vector<std::string> figure_groups();
+std::string figure_group(const std::string &id);
 
 /// Points, the fit of eq. M1 and its reference lines; `name` is the field, "dram_read_curve".
 Figure flight_figure(const std::string &name, const FlightCurve &curve);

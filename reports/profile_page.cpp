@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
@@ -347,22 +348,18 @@ class ProfilePage {
     /// Takes the figures.
     std::vector<PagePart> curves() {
         std::vector<PagePart> parts;
-        std::set<std::string> drawn;
-        const auto draw = [&](const char *title, auto wanted) {
-            std::vector<PagePart> maps;
-            for (Figure &f : figures_)
-                if (wanted(f.id) && drawn.insert(f.id).second)
-                    maps.push_back(Drawing{std::move(f), SvgUse::in_column});
-            if (maps.empty())
-                return;
-            parts.push_back(Html{fmt::format("<h3 class=\"group\">{}</h3>\n", title)});
-            parts.push_back(beside("maps", std::move(maps)));
-        };
-        for (const FigureGroup &group : figure_groups())
-            draw(group.title, [&](const std::string &id) {
-                return std::find(group.names.begin(), group.names.end(), id) != group.names.end();
-            });
-        draw("More", [&](const std::string &id) { return !id.empty(); });
+        std::map<std::string, std::vector<PagePart>> drawings; // by group
+        for (Figure &f : figures_) {
+            const std::string group = figure_group(f.id);
+            drawings[group].push_back(Drawing{std::move(f), SvgUse::in_column});
+        }
+        std::vector<std::string> groups = figure_groups();
+        groups.emplace_back("More"); // of no group
+        for (const std::string &group : groups)
+            if (const auto found = drawings.find(group); found != drawings.end()) {
+                parts.push_back(Html{fmt::format("<h3 class=\"group\">{}</h3>\n", group)});
+                parts.push_back(beside("maps", std::move(found->second)));
+            }
         return parts;
     }
 

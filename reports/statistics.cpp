@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/quantile.hpp"
 #include "model/strategies/list.hpp"
@@ -550,5 +551,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
     out.statuses = statuses_of(out.cases);
     return out;
 }
+
+template const described::Type &described::type_of<ReportStatistics>();
 
 } // namespace convcast

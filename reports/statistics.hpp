@@ -2,6 +2,7 @@
 // and `report --json` prints them.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/base/quantile.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -194,5 +195,7 @@ struct ReportStatistics {
 /// No case is dropped: what has no time is counted by status and reason. `judged` as for accuracy_of.
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged = {});
+
+extern template const described::Type &described::type_of<ReportStatistics>();
 
 } // namespace convcast

@@ -7,25 +7,6 @@
 #include <vector>
 
 namespace convcast {
-namespace {
-
-/// Whether `from` reaches the memory of `to` from now on.
-bool enable_peer_access(int from, int to) {
-    int possible = 0;
-    check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
-    if (!possible)
-        return false;
-    const OnDevice here(from);
-    const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
-    if (error == cudaErrorPeerAccessAlreadyEnabled)
-        (void)cudaGetLastError();
-    else
-        check(error, "cudaDeviceEnablePeerAccess");
-    return true;
-}
-
-} // namespace
-
 DeviceGroup::DeviceGroup(const std::vector<int> &ordinals) {
     if (const auto why = why_no_device())
         throw GpuError(*why);

@@ -1,6 +1,6 @@
 #include "executor/network/network_data.hpp"
 
-#include "model/network/split_mix.hpp"
+#include "model/base/split_mix.hpp"
 #include "model/network/whole_run.hpp"
 
 #include <algorithm>

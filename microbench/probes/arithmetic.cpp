@@ -6,6 +6,9 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace convcast {
 namespace {

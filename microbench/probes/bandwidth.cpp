@@ -2,6 +2,11 @@
 #include "microbench/derived.hpp"
 #include "microbench/probes/rows.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace convcast {
 namespace {
 

@@ -3,6 +3,10 @@
 #include "microbench/patterns.hpp"
 #include "microbench/probes/rows.hpp"
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 namespace convcast {
 namespace {
 

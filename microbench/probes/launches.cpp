@@ -2,6 +2,8 @@
 #include "microbench/derived.hpp"
 #include "microbench/probes/rows.hpp"
 
+#include <vector>
+
 namespace convcast {
 
 std::vector<Probe> launch_probes() {

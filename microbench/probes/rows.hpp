@@ -3,6 +3,10 @@
 
 #include "microbench/probe.hpp"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace convcast {
 
 std::vector<Probe> arithmetic_probes();

@@ -5,6 +5,11 @@
 #include "microbench/patterns.hpp"
 #include "microbench/probes/rows.hpp"
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace convcast {
 namespace {
 

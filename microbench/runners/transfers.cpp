@@ -53,6 +53,12 @@ struct Lane {
     explicit Lane(std::function<void(cudaStream_t)> given) : copy(std::move(given)) {}
 };
 
+template <class... Each> std::deque<Lane> lanes_of(Each... each) {
+    std::deque<Lane> lanes;
+    (lanes.push_back(std::move(each)), ...);
+    return lanes;
+}
+
 /// How long all lanes take that start together; the same copies run right before, while the host queues those
 /// that are timed. `begin` and `end` are of the first lane's device.
 Seconds time_together(std::deque<Lane> &lanes, Event &begin, Event &end) {
@@ -75,16 +81,18 @@ Seconds time_together(std::deque<Lane> &lanes, Event &begin, Event &end) {
     return end.since(begin);
 }
 
-/// `bytes`: moved by all lanes together.
-ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> &lanes, Event &begin, Event &end, double bytes,
-                       Knobs knobs, const std::string &note) {
+/// `bytes`: moved by each lane. The first lane's device is the calling thread's.
+ProbeSamples copy_rate(ProbeContext &context, std::deque<Lane> lanes, double bytes, Knobs knobs,
+                       const std::string &note) {
+    Event begin, end;
     ProbeSamples samples = configuration(context, std::move(knobs), note);
     samples.note += "; by events, the same ran right before";
     constexpr int warm_ups = 2; // of two copies each
     for (int i = 0; i < warm_ups; ++i)
         (void)time_together(lanes, begin, end);
     for (std::size_t i = 0; i < copy_samples; ++i) {
-        const double rate = bytes / time_together(lanes, begin, end).value;
+        const double moved = bytes * static_cast<double>(lanes.size()),
+                     rate = moved / time_together(lanes, begin, end).value;
         const OnDevice here(context.device.ordinal);
         add_sample(samples, rate, context.watch.sm_clock().value);
     }
@@ -101,57 +109,15 @@ std::vector<int> gpus(const ProbeContext &context) {
     if (count < 2)
         throw ProbeSkipped("needs two GPUs; this machine has one");
     std::vector<int> alike;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        int major = 0, minor = 0;
-        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal),
-              "cudaDeviceGetAttribute");
-        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal),
-              "cudaDeviceGetAttribute");
-        if (10 * major + minor == context.device.compute_capability())
+    for (int ordinal = 0; ordinal < count; ++ordinal)
+        if (query_device(ordinal).compute_capability() == context.device.compute_capability())
             alike.push_back(ordinal);
-    }
     if (alike.size() < 2)
         throw ProbeSkipped("needs two GPUs of one compute capability; of the " + std::to_string(count) +
                            " here none other is of " + std::to_string(context.device.compute_major) + "." +
                            std::to_string(context.device.compute_minor));
     return alike;
 }
-
-/// Lets `from` reach the memory of `to` while it lives, where it can.
-class PeerAccess {
-  public:
-    PeerAccess(int from, int to) : from_(from), to_(to) {
-        int possible = 0;
-        check(cudaDeviceCanAccessPeer(&possible, from, to), "cudaDeviceCanAccessPeer");
-        if (!possible)
-            return;
-        const OnDevice here(from);
-        const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
-        ours_ = error != cudaErrorPeerAccessAlreadyEnabled; // else it is not ours to end
-        if (ours_)
-            check(error, "cudaDeviceEnablePeerAccess");
-        else
-            (void)cudaGetLastError();
-        direct_ = true;
-    }
-    PeerAccess(const PeerAccess &) = delete;
-    PeerAccess &operator=(const PeerAccess &) = delete;
-    ~PeerAccess() {
-        if (!ours_)
-            return;
-        int before = 0;
-        (void)cudaGetDevice(&before);
-        (void)cudaSetDevice(from_);
-        (void)cudaDeviceDisablePeerAccess(to_);
-        (void)cudaSetDevice(before);
-    }
-
-    bool direct() const { return direct_; }
-
-  private:
-    int from_, to_;
-    bool direct_ = false, ours_ = false;
-};
 
 /// A GPU's side of the copies: it sends its own part and receives from each of `senders`.
 struct Endpoint {
@@ -272,32 +238,27 @@ Samples host_copy(ProbeContext &context, const Module &) {
         };
     };
     const auto upload = copy(target.data(), host->sent.data(), cudaMemcpyHostToDevice);
-    const auto rate = [&](std::deque<Lane> &lanes, int direction, const char *note) {
-        Event begin, end;
-        const double moved = static_cast<double>(bytes) * static_cast<double>(lanes.size());
-        return copy_rate(context, lanes, begin, end, moved,
-                         {{"direction", direction}, {"bytes", static_cast<double>(bytes)}}, note);
+    const auto rate = [&](std::deque<Lane> lanes, int direction, const char *note) {
+        const auto moved = static_cast<double>(bytes);
+        return copy_rate(context, std::move(lanes), moved, {{"direction", direction}, {"bytes", moved}},
+                         note);
     };
     Samples all(3);
 
     // To the host first: what arrives there is what goes back to the device and is checked.
     fill_part(context, source, 1);
-    std::deque<Lane> down;
-    down.emplace_back(copy(host->sent.data(), source.data(), cudaMemcpyDeviceToHost));
-    all[1] = rate(down, 2, "from the device into pinned memory");
+    all[1] = rate(lanes_of(Lane(copy(host->sent.data(), source.data(), cudaMemcpyDeviceToHost))), 2,
+                  "from the device into pinned memory");
 
     clear(target);
-    std::deque<Lane> up;
-    up.emplace_back(upload);
-    all[0] = rate(up, 1, "from pinned memory to the device");
+    all[0] = rate(lanes_of(Lane(upload)), 1, "from pinned memory to the device");
     expect_part(context, target, 1, "a copy to the host and back");
 
     fill_part(context, source, 2);
     clear(target);
-    std::deque<Lane> both;
-    both.emplace_back(upload);
-    both.emplace_back(copy(host->received.data(), source.data(), cudaMemcpyDeviceToHost));
-    all[2] = rate(both, 3, "both ways at once on two streams, bytes of both");
+    all[2] =
+        rate(lanes_of(Lane(upload), Lane(copy(host->received.data(), source.data(), cudaMemcpyDeviceToHost))),
+             3, "both ways at once on two streams, bytes of both");
     expect_part(context, target, 1, "a copy to the device while another came from it");
     check(cudaMemcpy(target.data(), host->received.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
     expect_part(context, target, 2, "a copy from the device while another went to it");
@@ -315,15 +276,12 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
         for (Endpoint &to : ends) {
             if (&from == &to)
                 continue;
-            const PeerAccess there(from.ordinal, to.ordinal), back(to.ordinal, from.ordinal);
-            const bool direct = there.direct() && back.direct();
+            const bool reaches = enable_peer_access(from.ordinal, to.ordinal),
+                       direct = enable_peer_access(to.ordinal, from.ordinal) && reaches;
             const int times = direct ? 2 : 1; // a copy through the host is slow, and longer than any start
             const OnDevice here(from.ordinal);
-            Event begin, end;
-            const auto rate = [&](std::deque<Lane> &lanes, int kind, const char *note) {
-                const double moved =
-                    static_cast<double>(direct_bytes) * times * static_cast<double>(lanes.size());
-                return copy_rate(context, lanes, begin, end, moved,
+            const auto rate = [&](std::deque<Lane> lanes, int kind, const char *note) {
+                return copy_rate(context, std::move(lanes), static_cast<double>(direct_bytes) * times,
                                  {{"from", from.ordinal},
                                   {"to", to.ordinal},
                                   {"kind", kind},
@@ -333,20 +291,18 @@ Samples peer_copy(ProbeContext &context, const Module &module) {
                                  note);
             };
             clear(from), clear(to);
-            std::deque<Lane> one_way;
-            one_way.push_back(lane_between(from, to, 0, direct_bytes, times));
-            all.push_back(rate(one_way, 1, "one way, cudaMemcpyPeerAsync"));
+            all.push_back(rate(lanes_of(lane_between(from, to, 0, direct_bytes, times)), 1,
+                               "one way, cudaMemcpyPeerAsync"));
             expect_received(context, from, to, 0);
             if (from.ordinal < to.ordinal) { // both ways is the same from either end
                 clear(to);
-                std::deque<Lane> both;
-                both.push_back(lane_between(from, to, 0, direct_bytes, times));
-                both.push_back(lane_between(to, from, 0, direct_bytes, times));
-                all.push_back(rate(both, 2, "both ways at once, cudaMemcpyPeerAsync, bytes of both"));
+                all.push_back(rate(lanes_of(lane_between(from, to, 0, direct_bytes, times),
+                                            lane_between(to, from, 0, direct_bytes, times)),
+                                   2, "both ways at once, cudaMemcpyPeerAsync, bytes of both"));
                 expect_received(context, from, to, 0);
                 expect_received(context, to, from, 0);
             }
-            if (there.direct())
+            if (reaches)
                 all.push_back(peer_latency(context, module, from.ordinal, to.ordinal));
         }
     return all;
@@ -416,10 +372,9 @@ Samples peer_meets(ProbeContext &context, const Module &module) {
     constexpr int least = 2, most = 10;
     const std::vector<int> ordinals = gpus(context);
     const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
-    std::deque<PeerAccess> access;
     for (const int from : ordinals)
         for (const int to : ordinals)
-            if (from != to && !access.emplace_back(from, to).direct())
+            if (from != to && !enable_peer_access(from, to))
                 throw ProbeSkipped("GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                                    std::to_string(to) + ", and copies through the host are not in graphs");
     Samples all;
@@ -456,12 +411,11 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
     std::deque<Endpoint> ends;
     for (const int ordinal : ordinals)
         ends.push_back(endpoint(context, ordinal, bytes, count - 1));
-    std::deque<PeerAccess> access;
     bool direct = true;
     for (const int from : ordinals)
         for (const int to : ordinals)
             if (from != to)
-                direct &= access.emplace_back(from, to).direct();
+                direct &= enable_peer_access(from, to);
     constexpr int times = 2;
     std::deque<Lane> lanes;
     const auto target = [](std::size_t from, std::size_t to) { return from < to ? from : from - 1; };
@@ -474,15 +428,12 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
     for (Endpoint &end : ends)
         clear(end);
     const OnDevice here(ordinals.front());
-    Event begin, end;
-    Samples all;
-    all.push_back(copy_rate(context, lanes, begin, end,
-                            static_cast<double>(bytes) * times * static_cast<double>(lanes.size()),
-                            {{"gpus", static_cast<double>(count)},
-                             {"direct", direct},
-                             {"bytes", static_cast<double>(bytes)},
-                             {"copies", times}},
-                            ""));
+    Samples all = {copy_rate(context, std::move(lanes), static_cast<double>(bytes) * times,
+                             {{"gpus", static_cast<double>(count)},
+                              {"direct", direct},
+                              {"bytes", static_cast<double>(bytes)},
+                              {"copies", times}},
+                             "")};
     for (std::size_t from = 0; from < count; ++from)
         for (std::size_t to = 0; to < count; ++to)
             if (from != to)

@@ -21,12 +21,8 @@ namespace {
 /// The knobs of a setting behind the index of its strategy: what tells it from others.
 std::u32string knobs_of(std::size_t of, const Strategy &setting) {
     std::u32string knobs(1, static_cast<char32_t>(of));
-    std::visit(
-        [&](const auto &strategy) {
-            for (const auto &knob : strategy.knobs())
-                knobs += static_cast<char32_t>(strategy.*knob.member);
-        },
-        setting);
+    for (const int value : setting.knobs)
+        knobs += static_cast<char32_t>(value);
     return knobs;
 }
 
@@ -61,7 +57,7 @@ Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge 
     for (std::size_t i = 0; i < names.size(); ++i)
         for (const Strategy &setting : candidates(names[i])) {
             Candidate &item = all.emplace_back(Candidate{i, setting, {}, {}, 0});
-            auto found = settings_of(setting, shape, gpu);
+            auto found = setting.kind->settings(setting, shape, gpu);
             if (auto *why = std::get_if<Infeasible>(&found)) {
                 item.why = std::move(*why);
                 continue;

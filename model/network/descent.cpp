@@ -1,6 +1,6 @@
 #include "model/network/descent.hpp"
 
-#include "model/network/split_mix.hpp"
+#include "model/base/split_mix.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,10 +1,11 @@
 #include "model/network/forecast.hpp"
-#include "model/network/rung_forecast.hpp"
 
+#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
@@ -597,5 +598,7 @@ Schedule schedule_of(const PlannedNetwork &plan) {
         schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
     return schedule;
 }
+
+template const described::Type &described::type_of<NetworkForecast>();
 
 } // namespace convcast

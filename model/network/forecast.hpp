@@ -131,4 +131,6 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
 /// The plan's launches as text, each with its forecast time as a comment.
 Schedule schedule_of(const PlannedNetwork &plan);
 
+extern template const described::Type &described::type_of<NetworkForecast>();
+
 } // namespace convcast

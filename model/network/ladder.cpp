@@ -293,4 +293,7 @@ std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t ima
     return grid;
 }
 
+template const described::Type &described::type_of<Ladder>();
+template const described::Type &described::type_of<LadderRun>();
+
 } // namespace convcast

@@ -2,6 +2,7 @@
 // which grid, from which memory. Files: data/ladders; docs/ladders.md.
 #pragma once
 
+#include "model/base/checked.hpp"
 #include "model/network/descent.hpp"
 #include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
@@ -260,5 +261,8 @@ struct LadderRun {
     }
     void check(const FieldProblem &problem) const; ///< of a network that has a ladder, each rung once
 };
+
+extern template const described::Type &described::type_of<Ladder>();
+extern template const described::Type &described::type_of<LadderRun>();
 
 } // namespace convcast

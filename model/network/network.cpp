@@ -205,4 +205,6 @@ std::int64_t most_images(const Network &network) {
     return most_elements / largest;
 }
 
+template const described::Type &described::type_of<Network>();
+
 } // namespace convcast

@@ -57,4 +57,6 @@ std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t 
 /// Largest batch for which no tensor of the network passes 2^31 elements.
 std::int64_t most_images(const Network &network);
 
+extern template const described::Type &described::type_of<Network>();
+
 } // namespace convcast

@@ -1,6 +1,7 @@
 #include "model/network/reference.hpp"
 
 #include "model/base/parallel.hpp"
+#include "model/base/split_mix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,14 +15,6 @@
 
 namespace convcast {
 namespace {
-
-/// SplitMix64: a good 64-bit number for each counter.
-std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31);
-}
 
 std::size_t index_of(std::int64_t value) {
     return static_cast<std::size_t>(value);
@@ -312,7 +305,7 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
                 ? 0.1
                 : std::sqrt(3.0 * static_cast<double>(*op.outputs) / static_cast<double>(of.size()));
         for (std::size_t j = 0; j < of.size(); ++j) {
-            const double unit = std::ldexp(static_cast<double>(mixed(mixed(seed + i) + j) >> 11), -53);
+            const double unit = SplitMix64(SplitMix64(seed + i)() + j).uniform();
             of[j] = static_cast<double>(static_cast<float>((2.0 * unit - 1.0) * range));
         }
     }

@@ -284,4 +284,6 @@ std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t ba
     return points;
 }
 
+template const described::Type &described::type_of<Scaling>();
+
 } // namespace convcast

@@ -185,4 +185,6 @@ void require_split_kernels(const Network &network);
 /// Fills in the rates of forecasts and measurements.
 void add_rates(std::vector<ScalingCase> &cases);
 
+extern template const described::Type &described::type_of<Scaling>();
+
 } // namespace convcast

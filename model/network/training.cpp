@@ -135,4 +135,7 @@ std::vector<std::uint8_t> classified(const std::vector<double> &outputs, std::in
     return labels;
 }
 
+template const described::Type &described::type_of<Weights>();
+template const described::Type &described::type_of<TrainingRun>();
+
 } // namespace convcast

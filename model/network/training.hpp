@@ -96,4 +96,7 @@ Weights weights_of(const Parameters &parameters, const Network &network, const s
 /// Of each image the first of the largest of its `classes` numbers.
 std::vector<std::uint8_t> classified(const std::vector<double> &outputs, std::int64_t classes);
 
+extern template const described::Type &described::type_of<Weights>();
+extern template const described::Type &described::type_of<TrainingRun>();
+
 } // namespace convcast

@@ -1,5 +1,7 @@
 #include "model/network/whole_run.hpp"
 
+#include "model/base/described.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -145,5 +147,7 @@ Parameters relu_parameters(const Network &network, std::uint64_t seed) {
                 value = static_cast<double>(static_cast<float>(value * std::sqrt(2.0)));
     return all;
 }
+
+template const described::Type &described::type_of<WholeRun>();
 
 } // namespace convcast

@@ -125,4 +125,6 @@ WholeRun begun_run(const PlannedNetwork &plan);
 /// sqrt(2), so that activations keep their size through the layers (He et al., 2015).
 Parameters relu_parameters(const Network &network, std::uint64_t seed);
 
+extern template const described::Type &described::type_of<WholeRun>();
+
 } // namespace convcast

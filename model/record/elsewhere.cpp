@@ -73,8 +73,13 @@ struct TimeColumns {
     std::optional<double> unit; ///< absent: each time has its own
 };
 
-TimeColumns columns_of_header(const std::vector<std::string> &header, const std::string &place) {
+TimeColumns columns_of_header(std::string_view line, const std::string &place) {
     TimeColumns found;
+    std::vector<std::string> header;
+    try {
+        header = csv_cells(line, ',');
+    } catch (const UsageError &) { // no column has quotes
+    }
     const auto find = [&](const std::string &name) {
         return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
     };
@@ -121,11 +126,11 @@ std::vector<Case> read_elsewhere(const std::string &csv, const std::string &file
             return true;
         const std::string place = file + ":" + std::to_string(number);
         try {
-            const std::vector<std::string> cells = csv_cells(line, ',');
             if (!columns) {
-                columns = columns_of_header(cells, place);
+                columns = columns_of_header(line, place);
                 return true;
             }
+            const std::vector<std::string> cells = csv_cells(line, ',');
             const std::size_t least = 1 + std::max({columns->shape, columns->name, columns->time});
             if (cells.size() < least)
                 throw UsageError("expected at least " + std::to_string(least) + " cells, got " +

@@ -293,4 +293,6 @@ std::vector<std::string> kernels_of_papers(const std::string &study) {
     return {};
 }
 
+template const described::Type &described::type_of<Paper>();
+
 } // namespace convcast

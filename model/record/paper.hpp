@@ -166,4 +166,6 @@ std::optional<double> ratio_of(const PublishedCell &cell);
 std::vector<PublishedGain> published_gains(const std::string &study);
 std::vector<std::string> kernels_of_papers(const std::string &study);
 
+extern template const described::Type &described::type_of<Paper>();
+
 } // namespace convcast

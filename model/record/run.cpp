@@ -144,23 +144,23 @@ const OwnKernel *Run::own_kernel(const std::string &baseline) const {
 std::variant<Case, UnreadCase> read_case(std::string_view text, const std::string &file, int line,
                                          std::size_t index, const BaselineCheck &check_baseline) {
     const std::string path = "/cases/" + std::to_string(index);
-    std::vector<InputProblem> problems;
     try {
         Case item;
         described::Reader reader(item, file, path);
         parse_json(text, file, std::ref(reader), line);
         check_names(item, path, check_baseline, reader);
-        problems = reader.problems(text, line);
+        std::vector<InputProblem> problems = reader.problems(text, line);
         if (problems.empty()) {
             complete(item);
             return item;
         }
+        return UnreadCase{0, parts_of_json(text, file, {}, {""}, line).texts.front(), std::move(problems)};
     } catch (const InputError &error) { // no JSON
-        problems = error.problems;
+        std::vector<InputProblem> problems = error.problems;
         for (InputProblem &problem : problems)
             problem.place += ": " + path;
+        return UnreadCase{0, std::string(text), std::move(problems)};
     }
-    return UnreadCase{0, std::string(text), std::move(problems)};
 }
 
 Run read_run(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {

@@ -124,8 +124,11 @@ class ExpressionReader {
         std::string out = word([this](char c) { return digit(c) || (values() && c == '.'); });
         const bool exponent = values() && at_ + 1 < text_.size() && text_[at_] == 'e' &&
                               (digit(text_[at_ + 1]) || text_[at_ + 1] == '-');
-        if (exponent)
-            out += std::string(text_.substr(std::exchange(at_, at_ + 2), 2)) + word(digit);
+        if (exponent) {
+            out += text_.substr(at_, 2); // the first of its characters may be a sign
+            at_ += 2;
+            out += word(digit);
+        }
         return out;
     }
 

@@ -1,6 +1,6 @@
 #include "reports/papers/ladder_answers.hpp"
 
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/rung_forecast.hpp"

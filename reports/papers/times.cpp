@@ -2,7 +2,6 @@
 #include "model/base/errors.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
-#include "reports/partition_regions.hpp"
 #include "reports/report_figures.hpp"
 
 #include <algorithm>
@@ -134,7 +133,7 @@ FoundTime Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
         if (made.prediction->plan) {
             const Partition &launch = main_launch(*made.prediction->plan);
             found.more["threads"] = of_count(launch.threads);
-            found.more["ctas"] = of_count(cta_count(launch));
+            found.more["ctas"] = of_count(launch.ctas);
             found.more["ctas_per_sm"] = of_count(launch.ctas_per_sm);
             found.more["pieces"] = of_count(launch.pieces);
         }

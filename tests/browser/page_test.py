@@ -28,6 +28,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 class Driver:
     def __init__(self, port, chromium, profile):
         self.base = f"http://127.0.0.1:{port}"
+        self.failures = []
         deadline = time.monotonic() + 20
         while True:
             try:
@@ -58,6 +59,38 @@ class Driver:
 
     def js(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def expect(self, what, got, wanted):
+        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
+        if got != wanted:
+            self.failures.append(what)
+
+    def until(self, what, script, wanted, *arguments):
+        deadline = time.monotonic() + 10
+        while (got := self.js(script, *arguments)) != wanted and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.expect(what, got, wanted)
+
+    def set_width(self, width):
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
+
+    def expect_no_sideways_scrolling(self, width):
+        self.expect(f"no sideways scrolling of the page at {width} pixels",
+                    self.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+
+    def expect_no_sideways_scrolling_of_windows(self):
+        for width in (1400, 500):
+            self.call("POST", "/window/rect", {"width": width, "height": 1000})
+            self.expect_no_sideways_scrolling(width)
+
+    def expect_figures_and_style(self, page):
+        self.expect("the policy let the style in", self.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
+        self.expect("every figure is drawn", self.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
+
+    def expect_quiet(self, what, levels=None):
+        log = self.call("POST", "/se/log", {"type": "browser"})
+        self.expect(what, [entry["message"] for entry in log if levels is None or entry["level"] in levels], [])
 
     def find(self, selector):
         return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
@@ -121,8 +154,9 @@ def seconds_to_open(driver):
     return min(times)
 
 
-def check_interactions(driver, cases, expect, until):
+def check_interactions(driver, cases):
     """Each way to ask the page for less, or to move in it, that a reader has."""
+    expect, until = driver.expect, driver.until
     shown = "return document.getElementById('shown').textContent"
 
     def said(wanted):
@@ -185,34 +219,23 @@ def check_interactions(driver, cases, expect, until):
     driver.js("document.querySelectorAll('main details').forEach(d => { d.open = false; })")
 
 
-def check_media(driver, expect):
+def check_media(driver):
     """Both themes, and paper."""
     def emulate(media, theme):
         driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
             "media": media, "features": [{"name": "prefers-color-scheme", "value": theme}]}})
         return driver.js("return getComputedStyle(document.body).backgroundColor")
 
-    expect("two themes", len({emulate("", "light"), emulate("", "dark")}), 2)
+    driver.expect("two themes", len({emulate("", "light"), emulate("", "dark")}), 2)
     emulate("print", "light")
-    expect("on paper there is no table of rows that scroll", driver.js("return getComputedStyle(document.getElementById('grid')).display"), "none")
+    driver.expect("on paper there is no table of rows that scroll", driver.js("return getComputedStyle(document.getElementById('grid')).display"), "none")
     emulate("", "light")
 
 
 def check_page(driver, page):
     cases = cases_of(page)
     by_id = {case["id"]: case for case in cases}
-    failures = []
-
-    def expect(what, got, wanted):
-        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
-        if got != wanted:
-            failures.append(what)
-
-    def until(what, script, wanted, *arguments):
-        deadline = time.monotonic() + 10
-        while (got := driver.js(script, *arguments)) != wanted and time.monotonic() < deadline:
-            time.sleep(0.05)
-        expect(what, got, wanted)
+    expect, until = driver.expect, driver.until
 
     until("the script has read the cases", "return document.documentElement.dataset.ready ?? ''", "1")
     expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
@@ -262,8 +285,8 @@ def check_page(driver, page):
         until("clear shows all again", "return document.getElementById('shown').textContent", f"{len(cases)} of {len(cases)} cases shown")
 
     if points:
-        check_interactions(driver, cases, expect, until)
-        check_media(driver, expect)
+        check_interactions(driver, cases)
+        check_media(driver)
         group = by_id[points[0]]["group"]
         driver.click(f'tr[data-strategy="{group}"] button')
         of_group = sum(case["group"] == group for case in cases)
@@ -329,10 +352,8 @@ def check_page(driver, page):
         expect("a word explains itself", driver.js("return !document.getElementById('meaning').hidden && document.getElementById('meaning').textContent.length > 20"), True)
 
     for width in (2560, 1440, 1024, 390, 360):
-        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
-        expect(f"no sideways scrolling of the page at {width} pixels",
-               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+        driver.set_width(width)
+        driver.expect_no_sideways_scrolling(width)
         if points and width >= 390:
             zero = driver.js("const a = document.querySelector('.strips .axis span:nth-child(2)').getBoundingClientRect(),"
                              "z = document.querySelector('.strip .zero').getBoundingClientRect();"
@@ -343,27 +364,17 @@ def check_page(driver, page):
                 "const g = document.getElementById('grid'), r = g.querySelector('tr[data-case]'), w = g.getBoundingClientRect();"
                 "return ['shape', 'cold', 'abs_error'].every(k => { const c = r.querySelector(`td[data-key=${k}]`)?.getBoundingClientRect();"
                 "return !c || c.width > 0 && c.right <= w.right + 1; })"), True)
-    log = driver.call("POST", "/se/log", {"type": "browser"})
-    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
-    return failures
+    driver.expect_quiet("the console has no errors", ("SEVERE", "WARNING"))
 
 
 def check_profile_page(driver, page):
     numbers = json.loads(re.search(r'<script type="application/json" data-page="numbers">(.*?)</script>', page, re.S)[1])
-    failures = []
-
-    def expect(what, got, wanted):
-        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
-        if got != wanted:
-            failures.append(what)
-
+    expect = driver.expect
     def rows():
         return driver.js(VISIBLE + ".map(r => Number(r.dataset.case))")
 
     expect("a row for every number", rows(), [n["id"] for n in numbers])
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
-    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"),
-           page.count('<svg xmlns'))
+    driver.expect_figures_and_style(page)
     driver.click('th[data-key="name"] button')
     expect("a click on a column sorts up", [numbers[i]["name"] for i in rows()], sorted(n["name"] for n in numbers))
     driver.click('th[data-key="interval"] button')
@@ -382,55 +393,31 @@ def check_profile_page(driver, page):
     driver.hover(driver.find("#c0 th"))
     time.sleep(0.3)
     expect("hovering says which number it is", driver.js("return document.querySelector('#lit').textContent"), numbers[0]["text"])
-    for width in (1400, 500):
-        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
-        expect(f"no sideways scrolling of the page at {width} pixels",
-               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
-    log = driver.call("POST", "/se/log", {"type": "browser"})
-    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
-    return failures
+    driver.expect_no_sideways_scrolling_of_windows()
+    driver.expect_quiet("the console has no errors", ("SEVERE", "WARNING"))
 
 
 def check_any_page(driver, page):
     """What holds of a page of every kind."""
-    failures = []
-
-    def expect(what, got, wanted):
-        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
-        if got != wanted:
-            failures.append(what)
-
+    expect = driver.expect
     if "dataset.ready" in page:
-        deadline = time.monotonic() + 10
-        while driver.js("return document.documentElement.dataset.ready ?? ''") != "1" and time.monotonic() < deadline:
-            time.sleep(0.05)
-        expect("the script ran to its end", driver.js("return document.documentElement.dataset.ready ?? ''"), "1")
+        driver.until("the script ran to its end", "return document.documentElement.dataset.ready ?? ''", "1")
     expect("no id stands twice", driver.js("const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
                                            "return ids.filter((id, i) => ids.indexOf(id) !== i)"), [])
     expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
     for width in (2560, 1280, 390):
-        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
+        driver.set_width(width)
         expect(f"the navigation is whole at {width} pixels", driver.js(
             "const n = document.querySelector('nav'); return !n || n.scrollWidth <= n.clientWidth"), True)
         if width == 2560:
             expect("a wide screen is filled", driver.js("return document.body.getBoundingClientRect().width > 0.9 * innerWidth"), True)
     driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
-    log = driver.call("POST", "/se/log", {"type": "browser"})
-    expect("the console is empty where it opens", [entry["message"] for entry in log], [])
-    return failures
+    driver.expect_quiet("the console is empty where it opens")
 
 
 def check_network_page(driver, page):
-    failures = []
-
-    def expect(what, got, wanted):
-        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
-        if got != wanted:
-            failures.append(what)
-
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
-    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
+    expect = driver.expect
+    driver.expect_figures_and_style(page)
     expect("each part of the page is there", driver.js(
         "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"), 0)
     expect("there are tiles", driver.js("return document.querySelectorAll('.tile').length") > 2, True)
@@ -454,38 +441,22 @@ def check_network_page(driver, page):
             "const e = document.getElementById('tapped'); const g = e.ownerSVGElement;"
             "return [e.ariaPressed, [...g.children].filter(c => c.style.display === 'none').length > 0]"), ["false", True])
     for width in (2560, 1440, 1024, 390, 360):
-        driver.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}})
-        expect(f"no sideways scrolling of the page at {width} pixels",
-               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+        driver.set_width(width)
+        driver.expect_no_sideways_scrolling(width)
         if width == 390:
             expect("the text of its figures can be read", driver.js(
                 "return [...document.querySelectorAll('svg.figure')].filter(s => s.getBoundingClientRect().width > 0)"
                 ".every(s => 12.5 * s.getScreenCTM().a > 11.5)"), True)
-    log = driver.call("POST", "/se/log", {"type": "browser"})
-    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
-    return failures
+    driver.expect_quiet("the console has no errors", ("SEVERE", "WARNING"))
 
 
 def check_paper_page(driver, page):
-    failures = []
-
-    def expect(what, got, wanted):
-        print(("ok    " if got == wanted else "FAIL  ") + what + ("" if got == wanted else f": got {got!r}, wanted {wanted!r}"))
-        if got != wanted:
-            failures.append(what)
-
-    expect("the policy let the style in", driver.js("return getComputedStyle(document.querySelector('h1')).fontSize"), "24px")
-    expect("every figure is drawn", driver.js("return document.querySelectorAll('figure svg').length"), page.count("<svg xmlns"))
+    expect = driver.expect
+    driver.expect_figures_and_style(page)
     expect("every link of the page leads somewhere", driver.js(
         "return [...document.querySelectorAll('a[href^=\\'#\\']')].map(a => a.hash).filter(h => !document.querySelector(h))"), [])
-    for width in (1400, 500):
-        driver.call("POST", "/window/rect", {"width": width, "height": 1000})
-        expect(f"no sideways scrolling of the page at {width} pixels",
-               driver.js("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
-    log = driver.call("POST", "/se/log", {"type": "browser"})
-    expect("the console has no errors", [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")], [])
-    return failures
+    driver.expect_no_sideways_scrolling_of_windows()
+    driver.expect_quiet("the console has no errors", ("SEVERE", "WARNING"))
 
 
 def main():
@@ -510,14 +481,15 @@ def main():
             driver.call("POST", "/url", {"url": page.as_uri()})
             text = page.read_text(encoding="utf-8")
             check = check_profile_page if 'class="of-numbers"' in text else check_paper_page if 'class="claims"' in text else check_page if 'data-page="cases"' in text else check_network_page
-            failures = check_any_page(driver, text) + check(driver, text)
+            check_any_page(driver, text)
+            check(driver, text)
         finally:
             if driver is not None:
                 driver.call("DELETE", "")
             server.terminate()
             server.wait()
-    print(f"{len(failures)} failed" if failures else "all passed")
-    return 1 if failures else 0
+    print(f"{len(driver.failures)} failed" if driver.failures else "all passed")
+    return 1 if driver.failures else 0
 
 
 if __name__ == "__main__":

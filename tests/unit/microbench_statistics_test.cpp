@@ -44,17 +44,17 @@ TEST(Statistics, OnePopulationWithAnOutlierIsOne) {
 }
 
 TEST(Statistics, RandomNumbersAreTheSameEverywhere) {
-    Random random(0); // the published first numbers of SplitMix64 from 0
-    EXPECT_EQ(random.next(), 0xe220a8397b1dcdafu);
-    EXPECT_EQ(random.next(), 0x6e789e6aa1b965f4u);
-    EXPECT_EQ(random.next(), 0x06c45d188009454fu);
+    SplitMix64 random(0); // the published first numbers of SplitMix64 from 0
+    EXPECT_EQ(random(), 0xe220a8397b1dcdafu);
+    EXPECT_EQ(random(), 0x6e789e6aa1b965f4u);
+    EXPECT_EQ(random(), 0x06c45d188009454fu);
     for (int i = 0; i < 1000; ++i) {
         const double u = random.uniform();
         EXPECT_TRUE(u >= 0.0 && u < 1.0);
     }
 }
 
-std::vector<double> normals(Random &random, std::size_t n) {
+std::vector<double> normals(SplitMix64 &random, std::size_t n) {
     std::vector<double> values(n);
     for (double &value : values)
         value = 100.0 + normal(random);
@@ -63,13 +63,13 @@ std::vector<double> normals(Random &random, std::size_t n) {
 
 TEST(Statistics, IntervalIsWhatResamplingGives) {
     for (const std::size_t n : {1u, 2u, 5u, 10u, 15u, 50u}) {
-        Random random(n);
+        SplitMix64 random(n);
         std::vector<double> values = normals(random, n);
         std::vector<double> medians;
         for (int i = 0; i < 40000; ++i) {
             std::vector<double> drawn(n);
             for (double &value : drawn)
-                value = values[static_cast<std::size_t>(random.next() % n)];
+                value = values[static_cast<std::size_t>(random() % n)];
             medians.push_back(median_of(drawn));
         }
         const Interval interval = median_interval(values);
@@ -85,7 +85,7 @@ TEST(Statistics, IntervalIsWhatResamplingGives) {
 }
 
 TEST(Statistics, IntervalHoldsTheMedianAndIsTheSameEachTime) {
-    Random random(3);
+    SplitMix64 random(3);
     for (std::size_t n = 1; n <= 40; ++n) {
         std::vector<double> values = normals(random, n);
         const Interval interval = median_interval(values);
@@ -100,7 +100,7 @@ TEST(Statistics, IntervalHoldsTheMedianAndIsTheSameEachTime) {
 }
 
 TEST(Statistics, IntervalCoversTheTruth95TimesInAHundred) {
-    Random random(4);
+    SplitMix64 random(4);
     constexpr int trials = 4000;
     for (const std::size_t n : {15u, 51u}) {
         int held = 0;
@@ -117,7 +117,7 @@ TEST(Statistics, IntervalCoversTheTruth95TimesInAHundred) {
 }
 
 TEST(Statistics, BootstrapOfOnePointIsTheMediansInterval) {
-    Random random(5);
+    SplitMix64 random(5);
     const std::vector<double> values = normals(random, 25);
     const auto median = [](const std::vector<double> &medians) { return std::optional(medians[0]); };
     const std::optional<Interval> drawn = bootstrap_interval({values}, median);
@@ -129,7 +129,7 @@ TEST(Statistics, BootstrapOfOnePointIsTheMediansInterval) {
 }
 
 TEST(Statistics, BootstrapOfARatioCoversTheTruth) {
-    Random random(6);
+    SplitMix64 random(6);
     constexpr int trials = 300;
     int held = 0;
     for (int i = 0; i < trials; ++i) {
@@ -143,7 +143,7 @@ TEST(Statistics, BootstrapOfARatioCoversTheTruth) {
 }
 
 TEST(Statistics, AnAnswerThatOftenFailsHasNoInterval) {
-    Random random(7);
+    SplitMix64 random(7);
     const std::vector<double> values = normals(random, 15);
     const double low = spread_of(values).p05, middle = median_of(values);
     const auto above = [](double least) {
@@ -191,7 +191,7 @@ TEST(Statistics, SixDigitsAndPowersOfTwo) {
 // ---- fits ----
 
 FlightCurve curve(double latency_s, double bandwidth, double p, double noise, std::uint64_t seed) {
-    Random random(seed);
+    SplitMix64 random(seed);
     FlightCurve made;
     for (double over_little = 0.07; over_little < 10.0; over_little *= 1.42) { // 15 points
         const double bytes = over_little * latency_s * bandwidth;

@@ -3,7 +3,7 @@
 
 #include "microbench/fits.hpp"
 #include "microbench/samples.hpp"
-#include "microbench/statistics.hpp"
+#include "model/base/split_mix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ struct Gpu {
     double noise = 0.003; ///< of every median, one standard deviation
 };
 
-inline double normal(Random &random) {
+inline double normal(SplitMix64 &random) {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * random.uniform());
 }
@@ -284,7 +284,7 @@ class Maker {
     }
 
     Gpu gpu_;
-    Random random_{1};
+    SplitMix64 random_{1};
     RawSamples raw_;
 };
 

@@ -6,7 +6,8 @@
 
 namespace convcast {
 
-/// The generator of that name: each call gives the next 64-bit number.
+/// The generator of that name (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): each call gives
+/// the next 64-bit number, the same on every machine, which the standard library's distributions do not promise.
 class SplitMix64 {
   public:
     explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
@@ -20,6 +21,9 @@ class SplitMix64 {
 
     /// From 0 up to 1, in steps of 2^-24.
     double share() { return std::ldexp(static_cast<double>((*this)() >> 40), -24); }
+
+    /// From 0 up to 1, in steps of 2^-53.
+    double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
   private:
     std::uint64_t state_;
