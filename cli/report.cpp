@@ -136,7 +136,7 @@ std::string tables_text(const ReportStatistics &statistics) {
 /// CSV: one row a case. Markdown: the tables.
 std::string sheet_text(const ReportStatistics &statistics, Format format) {
     if (format == Format::csv)
-        return to_csv(cases_table(statistics));
+        return cases_csv(statistics);
     std::string text;
     for (const Table &table : {times_table(statistics.accuracy), work_table(statistics.accuracy),
                                rankings_table(statistics.accuracy), speedups_table(statistics.speedups)})

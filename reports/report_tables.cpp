@@ -33,8 +33,8 @@ struct SaidOf {
 
 } // namespace
 
-Table cases_table(const ReportStatistics &statistics) {
-    return table_of<CaseRow>(
+std::string cases_csv(const ReportStatistics &statistics) {
+    return csv_of<CaseRow>(
         statistics.cases,
         {{{"case", As::number}, &CaseRow::id},
          {{"study"}, &CaseRow::study},

@@ -9,7 +9,7 @@
 namespace convcast {
 
 /// One row a case, forecast beside measurement, for other programs.
-Table cases_table(const ReportStatistics &statistics);
+std::string cases_csv(const ReportStatistics &statistics);
 
 /// How far the forecast and others' models are off, by the part of the shapes.
 Table times_table(const Accuracy &accuracy);

@@ -94,19 +94,15 @@ template <class Row> struct Field {
     std::function<Cell(const Row &)> of;
 };
 
-template <class Row> void add_rows(Table &table, const auto &rows, const std::vector<Field<Row>> &fields) {
+template <class Row> Table table_of(const auto &rows, const std::vector<Field<Row>> &fields) {
+    Table table;
+    for (const Field<Row> &field : fields)
+        table.columns.push_back(field.column);
     for (const auto &row : rows) {
         std::vector<Cell> &cells = table.rows.emplace_back();
         for (const Field<Row> &field : fields)
             cells.push_back(field.of(row));
     }
-}
-
-template <class Row> Table table_of(const auto &rows, const std::vector<Field<Row>> &fields) {
-    Table table;
-    for (const Field<Row> &field : fields)
-        table.columns.push_back(field.column);
-    add_rows(table, rows, fields);
     return table;
 }
 
@@ -119,6 +115,19 @@ std::string csv_line(const std::vector<Cell> &cells);
 
 /// RFC 4180 but for line ends, which are \n: a header with units in the names, "time_s", and each row.
 std::string to_csv(const Table &table);
+
+/// The same of many rows, of which no table is ever held.
+template <class Row> std::string csv_of(const auto &rows, const std::vector<Field<Row>> &fields) {
+    std::string out = to_csv(table_of<Row>(std::vector<Row>(), fields));
+    std::vector<Cell> cells;
+    for (const auto &row : rows) {
+        cells.clear();
+        for (const Field<Row> &field : fields)
+            cells.push_back(field.of(row));
+        out += csv_line(cells);
+    }
+    return out;
+}
 
 /// A table as GitHub and others draw it, numbers with four digits, units in the head; columns that are empty
 /// in every row are left out. "" of a table without rows.
