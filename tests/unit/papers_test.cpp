@@ -198,10 +198,12 @@ TEST(Papers, MethodsNameOnlyWhatThereIs) {
            AllOf(HasSubstr("/claims/0/says"), HasSubstr("did you mean 'times'?")));
     unread(paper_with(claim("gain(chen)", "{chen")), HasSubstr("lacks a '}'"));
     unread(paper_with(claim("gain(chen)", "[a|b")), HasSubstr("lacks a ']'"));
-    unread(paper_with(R"("times":{"chen":{"measured":["block_registr"]}})"),
+    unread(paper_with(R"("times":{"chen":{"measured":["block_registr"]}},"shown":["regime_maps"])"),
            HasSubstr("did you mean 'block_register'?"));
-    unread(paper_with(R"("times":{"chen":{"measured":["block_register"],"in":["chang_mult"]}})"),
-           AllOf(HasSubstr("/times/chen/in/0"), HasSubstr("did you mean 'chang_multi'?")));
+    unread(
+        paper_with(
+            R"("times":{"chen":{"measured":["block_register"],"in":["chang_mult"]}},"shown":["regime_maps"])"),
+        AllOf(HasSubstr("/times/chen/in/0"), HasSubstr("did you mean 'chang_multi'?")));
     unread(paper_with(R"("times":{"chen":{"measured":["block_register"],"baseline":"cublas"}})"),
            HasSubstr("expected one of"));
     unread(paper_with(R"("claims":[{"claim":"c"}])"), HasSubstr("expected \"claim\", \"verdict\""));
@@ -215,7 +217,7 @@ TEST(Papers, MethodsNameOnlyWhatThereIs) {
     refused(paper_with(claim("gain(chan)")),
             AllOf(HasSubstr("/items/0/answer/method/claims/0/verdict"), HasSubstr("expected a value"),
                   HasSubstr("did you mean 'chen'")));
-    refused(paper_with(claim("gian(chen)")),
+    refused(paper_with(claim("gainn(chen)")),
             AllOf(HasSubstr("expected a function"), HasSubstr("did you mean 'gain'")));
     refused(paper_with(claim("gain(cell('a', 'c'))")),
             AllOf(HasSubstr("a published number of this item"), HasSubstr("\"a, b\"")));
