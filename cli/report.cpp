@@ -111,7 +111,7 @@ std::string tables_text(const ReportStatistics &statistics) {
     bool papers = false;
     for (std::vector<Cell> &row : speedups.rows) {
         papers = papers || std::get<std::string>(row[1].value).ends_with(", as run");
-        if (row[2].value == Cell("cudnn without Winograd and FFT").value)
+        if (std::get<std::string>(row[2].value) == "cudnn without Winograd and FFT")
             row[2] = "cudnn, no Winograd, FFT";
         row.pop_back();
     }

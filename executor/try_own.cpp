@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>

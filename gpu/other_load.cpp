@@ -5,6 +5,7 @@
 #include "gpu/library.hpp"
 
 #include <array>
+#include <cstddef>
 #include <exception>
 #include <string>
 

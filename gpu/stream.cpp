@@ -1,5 +1,7 @@
 #include "gpu/stream.hpp"
 
+#include <functional>
+
 namespace convcast {
 
 OnDevice::OnDevice(int ordinal) {

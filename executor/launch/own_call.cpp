@@ -3,6 +3,7 @@
 #include "executor/launch/kernel_call.hpp"
 #include "model/base/errors.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -2,6 +2,11 @@
 
 #include "executor/network/network_source.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace convcast {

@@ -180,9 +180,8 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
     const auto head = described::read_document<Run>(std::string(first.front().text), file, Run().schema);
     std::size_t before = 0, readable = 0;
     std::vector<InputProblem> problems;
-    bool begun = false; // a document without cases is one piece
-    for (std::vector<Line> lines = source.next(lines_of_a_piece); !lines.empty() || !begun;
-         lines = source.next(lines_of_a_piece), begun = true) {
+    std::vector<Line> lines = source.next(lines_of_a_piece);
+    do { // once also where there are no cases
         std::vector<std::variant<Case, UnreadCase>> read(lines.size());
         in_parallel((lines.size() + lines_at_once - 1) / lines_at_once, [&](std::size_t part) {
             for (std::size_t i = part * lines_at_once; i < std::min(lines.size(), (part + 1) * lines_at_once);
@@ -204,7 +203,8 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
         if (before > 0 && readable == 0 && lines.size() < lines_of_a_piece)
             throw InputError(std::move(problems));
         take(std::move(piece));
-    }
+        lines = source.next(lines_of_a_piece);
+    } while (!lines.empty());
     if (before > 0 && readable == 0)
         throw InputError(std::move(problems));
 }
