@@ -166,13 +166,16 @@ class SchemaWriter {
     /// A number with its unit and where it is from.
     JsonValue param_schema(const Type &type, const Range &range) {
         JsonValue out = object_schema(type);
+        JsonObject value;
+        if (const std::string text = description("Param", "value"); !text.empty())
+            value.emplace_back("description", text_value(text));
+        value.emplace_back("type", text_value("number"));
+        value.emplace_back("exclusiveMinimum", JsonValue(0LL));
+        value.emplace_back("minimum", described::write(range.low));
+        value.emplace_back("maximum", described::write(range.high));
         for (JsonMember &part : *out.object())
             if (part.key() == "properties")
-                part.value.object()->front().value =
-                    JsonValue(JsonObject{{"type", text_value("number")},
-                                         {"exclusiveMinimum", JsonValue(0LL)},
-                                         {"minimum", described::write(range.low)},
-                                         {"maximum", described::write(range.high)}});
+                part.value.object()->front().value = JsonValue(std::move(value));
         return out;
     }
 
