@@ -53,7 +53,9 @@ std::string inline_json(const JsonValue &value) {
 struct HtmlCell {
     const Column &column;
     std::string operator()(std::monostate) const { return dash; }
-    std::string operator()(const std::string &text) const { return breakable(text); }
+    std::string operator()(const std::string &text) const {
+        return column.fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
+    }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
     std::string operator()(double number) const {
         switch (column.as) {
@@ -146,10 +148,11 @@ std::string table_html(const Table &table, const std::string &look) {
                            columns[i].as == As::time ? ", µs" : "");
     out += "</tr></thead><tbody>\n";
     for (const std::vector<Cell> &row : table.rows) {
-        std::string under;
+        std::string under; // without the small print of the cell beside
         for (std::size_t i = 0; i < row.size(); ++i)
             if (is_beside(i))
-                under += "<small class=\"under\">" + html_cell(row[i], columns[i]) + "</small>";
+                under +=
+                    "<small class=\"under\">" + std::visit(HtmlCell{columns[i]}, row[i].value) + "</small>";
         out += "<tr>";
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::string look_of = is_beside(i) ? "beside" : row[i].look;

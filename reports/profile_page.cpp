@@ -270,7 +270,8 @@ class ProfilePage {
                           cell.look = check.passed ? "ok" : "failed";
                           return cell;
                       }},
-                     {{"numbers"}, [](const ProfileCheck &check) { return readable_text(check.text); }}})});
+                     {{.title = "numbers", .fit = Fit::wrap},
+                      [](const ProfileCheck &check) { return readable_text(check.text); }}})});
         return section;
     }
 
