@@ -185,7 +185,7 @@ GpuProfile find_profile(const std::string &name_or_file) {
         const std::string core = core_of(name).empty() ? name : core_of(name);
         std::vector<std::string> alike = shipped_profiles(); // an A100 is no misspelt H200
         std::erase_if(alike, [&](const std::string &known) {
-            return known.front() != core.front() && known.find(core) == std::string::npos;
+            return !core.starts_with(known.front()) && known.find(core) == std::string::npos;
         });
         throw UsageError(
             "unknown GPU '" + name_or_file + "'" + did_you_mean(core, alike) +
