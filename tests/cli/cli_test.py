@@ -3185,8 +3185,9 @@ class Files(Cli):
         limits = [(resource.RLIMIT_AS, 300 << 20)]
         if self.cli("--version", limits=limits).code != 0:
             self.skipTest("the binary itself does not start in 300 MiB of addresses (a sanitizer's build)")
-        self.write("big.json", '{"schema": "convcast/profile/1", "x": [' + "1," * 10000000 + "1]}")
-        result = self.cli("predict", "--shape", SINGLE, "--gpu", "big.json", limits=limits)
+        with gzip.open(self.folder / "big.json.gz", "wb", compresslevel=1) as file:
+            file.write(b"{" + b" " * (350 << 20))
+        result = self.cli("predict", "--shape", SINGLE, "--gpu", "big.json.gz", limits=limits)
         self.assertEqual((result.code, result.out), (1, ""))
         self.assert_sentence(result.err, "out of memory")
 
