@@ -153,12 +153,15 @@ std::string table_html(const Table &table, const std::string &look) {
             if (is_beside(i))
                 under +=
                     "<small class=\"under\">" + std::visit(HtmlCell{columns[i]}, row[i].value) + "</small>";
+        const auto named =
+            std::find_if(row.begin(), row.end(), [](const Cell &cell) { return !cell.link.empty(); });
+        const std::size_t above = named == row.end() ? 0 : static_cast<std::size_t>(named - row.begin());
         out += "<tr>";
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::string look_of = is_beside(i) ? "beside" : row[i].look;
             out += std::string(i == 0 ? "<th scope=\"row\"" : "<td") +
                    (look_of.empty() ? "" : " class=\"" + look_of + "\"") + ">" +
-                   html_cell(row[i], columns[i]) + (i == 0 ? under + "</th>" : "</td>");
+                   html_cell(row[i], columns[i]) + (i == above ? under : "") + (i == 0 ? "</th>" : "</td>");
         }
         out += "</tr>\n";
     }
