@@ -436,12 +436,12 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
         add("maps", std::move(map));
     if (!statistics.regimes.opinions.empty())
         add("regimes", regime_confusion(statistics));
+    if (!statistics.regimes.stalls.empty())
+        add("regimes", stall_reasons(statistics));
     for (const Study &study : studies)
         for (const StudySweep &sweep : study.sweeps)
             if (has_shapes(study.id))
                 add("regimes", boundary_sweep(statistics, sweep));
-    if (!statistics.regimes.stalls.empty())
-        add("regimes", stall_reasons(statistics));
     add("work", work_bytes(statistics, "l2"));
     add("work", work_bytes(statistics, "dram"));
     if (const std::optional<std::int64_t> id = typical_case(statistics)) {
