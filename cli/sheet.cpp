@@ -78,42 +78,42 @@ SheetRow sheet_row(const Case &item, const Question &question, const KnownTimes 
 }
 
 Table case_sheet(const std::vector<SheetRow> &rows) {
-    using Row = const SheetRow &;
+    using Line = const SheetRow &;
     return table_of<SheetRow>(
         rows,
         {{{"gpu"}, &SheetRow::gpu},
          {{"variant"}, &SheetRow::variant},
-         {{"study"}, [](Row row) { return row.item->study; }},
-         {{"name"}, [](Row row) { return row.item->name; }},
-         {{"shape"}, [](Row row) { return row.item->shape; }},
-         {{"count", As::number}, [](Row row) { return row.item->count.value_or(row.count.value_or(1)); }},
+         {{"study"}, [](Line row) { return row.item->study; }},
+         {{"name"}, [](Line row) { return row.item->name; }},
+         {{"shape"}, [](Line row) { return row.item->shape; }},
+         {{"count", As::number}, [](Line row) { return row.item->count.value_or(row.count.value_or(1)); }},
          {{"rank", As::number}, &SheetRow::rank},
-         {{"strategy"}, [](Row row) { return strategy_of(row).substr(0, colon_of(row)); }},
+         {{"strategy"}, [](Line row) { return strategy_of(row).substr(0, colon_of(row)); }},
          {{"knobs"},
-          [](Row row) {
+          [](Line row) {
               const std::size_t colon = colon_of(row);
               return colon == std::string::npos ? Cell() : Cell(strategy_of(row).substr(colon + 1));
           }},
-         {{"status"}, [](Row row) { return boost::describe::enum_to_string(row.item->status, "?"); }},
+         {{"status"}, [](Line row) { return boost::describe::enum_to_string(row.item->status, "?"); }},
          {{"time", As::time}, forecast(&Prediction::time_s)},
          {{"time_low", As::time}, forecast(&Prediction::time_low_s)},
          {{"time_high", As::time}, forecast(&Prediction::time_high_s)},
          {{"over_best", As::number}, &SheetRow::over_best},
          {{"measured", As::time},
-          [](Row row) {
+          [](Line row) {
               const Measurement *cold = row.item->measured(L2State::cold);
               return cold && row.item->status == Status::ok ? Cell(cold->time_s) : Cell(row.measured);
           }},
          {{"speed_of_light", As::time},
-          [](Row row) { return of_prediction(row, [](const Prediction &p) { return p.times.tier0_s; }); }},
+          [](Line row) { return of_prediction(row, [](const Prediction &p) { return p.times.tier0_s; }); }},
          {{.title = "rate", .as = As::number, .unit = "FLOP/s"},
-          [](Row row) {
+          [](Line row) {
               return of_prediction(
                   row, [](const Prediction &p) { return p.rates ? p.rates->flop_per_s : std::nullopt; });
           }},
-         {{"regime"}, [](Row row) { return of_prediction(row, regime_of); }},
-         {{"limiter"}, [](Row row) { return of_prediction(row, &Prediction::limiter); }},
-         {{"reason"}, [](Row row) {
+         {{"regime"}, [](Line row) { return of_prediction(row, regime_of); }},
+         {{"limiter"}, [](Line row) { return of_prediction(row, &Prediction::limiter); }},
+         {{"reason"}, [](Line row) {
               return row.item->reason              ? Cell(row.item->reason)
                      : of_declared_work(*row.item) ? Cell(declared_work_assumption)
                                                    : of_prediction(row, &Prediction::reason);
