@@ -88,16 +88,16 @@ using JsonObject = std::vector<JsonMember>; ///< in file order, keys unique
 /// A null, boolean, integer, number, string, array or object.
 class JsonValue {
   public:
-    JsonValue() = default;
-    explicit JsonValue(std::nullptr_t) {}
-    explicit JsonValue(bool value) : held_(value) {}
-    explicit JsonValue(long long value) : held_(value) {}
-    explicit JsonValue(double value) : held_(value) {}
-    explicit JsonValue(std::string_view text) : held_(std::string(text)) {}
-    explicit JsonValue(const std::string &text) : held_(text) {}
-    explicit JsonValue(const char *text) : held_(std::string(text)) {}
-    explicit JsonValue(JsonArray array) : held_(std::move(array)) {}
-    explicit JsonValue(JsonObject object) : held_(std::move(object)) {}
+    JsonValue();
+    explicit JsonValue(std::nullptr_t);
+    explicit JsonValue(bool value);
+    explicit JsonValue(long long value);
+    explicit JsonValue(double value);
+    explicit JsonValue(std::string_view text);
+    explicit JsonValue(const std::string &text);
+    explicit JsonValue(const char *text);
+    explicit JsonValue(JsonArray array);
+    explicit JsonValue(JsonObject object);
 
     const bool *boolean() const { return std::get_if<bool>(&held_); }
     const long long *integer() const { return std::get_if<long long>(&held_); }
@@ -112,7 +112,7 @@ class JsonValue {
     void tell(const JsonEvents &events) const;
 
   private:
-    std::variant<std::nullptr_t, bool, long long, double, std::string, JsonArray, JsonObject> held_ = nullptr;
+    std::variant<std::nullptr_t, bool, long long, double, std::string, JsonArray, JsonObject> held_;
 };
 
 struct JsonMember {
@@ -122,6 +122,18 @@ struct JsonMember {
     std::string name;
     JsonValue value;
 };
+
+// Where JsonMember is complete, which the variant's members ask for.
+inline JsonValue::JsonValue() : held_(nullptr) {}
+inline JsonValue::JsonValue(std::nullptr_t) : held_(nullptr) {}
+inline JsonValue::JsonValue(bool value) : held_(value) {}
+inline JsonValue::JsonValue(long long value) : held_(value) {}
+inline JsonValue::JsonValue(double value) : held_(value) {}
+inline JsonValue::JsonValue(std::string_view text) : held_(std::string(text)) {}
+inline JsonValue::JsonValue(const std::string &text) : held_(text) {}
+inline JsonValue::JsonValue(const char *text) : held_(std::string(text)) {}
+inline JsonValue::JsonValue(JsonArray array) : held_(std::move(array)) {}
+inline JsonValue::JsonValue(JsonObject object) : held_(std::move(object)) {}
 
 /// Makes a tree of what it is told.
 class JsonTree {
