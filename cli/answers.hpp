@@ -79,11 +79,11 @@ struct Row {
 };
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
-/// to the speed of light, and the measured time where a recording has it. Of a list of layers on a few GPUs or
-/// settings of one, with `total`, a row a layer instead, and their times beside each other. Cases that are
-/// refused stand in one line below, with their reasons where no strategy does the shape. Long names of GPUs and
-/// what is supposed of them become letters with a legend. `total`: adds up the fastest of every shape, as often
-/// as a network has it.
+/// to the speed of light, and the measured time where a recording has it. Of a list of layers on a few GPUs
+/// or settings of one, with `total`, a row a layer instead, and their times beside each other. Cases that are
+/// refused stand in one line below, with their reasons where no strategy does the shape. Long names of GPUs
+/// and what is supposed of them become letters with a legend. `total`: adds up the fastest of every shape, as
+/// often as a network has it.
 std::string cases_text(const std::vector<Row> &rows, bool total);
 
 /// For each question with several shapes: the fastest of every shape, as often as it is asked, added up.

@@ -71,9 +71,8 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers)
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
 /// the measurement. An interrupt ends the program after `answer`, with what was timed until then.
-RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count,
-                       int device, std::map<std::string, std::string> &conditions,
-                       const std::function<void()> &answer) {
+RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count, int device,
+                 std::map<std::string, std::string> &conditions, const std::function<void()> &answer) {
     std::vector<Case *> timed;
     for (auto &[question_of_it, shape, choice, known] : answers)
         for (std::size_t i = 0; i < choice.ranked.size(); ++i)

@@ -6,8 +6,9 @@
 
 namespace convcast {
 
-/// The generator of that name (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): each call gives
-/// the next 64-bit number, the same on every machine, which the standard library's distributions do not promise.
+/// The generator of that name (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014):
+/// each call gives the next 64-bit number, the same on every machine, which the standard library's
+/// distributions do not promise.
 class SplitMix64 {
   public:
     explicit SplitMix64(std::uint64_t seed) : state_(seed) {}

@@ -4,8 +4,8 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "reports/page_data.hpp"
-#include "reports/report_figures.hpp"
 #include "reports/profile_page.hpp"
+#include "reports/report_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/sample_run.hpp"
 
@@ -293,7 +293,8 @@ TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
     const ReportFiles earlier =
         write_report(sample::run(studies()), studies(), summarize(sample::run(studies()), studies()), path_);
     write_file_atomically((path_ / "figures" / "mine.txt").string(), "kept");
-    const ReportFiles now = write_report(report_on(find_profile("toy")), path_); // has no curves, hence no figures
+    const ReportFiles now =
+        write_report(report_on(find_profile("toy")), path_); // has no curves, hence no figures
     EXPECT_TRUE(now.figures.empty());
     for (const std::filesystem::path &file : earlier.figures)
         EXPECT_FALSE(std::filesystem::exists(file)) << file;
