@@ -1,4 +1,4 @@
-// What a probe is: one row of probes.cpp says what it asks, how its kernel is launched, and what its samples
+// What a probe is: one row in a file of probes/ says what it asks, how its kernel is launched, and what its samples
 // become. Pure data, no CUDA.
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/strategies/list.hpp"
 #include "model/work/walk.hpp"
@@ -56,9 +57,9 @@ constexpr const char *filter_colour = "#D55E00";
 constexpr const char *output_colour = "#009E73";
 
 std::string span_text(const char *what, IndexRange range) {
-    return range.size() == 1 ? fmt::format("{} {}", what, grouped_digits(range.begin))
-                             : fmt::format("{}s {} to {}", what, grouped_digits(range.begin),
-                                           grouped_digits(range.end - 1));
+    return range.size() == 1 ? fmt::format("{} {}", what, grouped(range.begin))
+                             : fmt::format("{}s {} to {}", what, grouped(range.begin),
+                                           grouped(range.end - 1));
 }
 
 const char *tensor_colour(CopiedTensor tensor) {
@@ -184,7 +185,7 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
                                  : When::later});
     const IndexRange rows = map_rows(s, needs.boxes.front().rows),
                      columns = map_columns(s, needs.boxes.front().columns);
-    map.notes = {fmt::format("{} x {} pixels", grouped_digits(rows.size()), grouped_digits(columns.size()))};
+    map.notes = {fmt::format("{} x {} pixels", grouped(rows.size()), grouped(columns.size()))};
     const std::int64_t halo_rows = rows.size() - needs.boxes.front().rows.size() * s.stride_h,
                        halo_columns = columns.size() - needs.boxes.front().columns.size() * s.stride_w;
     if (halo_rows > 0)
@@ -202,8 +203,8 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
 
 Thing filters_of(const ConvShape &s, const Needs &needs) {
     const std::int64_t values = s.products(), taps = s.r * s.s;
-    const std::string of_channels = s.c == 1 ? "" : grouped_digits(s.c / s.groups) + " x ";
-    Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped_digits(s.k), of_channels, s.r, s.s),
+    const std::string of_channels = s.c == 1 ? "" : grouped(s.c / s.groups) + " x ";
+    Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped(s.k), of_channels, s.r, s.s),
                   double(values), double(s.k), filter_colour};
     const std::int64_t step =
         needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
@@ -226,7 +227,7 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
     filters.notes = {needs.filters.size() == s.k ? "all " + count_text(s.k, "filter")
                                                  : span_text("filter", needs.filters)};
     if (first.size() < needs.filters.size())
-        filters.notes.push_back(fmt::format("{} at a time", grouped_digits(first.size())));
+        filters.notes.push_back(fmt::format("{} at a time", grouped(first.size())));
     if (step > 0 && !needs.walk.filters_stay)
         filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
     else if (needs.channels.size() < s.c)
@@ -251,8 +252,8 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
             outputs += box.rows.size() * box.columns.size();
         output.notes = {count_text(outputs, "pixel")};
     } else {
-        output.notes = {fmt::format("{} x {} pixels", grouped_digits(first.rows.size()),
-                                    grouped_digits(first.columns.size()))};
+        output.notes = {fmt::format("{} x {} pixels", grouped(first.rows.size()),
+                                    grouped(first.columns.size()))};
         if (first.rows != needs.rows)
             output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
     }
@@ -476,8 +477,8 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
         canvas.text(gap + 12.0, y,
                     buffer.buffers > 1
                         ? fmt::format("{}: {} buffers of {} bytes", buffer.name, buffer.buffers,
-                                      grouped_digits(buffer.bytes))
-                        : fmt::format("{}: {} bytes", buffer.name, grouped_digits(buffer.bytes)));
+                                      grouped(buffer.bytes))
+                        : fmt::format("{}: {} bytes", buffer.name, grouped(buffer.bytes)));
         y += line_height;
     }
     return y + gap;
@@ -550,7 +551,7 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
                  When::now);
     canvas.rect(left, y + line_height, wide, high, frame);
     canvas.text(left, y, "pixels");
-    canvas.text(left + wide, y, grouped_digits(threads.along_pixels) + " threads", "end");
+    canvas.text(left + wide, y, grouped(threads.along_pixels) + " threads", "end");
     canvas.text(left, y + line_height + high + 1.0,
                 threads.along_filters > 1 ? "filters: " + count_text(threads.along_filters, "thread")
                                           : "a warp is dark");
@@ -607,8 +608,8 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, d
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
-    y = canvas.heading(y, "Filters in memory, from filter " + grouped_digits(first.filters.begin) +
-                              (shape.c > 1 ? ", channel " + grouped_digits(first.channels.begin) : "") +
+    y = canvas.heading(y, "Filters in memory, from filter " + grouped(first.filters.begin) +
+                              (shape.c > 1 ? ", channel " + grouped(first.channels.begin) : "") +
                               " on");
     constexpr double cell = 6.0, high = 9.0;
     const std::int64_t end =
@@ -645,7 +646,7 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
     if (tile.rows == 0)
         return y;
     y = canvas.heading(
-        y, fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped_digits(tile.columns)));
+        y, fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped(tile.columns)));
     constexpr double cell = 6.0;
     const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
     const std::int64_t last = std::min<std::int64_t>(tile.columns - tile.own_columns + 2, 8);
@@ -754,7 +755,7 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     Canvas canvas(width.bp);
     double y = gap;
     y = canvas.heading(
-        y, fmt::format("CTA {} of {} reads and computes", grouped_digits(cta), grouped_digits(launch.ctas)));
+        y, fmt::format("CTA {} of {} reads and computes", grouped(cta), grouped(launch.ctas)));
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
     double lower = y, x = gap;

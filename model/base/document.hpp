@@ -1,14 +1,11 @@
-// Documents of described structs: a struct is read from the events of a JSON
-// text and told as such events. What that takes of a C++ type is a table, its
-// Type. A document's own source file makes the table (it includes
-// model/base/described.hpp); everybody else needs this header only.
+// Documents of described structs: a struct is read from the events of a JSON text and told as such events.
+// What that takes of a C++ type is a table, its Type. A document's own source file makes the table (it
+// includes model/base/described.hpp); everybody else needs this header only.
 //
-// A member's name is its key; Quantity members are bare numbers in SI units
-// whose name wears the unit (time_s); Param members are {value, unit, source,
-// by, spread, ...}. Optional members, vectors and maps may be absent, and what
-// has_default names; everything else must be there. Every number is held to a
-// range, and a struct to its own rules (model/base/checked.hpp). All problems
-// of a document are collected.
+// A member's name is its key; Quantity members are bare numbers in SI units whose name wears the unit
+// (time_s); Param members are {value, unit, source, by, spread, ...}. Optional members, vectors and maps may
+// be absent, and what has_default names; everything else must be there. Every number is held to a range, and
+// a struct to its own rules (model/base/checked.hpp). All problems of a document are collected.
 #pragma once
 
 #include "model/base/checked.hpp"
@@ -44,8 +41,7 @@ struct Choice {
     long long value;
 };
 
-/// What a C++ type is in JSON, and the functions that reach into an object of
-/// it.
+/// What a C++ type is in JSON, and the functions that reach into an object of it.
 struct Type {
     enum class Form {
         boolean,
@@ -61,8 +57,7 @@ struct Type {
         param,
         object
     };
-    /// Is told of each element of a list or map, or of what an optional has; a
-    /// map's have keys.
+    /// Is told of each element of a list or map, or of what an optional has; a map's have keys.
     using Use = void (*)(void *with, const std::string *key, const void *element);
 
     Form form = Form::object;
@@ -79,8 +74,7 @@ struct Type {
     long long (*integer)(const void *) = nullptr;
     void (*set_number)(void *, double) = nullptr;
     double (*number)(const void *) = nullptr;
-    /// The element of a key or of an index, which is made: that of a list is the
-    /// next.
+    /// The element of a key or of an index, which is made: that of a list is the next.
     void *(*add)(void *, std::string_view key, std::size_t index) = nullptr;
     void (*trim)(void *) = nullptr; ///< gives back the room of a list that is not used
     void (*each)(const void *, Use use, void *with) = nullptr;
@@ -96,8 +90,8 @@ void tell(const Type &type, const void *object, const JsonEvents &events);
 struct Written {
     const Type &type;
     const void *object;
-    operator JsonValue() const; // NOLINT(google-explicit-constructor): a value of
-                                // a larger document
+    /// As a value of a larger document.
+    operator JsonValue() const;
 };
 template <class T> Written write(const T &value) {
     return {type_of<T>(), &value};
@@ -121,12 +115,11 @@ class Reader {
     /// Whether the text has a schema at all.
     bool has_schema() const { return schema_.has_value(); }
 
-    /// Something is wrong at a path of what was read; not where more has been
-    /// said of it.
+    /// Something is wrong at a path of what was read; not where more has been said of it.
     void problem(const std::string &path, const std::string &message);
 
-    /// What is wrong. The lines of some problems are found in `text`, which is
-    /// what was read, from its `first_line` on.
+    /// What is wrong. The lines of some problems are found in `text`, which is what was read, from its
+    /// `first_line` on.
     std::vector<InputProblem> problems(std::string_view text, int first_line = 1);
 
     /// Enough to say: what a file has wrong a million times is read no further.
@@ -140,8 +133,7 @@ class Reader {
         std::string path, message;
         int line;
     };
-    /// An array or object that is open. One that nothing is read from has no
-    /// type.
+    /// An array or object that is open. One that nothing is read from has no type.
     struct Frame {
         const Type *type = nullptr;
         void *object = nullptr;
@@ -178,8 +170,8 @@ class Reader {
     std::vector<Problem> problems_;
 };
 
-/// "FILE:12: /cases/3/status" for problems whose places are "FILE:
-/// /cases/3/status", as who reads them said without lines.
+/// "FILE:12: /cases/3/status" for problems whose places are "FILE: /cases/3/status", as who reads them said
+/// without lines.
 std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::string_view text,
                                      const std::string &file, int first_line = 1);
 
@@ -187,8 +179,7 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
 void read_document(const std::string &text, const std::string &file, const std::string &schema,
                    const Type &type, void *out);
 
-/// A whole document whose "schema" member must equal `schema`, where that is
-/// not empty; throws InputError.
+/// A whole document whose "schema" member must equal `schema`, where that is not empty; throws InputError.
 template <class T>
 T read_document(const std::string &text, const std::string &file, const std::string &schema = "") {
     T out;

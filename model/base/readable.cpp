@@ -77,6 +77,10 @@ std::string grouped(long long number) {
     return number < 0 ? "-" + digits : digits;
 }
 
+std::string count_text(long long count, const char *what) {
+    return grouped(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string short_time(Seconds time) {
     const double us = time.value / 1e-6, ms = time.value / 1e-3; // as number_in has them
     if (us < 999.5)

@@ -31,6 +31,8 @@ std::string three_digits(double value);
 
 /// "66,048"
 std::string grouped(long long number);
+/// "1 row", "2,048 rows"
+std::string count_text(long long count, const char *what);
 
 /// "12.3 us", "4.56 ms": three digits with a unit.
 std::string short_time(Seconds time);

@@ -1,5 +1,6 @@
 // Chen, Algorithm 2 (the general case): blocks of pixels of all channels against a tile of filters, an outer
 // product of pixels and filters in registers.
+#include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {

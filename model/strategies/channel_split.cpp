@@ -1,4 +1,5 @@
 // Chang, Figure 2(b): channels divided over the SMs, partial sums added through global memory.
+#include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {

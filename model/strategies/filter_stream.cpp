@@ -1,4 +1,5 @@
 // Chang, Figure 2(c): filters divided over the SMs, the whole map streamed by every SM.
+#include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {

@@ -1,4 +1,5 @@
 // Chang, Figure 2(d): the map divided over the SMs along y, all filters streamed by every SM.
+#include "model/base/readable.hpp"
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 

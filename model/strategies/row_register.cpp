@@ -1,4 +1,5 @@
 // Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
+#include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 #include <cmath>
 
@@ -292,7 +293,7 @@ Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
     walk.remark = "The CTA walks down: K = " + count_text(s.r, "row") +
                   " of the map are in registers, the next one comes through shared memory. " +
                   count_text(launch.filter_count, "filter") + " in constant memory (" +
-                  grouped_digits(launch.constant_bytes) + " bytes) are used one after another.";
+                  grouped(launch.constant_bytes) + " bytes) are used one after another.";
     return walk;
 }
 

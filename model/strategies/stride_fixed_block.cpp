@@ -1,5 +1,6 @@
 // Chang, section 3.2: stride-fixed blocks. S bytes of each of M' filters and W'x pixels of the lines they
 // need.
+#include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 #include <array>
 #include <cmath>

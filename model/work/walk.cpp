@@ -109,15 +109,4 @@ IndexRange map_columns(const ConvShape &shape, IndexRange columns) {
     return under(columns, shape.stride_w, shape.pad_w, shape.s, shape.dilation_w, shape.w);
 }
 
-std::string grouped_digits(std::int64_t value) {
-    std::string text = std::to_string(value);
-    for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-        text.insert(static_cast<std::size_t>(i), ",");
-    return text;
-}
-
-std::string count_text(std::int64_t count, const char *what) {
-    return grouped_digits(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 } // namespace convcast

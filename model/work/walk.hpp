@@ -79,8 +79,8 @@ struct Walk {
 
     std::int64_t step_channels = 0; ///< of a step; 0: those of its box of outputs
     std::int64_t step_values = 0;   ///< filter values of a step; 0: by channels
-    std::int64_t rounds_resident =
-        1;                     ///< boxes of outputs whose data lie in shared memory or are on their way
+    /// Boxes of outputs whose data lie in shared memory or are on their way.
+    std::int64_t rounds_resident = 1;
     bool filters_stay = false; ///< in shared memory, while steps bring channels of the map
     std::vector<SharedBuffer> buffers;
     ThreadTile threads{};
@@ -102,9 +102,5 @@ bool has_partial_sums(const Walk &walk);
 /// Rows and columns of the map under a range of output rows and columns, inside the map.
 IndexRange map_rows(const ConvShape &shape, IndexRange rows);
 IndexRange map_columns(const ConvShape &shape, IndexRange columns);
-
-/// "1 row", "2 rows", with thousands separated.
-std::string count_text(std::int64_t count, const char *what);
-std::string grouped_digits(std::int64_t value);
 
 } // namespace convcast

@@ -1,3 +1,4 @@
+#include "model/base/readable.hpp"
 #include "model/strategies/parts/division.hpp"
 
 #include "model/strategies/parts/split_walk.hpp"
