@@ -15,12 +15,13 @@ them in the place of the entries of the same name.
 import argparse
 import gzip
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from usage import usage_of  # noqa: E402
 
 
 def write_parts(recording, count, folder, parts, lines):
@@ -56,14 +57,13 @@ def shapes_of(recording, count):
 def timed(name, asked, *words):
     """An entry of the benchmark: seconds of all cores; beside it seconds by the clock."""
     start = time.monotonic()
-    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if os.waitstatus_to_exitcode(status) != 0:
-        sys.exit(f"{name}: exit code {os.waitstatus_to_exitcode(status)}")
-    figure = {"name": name, "unit": "CPU s", "value": round(used.ru_utime + used.ru_stime, 1)}
+    used = usage_of(words)
+    if used.code != 0:
+        sys.exit(f"{name}: exit code {used.code}: {used.said}")
+    figure = {"name": name, "unit": "CPU s", "value": round(used.cpu_seconds, 1)}
     if asked:
         figure["asked"] = asked
-    figure["peak_memory_bytes"] = used.ru_maxrss * 1024
+    figure["peak_memory_bytes"] = used.peak_bytes
     print(f"{name:<26}{figure['value']:>9} s of all cores{time.monotonic() - start:>9.1f} s by the clock"
           f"{figure['peak_memory_bytes'] / 2**20:>9.0f} MiB", flush=True)
     return figure

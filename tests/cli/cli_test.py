@@ -36,6 +36,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 sys.path.insert(0, str(SOURCE / "tests"))
 from skips import run_unittest  # noqa: E402
+from usage import usage_of  # noqa: E402
 
 BINARY = ""
 UPDATE = False
@@ -3823,16 +3824,10 @@ class OwnKernels(Cli):
         self.assertIn("damaged or cut", result.err)
 
     def peak_memory(self, *words):
-        """Of a command that must succeed, in MiB. A process of its own starts the command: Linux counts what a process held
-        before exec as its own, which here would be all that the tests so far have read."""
-        start = ("import os, subprocess, sys\n"
-                 "_, status, used = os.wait4(subprocess.Popen(sys.argv[1:], stdout=2).pid, 0)\n"
-                 "print(used.ru_maxrss, os.waitstatus_to_exitcode(status))")
-        result = subprocess.run([sys.executable, "-c", start, BINARY, *words], cwd=self.folder, capture_output=True, text=True,
-                                check=True)
-        kibibytes, code = result.stdout.split()
-        self.assertEqual(code, "0", result.stderr)
-        return int(kibibytes) / 1024
+        """Of a command that must succeed, in MiB."""
+        used = usage_of((BINARY, *words), self.folder)
+        self.assertEqual(used.code, 0, used.said)
+        return used.peak_bytes / 2**20
 
     def test_a_long_document_of_lines_is_forecast_in_the_memory_of_a_short_one(self):
         recording = SOURCE / "data" / "recorded" / "h200" / "sweep_unseen.json.gz"
