@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
@@ -189,6 +190,20 @@ std::vector<std::string> nvrtc_options(const CompileRequest &request) {
     return options;
 }
 
+/// When a compilation is to end, and whether NVRTC was told so.
+struct CompileTime {
+    std::chrono::steady_clock::time_point end;
+    std::atomic<bool> over = false; ///< NVRTC wants the same answer from then on, and asks from any thread
+};
+
+/// What NVRTC asks between two passes: 1 stops the compilation.
+int is_over(void *time, void * /*reserved*/) {
+    CompileTime &of = *static_cast<CompileTime *>(time);
+    if (std::chrono::steady_clock::now() >= of.end)
+        of.over = true;
+    return of.over ? 1 : 0;
+}
+
 const SharedLibrary::Request nvrtc_request = {{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
                                               "compile kernels",
                                               "the CUDA Toolkit (package cuda-nvrtc)"};
@@ -273,19 +288,21 @@ const KernelFacts &CompiledModule::facts(const std::string &name) const {
     throw GpuError("no kernel '" + name + "' in the compiled module");
 }
 
-Compiler::Compiler(std::filesystem::path cache_folder)
+Compiler::Compiler(std::filesystem::path cache_folder, std::chrono::seconds most)
     : library_(nvrtc_request), //
       error_string_(library_.symbol<decltype(nvrtcGetErrorString)>("nvrtcGetErrorString")),
       create_(library_.symbol<decltype(nvrtcCreateProgram)>("nvrtcCreateProgram")),
       destroy_(library_.symbol<decltype(nvrtcDestroyProgram)>("nvrtcDestroyProgram")),
       add_name_(library_.symbol<decltype(nvrtcAddNameExpression)>("nvrtcAddNameExpression")),
       compile_(library_.symbol<decltype(nvrtcCompileProgram)>("nvrtcCompileProgram")),
+      set_flow_callback_(library_.symbol_if_any<std::remove_pointer_t<decltype(set_flow_callback_)>>(
+          "nvrtcSetFlowCallback")),
       lowered_name_(library_.symbol<decltype(nvrtcGetLoweredName)>("nvrtcGetLoweredName")),
       log_size_(library_.symbol<decltype(nvrtcGetProgramLogSize)>("nvrtcGetProgramLogSize")),
       log_(library_.symbol<decltype(nvrtcGetProgramLog)>("nvrtcGetProgramLog")),
       cubin_size_(library_.symbol<decltype(nvrtcGetCUBINSize)>("nvrtcGetCUBINSize")),
       cubin_(library_.symbol<decltype(nvrtcGetCUBIN)>("nvrtcGetCUBIN")), //
-      cache_folder_(std::move(cache_folder)) {
+      cache_folder_(std::move(cache_folder)), most_(most) {
     nvrtc_check(library_.symbol<decltype(nvrtcVersion)>("nvrtcVersion")(&major_, &minor_), "nvrtcVersion");
 }
 
@@ -359,7 +376,15 @@ CompiledModule Compiler::compile_uncached(const CompileRequest &request) const {
     option_texts.reserve(options.size());
     for (const std::string &option : options)
         option_texts.push_back(option.c_str());
+    CompileTime time{.end = std::chrono::steady_clock::now() + most_};
+    if (set_flow_callback_)
+        nvrtc_check(set_flow_callback_(handle, is_over, &time), "nvrtcSetFlowCallback");
     const nvrtcResult result = compile_(handle, static_cast<int>(option_texts.size()), option_texts.data());
+    if (time.over)
+        throw GpuError("compiling " + request.name + " for sm_" + std::to_string(request.compute_capability) +
+                       " was stopped after " + std::to_string(most_.count()) +
+                       " s; loops that are unrolled very often keep NVRTC busy: write #pragma unroll 1 "
+                       "before them, or a small number");
 
     CompiledModule module;
     std::size_t size = 0;

@@ -5,6 +5,7 @@
 
 #include <nvrtc.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -67,10 +68,14 @@ class Compiler {
     using Outcome = std::variant<CompiledModule, std::string>; ///< or why it failed
     using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
-    /// Throws GpuError without NVRTC. An empty folder means no cache.
-    explicit Compiler(std::filesystem::path cache_folder = default_cache_folder());
+    /// Throws GpuError without NVRTC. An empty folder means no cache. A kernel for which NVRTC takes longer
+    /// than `most` fails: loops that are unrolled thousands of times keep it busy for many minutes. NVRTC
+    /// stops between two of its passes, so it may go on for as long as one pass takes; NVRTC older than 12.9
+    /// is not stopped.
+    explicit Compiler(std::filesystem::path cache_folder = default_cache_folder(),
+                      std::chrono::seconds most = std::chrono::minutes(2));
 
-    /// Throws GpuError with NVRTC's log if the source does not compile.
+    /// Throws GpuError with NVRTC's log if the source does not compile, or not in time.
     CompiledModule compile(const CompileRequest &request);
 
     /// One outcome per request, in order. `progress` is called from one thread at a time.
@@ -99,6 +104,9 @@ class Compiler {
     decltype(&nvrtcDestroyProgram) destroy_;
     decltype(&nvrtcAddNameExpression) add_name_;
     decltype(&nvrtcCompileProgram) compile_;
+    /// nvrtcSetFlowCallback, by hand since the header of an older toolkit lacks it; nullptr where NVRTC lacks
+    /// it.
+    nvrtcResult (*set_flow_callback_)(nvrtcProgram, int (*)(void *, void *), void *);
     decltype(&nvrtcGetLoweredName) lowered_name_;
     decltype(&nvrtcGetProgramLogSize) log_size_;
     decltype(&nvrtcGetProgramLog) log_;
@@ -107,6 +115,7 @@ class Compiler {
     int major_ = 0;
     int minor_ = 0;
     std::filesystem::path cache_folder_;
+    std::chrono::seconds most_;
     std::mutex warning_mutex_;
     std::string warning_;
     bool warned_ = false;

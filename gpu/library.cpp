@@ -47,8 +47,12 @@ SharedLibrary::SharedLibrary(const Request &request) {
                    ". It comes with " + request.package + "; set CUDA_HOME or LD_LIBRARY_PATH.");
 }
 
+void *SharedLibrary::address_if_any(const char *name) const {
+    return dlsym(handle_, name);
+}
+
 void *SharedLibrary::address(const char *name) const {
-    void *found = dlsym(handle_, name);
+    void *found = address_if_any(name);
     if (!found)
         throw GpuError(path_ + " has no " + name + ": its version is too old for this program");
     return found;

@@ -22,10 +22,16 @@ class SharedLibrary {
         return reinterpret_cast<Function *>(address(name));
     }
 
+    /// nullptr if this version of the library lacks it.
+    template <class Function> Function *symbol_if_any(const char *name) const {
+        return reinterpret_cast<Function *>(address_if_any(name));
+    }
+
     const std::string &path() const { return path_; }
 
   private:
     void *address(const char *name) const;
+    void *address_if_any(const char *name) const;
 
     // Never closed: CUDA libraries keep threads and callbacks that outlive any owner of ours.
     void *handle_ = nullptr;

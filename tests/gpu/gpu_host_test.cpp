@@ -14,6 +14,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -163,6 +164,22 @@ TEST(CompilerTest, ErrorCarriesTheLog) {
     const std::optional<std::string> error = why_not([&] { compiler.compile(request); });
     ASSERT_TRUE(error);
     EXPECT_THAT(*error, AllOf(HasSubstr("broken.cu"), HasSubstr("sm_90"), HasSubstr("undeclared")));
+}
+
+TEST(CompilerTest, StopsWhatTakesTooLong) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler{std::filesystem::path(), std::chrono::seconds(0)};
+    if (compiler.nvrtc_version().starts_with("12."))
+        GTEST_SKIP() << "NVRTC before 12.9 cannot be stopped";
+    CompileRequest request;
+    request.name = "endless.cu";
+    request.source = "extern \"C\" __global__ void f(float *a) { a[0] = 1; }";
+    request.compute_capability = 90;
+    const std::optional<std::string> error = why_not([&] { compiler.compile(request); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(*error,
+              "compiling endless.cu for sm_90 was stopped after 0 s; loops that are unrolled very often keep "
+              "NVRTC busy: write #pragma unroll 1 before them, or a small number");
 }
 
 TEST(CompilerTest, CompileAllKeepsOrderAndGoesOnAfterAFailure) {
