@@ -264,7 +264,7 @@ LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std
     });
 }
 
-WholeRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
+NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
     WholeOptions options;
     options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
     options.say = note;

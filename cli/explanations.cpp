@@ -226,7 +226,7 @@ void add_papers(std::vector<Explanation> &all) {
 std::vector<Explanation> explanations() {
     std::vector<Explanation> all;
     for (const EmbeddedFile &page : explained_pages)
-        PageReader(page.path, all).read(page.text);
+        PageReader(page.path, all).read(page.text());
     add_strategies(all);
     add_studies_and_gpus(all);
     add_papers(all);
@@ -246,19 +246,20 @@ std::vector<std::string> words_to_explain() {
 
 std::vector<Explanation> mentions_of(const std::string &name) {
     for (const EmbeddedFile &page : explained_pages) {
-        const std::size_t at = page.text.find("`" + name + "`");
+        const std::string text = page.text();
+        const std::size_t at = text.find("`" + name + "`");
         if (at == std::string::npos)
             continue;
-        const std::size_t before = page.text.rfind("\n\n", at), after = page.text.find("\n\n", at);
+        const std::size_t before = text.rfind("\n\n", at), after = text.find("\n\n", at);
         const std::size_t start = before == std::string::npos ? 0 : before + 2;
-        if (page.text[start] != '|')
-            return {{{name}, page.path, {}, plain(page.text.substr(start, after - start))}};
-        const std::size_t line = page.text.rfind('\n', at) + 1; // of a table only the row
-        std::string text;
-        for (const std::string &cell : cells_of(page.text.substr(line, page.text.find('\n', at) - line)))
+        if (text[start] != '|')
+            return {{{name}, page.path, {}, plain(text.substr(start, after - start))}};
+        const std::size_t line = text.rfind('\n', at) + 1; // of a table only the row
+        std::string row;
+        for (const std::string &cell : cells_of(text.substr(line, text.find('\n', at) - line)))
             if (!cell.empty())
-                text += (text.empty() ? "" : ": ") + plain(cell);
-        return {{{name}, page.path, {}, text}};
+                row += (row.empty() ? "" : ": ") + plain(cell);
+        return {{{name}, page.path, {}, row}};
     }
     return {};
 }

@@ -22,7 +22,7 @@ constexpr std::size_t page_indent = 4; // of commands and options
 
 /// The page without its options.
 std::string prose_of(const std::string &verb) {
-    const std::string &page = find_embedded(help_files, verb + ".md")->text;
+    const std::string page = find_embedded(help_files, verb + ".md")->text();
     return page.substr(0, page.find("Options:\n"));
 }
 

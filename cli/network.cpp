@@ -18,6 +18,7 @@
 #include "model/record/known_times.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/strategies/list.hpp"
+#include "reports/network_page.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +104,7 @@ Asked read_asked(const std::string &verb, const Arguments &arguments, ProfileVar
     return asked;
 }
 
-std::string document(NetworkForecast forecast, const Asked &asked) {
+std::string document(NetworkRun forecast, const Asked &asked) {
     forecast.conditions = conditions_of(asked.knowledge);
     forecast.conditions["version"] = producer().version;
     if (asked.question.schedule)
@@ -120,7 +121,7 @@ std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
-Seconds all_of(const NetworkForecast &forecast) {
+Seconds all_of(const NetworkRun &forecast) {
     return forecast.convolutions_s + forecast.dense_s + forecast.others_s;
 }
 
@@ -129,7 +130,7 @@ std::string percent(double share) {
 }
 
 /// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
-std::string light_words(const NetworkForecast &forecast) {
+std::string light_words(const NetworkRun &forecast) {
     const std::string light = short_time(forecast.light_s);
     if (forecast.time_s < forecast.light_s)
         return fmt::format(
@@ -140,7 +141,7 @@ std::string light_words(const NetworkForecast &forecast) {
 }
 
 /// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
-std::string left_out_words(const NetworkForecast &forecast, const Asked &asked) {
+std::string left_out_words(const NetworkRun &forecast, const Asked &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
     std::vector<std::string> names = strategy_names();
@@ -153,7 +154,7 @@ std::string left_out_words(const NetworkForecast &forecast, const Asked &asked) 
 }
 
 /// What was recorded of the network with this batch, on this GPU, strategies chosen by the forecast.
-std::string recorded_words(const NetworkForecast &forecast, const Asked &asked) {
+std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
     const auto known =
@@ -165,7 +166,7 @@ std::string recorded_words(const NetworkForecast &forecast, const Asked &asked) 
                                 known->recording);
 }
 
-std::string heading(const NetworkForecast &forecast, const Asked &asked) {
+std::string heading(const NetworkRun &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.batch)) + "\n" +
@@ -189,24 +190,7 @@ std::string heading(const NetworkForecast &forecast, const Asked &asked) {
            "\n";
 }
 
-std::string launches_table(const NetworkForecast &forecast) {
-    std::vector<std::vector<std::string>> rows;
-    for (const NetworkLaunch &launch : forecast.launches)
-        rows.push_back({name_of(launch.kind, launch.operators), short_time(launch.time_s),
-                        percent(launch.share),
-                        launch.light_s ? fmt::format("{:.1f}x", launch.time_s / *launch.light_s) : "-",
-                        launch.shape.value_or("-"),
-                        launch.candidates.empty() ? "-" : launch.candidates.front().strategy});
-    return table({{"operators", Align::left, Keep::must, Fit::cut},
-                  {"time", Align::right, Keep::must},
-                  {"share", Align::right, Keep::must},
-                  {"/ direct", Align::right, Keep::low},
-                  {"shape", Align::left, Keep::must},
-                  {"strategy", Align::left, Keep::must, Fit::knobs}},
-                 rows, terminal_width());
-}
-
-std::string what_if_text(const NetworkForecast &forecast) {
+std::string what_if_text(const NetworkRun &forecast) {
     std::string text = "\n" + wrapped(forecast.chosen_s ? "what would change it, with this schedule:"
                                                         : "what would change it, strategies chosen anew:",
                                       0, terminal_width());
@@ -217,14 +201,14 @@ std::string what_if_text(const NetworkForecast &forecast) {
     return text;
 }
 
-std::string assumptions(const NetworkForecast &forecast) {
+std::string assumptions(const NetworkRun &forecast) {
     std::string text = "\n";
     for (const std::string &assumption : forecast.assumptions)
         text += headed("assumed: ", assumption, 9, terminal_width());
     return text;
 }
 
-std::string candidates_text(const NetworkForecast &forecast) {
+std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
     for (const NetworkLaunch &launch : forecast.launches) {
@@ -261,7 +245,7 @@ std::string candidates_text(const NetworkForecast &forecast) {
 }
 
 /// A launch a row; `candidates`: the strategies of each convolution instead, fastest first.
-Table network_sheet(const NetworkForecast &forecast, bool candidates) {
+Table network_sheet(const NetworkRun &forecast, bool candidates) {
     Table sheet{{{"network"},
                  {"batch", As::number},
                  {"operators"},
@@ -274,14 +258,12 @@ Table network_sheet(const NetworkForecast &forecast, bool candidates) {
                 {}};
     const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, forecast.batch, name_of(launch.kind, launch.operators),
-                              launch.shape, rank, strategy, time, candidates ? Cell() : Cell(launch.share),
-                              launch.light_s});
+        sheet.rows.push_back({forecast.network, forecast.batch, launch.name(), launch.shape, rank, strategy,
+                              time, candidates ? Cell() : Cell(launch.share), launch.light_s});
     };
     for (const NetworkLaunch &launch : forecast.launches) {
         if (!candidates)
-            add(launch, {}, launch.candidates.empty() ? "" : launch.candidates.front().strategy,
-                launch.time_s);
+            add(launch, {}, launch.strategy(), launch.time_s);
         for (std::size_t i = 0; candidates && i < launch.candidates.size(); ++i)
             add(launch, i + 1, launch.candidates[i].strategy, launch.candidates[i].time_s);
     }
@@ -291,7 +273,7 @@ Table network_sheet(const NetworkForecast &forecast, bool candidates) {
 /// The forecast in the format that is asked for; `text` is the answer for a terminal.
 void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::string &verb,
                   const Arguments &arguments, const std::string &text) {
-    const NetworkForecast &forecast = plan.forecast;
+    const NetworkRun &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
     const Table sheet = network_sheet(forecast, verb == "choose");
     std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
@@ -377,7 +359,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
     for (const ProfileVariant &variant : variants) {
         Asked asked = read_asked("predict", arguments, variant, schedule);
         asked.question.what_if = false;
-        const NetworkForecast forecast =
+        const NetworkRun forecast =
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
         if (!first)
             title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
@@ -419,10 +401,10 @@ int predict_network(const Arguments &arguments) {
         return compare_variants(variants, arguments, schedule);
     const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    const NetworkForecast &forecast = plan.forecast;
+    const NetworkRun &forecast = plan.forecast;
     write_answer(plan, asked, "predict", arguments,
-                 heading(forecast, asked) + launches_table(forecast) + what_if_text(forecast) +
-                     assumptions(forecast));
+                 heading(forecast, asked) + table(launches_table(forecast), terminal_width()) +
+                     what_if_text(forecast) + assumptions(forecast));
     return 0;
 }
 
@@ -436,7 +418,7 @@ int choose_network(const Arguments &arguments) {
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    const NetworkForecast &forecast = plan.forecast;
+    const NetworkRun &forecast = plan.forecast;
     write_answer(plan, asked, "choose", arguments,
                  heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
     return 0;

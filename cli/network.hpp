@@ -38,9 +38,6 @@ std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arg
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
-/// "conv1+bias1+relu1", "pool5 to columns"
-std::string name_of(LaunchKind kind, const std::vector<std::string> &operators);
-
 /// The whole network with the launches of its forecast, or of a schedule.
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 

@@ -15,7 +15,7 @@ namespace cli {
 
 const OptionTable &option_table() {
     static const OptionTable table = described::read_document<OptionTable>(
-        option_files.front().text, option_files.front().path, "convcast/options/1");
+        option_files.front().text(), option_files.front().path, "convcast/options/1");
     return table;
 }
 

@@ -361,7 +361,8 @@ int report(const Arguments &arguments) {
         const std::string schema = short_enough ? schema_of(document, shown) : "";
         if (schema.starts_with("convcast/profile/"))
             return report_profile(read_profile(document, shown), arguments);
-        if (schema.starts_with("convcast/ladder_run/") || schema.starts_with("convcast/network_forecast/") ||
+        if (schema.starts_with("convcast/ladder_run/") ||
+            schema.starts_with("convcast/network_forecast/") || // of version 0.1
             schema.starts_with("convcast/network_run/"))
             return report_of_network(document, shown, schema, arguments);
         if (schema.starts_with("convcast/scaling/") || schema.starts_with("convcast/training/"))

@@ -98,16 +98,6 @@ int report_ladder(const std::string &document, const std::string &shown, const A
         to_text(described::write(report.run)), arguments);
 }
 
-int report_forecast(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    const auto forecast =
-        described::read_document<NetworkForecast>(document, shown, "convcast/network_forecast/1");
-    note_foreign_network(forecast.network, shown);
-    return answer_with_page(report_on(forecast),
-                            bold(forecast.network + ", forecast for " + forecast.profile_id) + ": " +
-                                short_time(forecast.time_s) + "\n",
-                            to_text(described::write(forecast)), arguments);
-}
-
 /// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
 struct TorchTime {
     std::string network;
@@ -136,7 +126,7 @@ struct TorchTimes {
 };
 
 /// PyTorch's time of the same network on the same GPU, where a recording has it: pytorch.json beside the run.
-std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string &shown,
+std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::string &shown,
                                          const std::string &gpu) {
     const std::string file = (std::filesystem::path(shown).parent_path() / "pytorch.json").string();
     if (!file_exists(shown) || !file_exists(file)) // standard input has no folder
@@ -160,13 +150,13 @@ std::optional<OtherTime> time_of_pytorch(const WholeRun &run, const std::string 
 }
 
 int report_whole(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    const auto run = described::read_document<WholeRun>(document, shown, "convcast/network_run/1");
+    const auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
     note_foreign_network(run.network, shown);
     const std::string name = gpu_name(run.conditions, run.profile_id);
-    const std::optional<OtherTime> other = time_of_pytorch(run, shown, name);
-    return answer_with_page(report_on(run, other),
-                            bold(fmt::format("{} on {}, batch {}", run.network, name, run.batch)) + ": " +
-                                judgement_of(run, other) + "\n",
+    const std::optional<OtherTime> other = run.measured ? time_of_pytorch(run, shown, name) : std::nullopt;
+    const std::string title = run.measured ? fmt::format("{} on {}, batch {}", run.network, name, run.batch)
+                                           : fmt::format("{}, forecast for {}", run.network, run.profile_id);
+    return answer_with_page(report_on(run, other), bold(title) + ": " + judgement_of(run, other) + "\n",
                             to_text(described::write(run)), arguments);
 }
 
@@ -190,9 +180,8 @@ void refuse_options_of_runs(const Arguments &arguments) {
 int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
                       const Arguments &arguments) {
     refuse_options_of_runs(arguments);
-    return schema.starts_with("convcast/ladder_run/")    ? report_ladder(document, shown, arguments)
-           : schema.starts_with("convcast/network_run/") ? report_whole(document, shown, arguments)
-                                                         : report_forecast(document, shown, arguments);
+    return schema.starts_with("convcast/ladder_run/") ? report_ladder(document, shown, arguments)
+                                                      : report_whole(document, shown, arguments);
 }
 
 } // namespace convcast::cli

@@ -23,7 +23,7 @@ std::vector<std::string> schema_names() {
 
 std::string json_schema(const std::string &name) {
     if (const EmbeddedFile *file = find_embedded(schema_files, name + ".json"))
-        return file->text;
+        return file->text();
     throw UsageError("list: no schema '" + shortened(name, 60) + "'" + did_you_mean(name, schema_names()) +
                      " Documents: " + join(schema_names()));
 }

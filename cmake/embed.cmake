@@ -1,28 +1,35 @@
-# convcast_embed(TARGET VARIABLE FILES...): the files' text, compiled into TARGET as
+# convcast_embed(TARGET VARIABLE FILES...): the files' bytes, in TARGET as
 #   extern const std::vector<convcast::EmbeddedFile> convcast::VARIABLE   (model/base/embedded.hpp)
-# in the order given, under their paths relative to the project.
+# in the order given, under their paths relative to the project. The assembler puts the files themselves into the program.
 function(convcast_embed target variable)
+    set(bytes "")
+    set(symbols "")
+    set(entries "")
+    set(inputs "")
+    set(number 0)
+    foreach(file IN LISTS ARGN)
+        set(symbol convcast_${variable}_${number})
+        string(APPEND bytes "    \".globl ${symbol}\\n.globl ${symbol}_end\\n\"\n"
+            "    \"${symbol}: .incbin \\\"${PROJECT_SOURCE_DIR}/${file}\\\"\\n${symbol}_end: .byte 0\\n\"\n")
+        string(APPEND symbols "extern \"C\" const char ${symbol}[], ${symbol}_end[];\n")
+        string(APPEND entries "    {\"${file}\", {${symbol}, ${symbol}_end}},\n")
+        list(APPEND inputs ${PROJECT_SOURCE_DIR}/${file})
+        math(EXPR number "${number} + 1")
+    endforeach()
     set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)
-    set(inputs ${ARGN})
-    list(TRANSFORM inputs PREPEND ${PROJECT_SOURCE_DIR}/)
-    add_custom_command(OUTPUT ${output}
-        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DVARIABLE=${variable} -DROOT=${PROJECT_SOURCE_DIR}
-            "-DFILES=${ARGN}" -P ${PROJECT_SOURCE_DIR}/cmake/write_embedded.cmake
-        DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/write_embedded.cmake VERBATIM)
-    target_sources(${target} PRIVATE ${output})
-endfunction()
+    file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "// By convcast_embed of cmake/embed.cmake.
+#include \"model/base/embedded.hpp\"
 
-# convcast_embed_bytes(TARGET FUNCTION FILES...): the files' bytes, compiled into TARGET as
-#   std::vector<convcast::EmbeddedBytes> convcast::FUNCTION()   (model/base/embedded.hpp)
-function(convcast_embed_bytes target variable)
-    set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cpp)
-    set(inputs ${ARGN})
-    list(TRANSFORM inputs PREPEND ${PROJECT_SOURCE_DIR}/)
-    add_custom_command(OUTPUT ${output}
-        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DVARIABLE=${variable} -DROOT=${PROJECT_SOURCE_DIR}
-            "-DFILES=${ARGN}" -P ${PROJECT_SOURCE_DIR}/cmake/write_embedded_bytes.cmake
-        DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/write_embedded_bytes.cmake VERBATIM)
-    set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+asm(\".pushsection .rodata\\n\"
+${bytes}    \".popsection\\n\");
+${symbols}
+namespace convcast {
+extern const std::vector<EmbeddedFile> ${variable};
+const std::vector<EmbeddedFile> ${variable} = {
+${entries}};
+} // namespace convcast
+")
+    set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${inputs}" SKIP_UNITY_BUILD_INCLUSION ON)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 

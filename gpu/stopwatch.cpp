@@ -55,7 +55,7 @@ std::vector<double> times_of(const std::vector<Sample> &samples) {
 CompileRequest gpu_kernels_request(int compute_capability) {
     CompileRequest request;
     request.name = "gpu/kernels.cu";
-    request.source = find_embedded(gpu_sources, request.name)->text;
+    request.source = find_embedded(gpu_sources, request.name)->text();
     request.compute_capability = compute_capability;
     return request;
 }

@@ -120,7 +120,7 @@ std::string hash_of_probes() {
     std::vector<std::string> texts;
     for (const auto *files : {&probe_sources, &probe_runner_sources})
         for (const EmbeddedFile &file : *files)
-            texts.push_back(file.text);
+            texts.push_back(hashed_text(file.bytes));
     return content_hash(texts);
 }
 
@@ -138,7 +138,7 @@ ProbeRuns probe_runs() {
 
 std::vector<CompileRequest> probe_requests(int compute_capability) {
     constexpr int has_wgmma = 90;
-    const std::string common = find_embedded(probe_sources, "common.cuh")->text;
+    const std::string common = find_embedded(probe_sources, "common.cuh")->text();
     std::vector<CompileRequest> requests;
     std::map<std::string, std::vector<std::string>> files = probe_files();
     files["fill.cu"]; // of all probes
@@ -147,7 +147,7 @@ std::vector<CompileRequest> probe_requests(int compute_capability) {
         request.name = request_name(file);
         // The line directive makes the log speak of the file's own lines.
         request.source =
-            common + "#line 1 \"" + request.name + "\"\n" + find_embedded(probe_sources, file)->text;
+            common + "#line 1 \"" + request.name + "\"\n" + find_embedded(probe_sources, file)->text();
         request.name_expressions = templates;
         request.compute_capability = compute_capability;
         request.architecture_features =

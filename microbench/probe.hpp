@@ -1,5 +1,5 @@
-// What a probe is: one row in a file of probes/ says what it asks, how its kernel is launched, and what its samples
-// become. Pure data, no CUDA.
+// What a probe is: one row in a file of probes/ says what it asks, how its kernel is launched, and what its
+// samples become. Pure data, no CUDA.
 #pragma once
 
 #include "microbench/selection.hpp"

@@ -135,7 +135,7 @@ std::string bibtex_of(std::string_view citation_cff) {
 }
 
 std::string bibtex() {
-    return bibtex_of(find_embedded(citation_files, "CITATION.cff")->text);
+    return bibtex_of(find_embedded(citation_files, "CITATION.cff")->text());
 }
 
 } // namespace convcast

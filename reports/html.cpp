@@ -22,7 +22,7 @@ extern const std::vector<EmbeddedFile> page_files;
 namespace {
 
 std::string embedded(const char *name) {
-    return find_embedded(page_files, name)->text;
+    return find_embedded(page_files, name)->text();
 }
 
 /// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
@@ -54,6 +54,9 @@ struct HtmlCell {
     const Column &column;
     std::string operator()(std::monostate) const { return dash; }
     std::string operator()(const std::string &text) const {
+        if (const std::size_t colon = text.find(':'); column.fit == Fit::knobs && colon != std::string::npos)
+            return fmt::format("<span title=\"{}\">{}</span>", escape_xml(text),
+                               breakable(text.substr(0, colon)));
         return column.fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
     }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }

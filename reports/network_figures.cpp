@@ -289,10 +289,10 @@ Figure speed_up_figure(const Scaling &scaling) {
     return figure;
 }
 
-Figure network_layers_figure(const NetworkForecast &forecast) {
+Figure network_layers_figure(const NetworkRun &run) {
     constexpr double least_share = 0.005;
     Figure figure{"network_layers",
-                  fmt::format("What the launches of {} take, batch {}", forecast.network, forecast.batch),
+                  fmt::format("What the launches of {} take, batch {}", run.network, run.batch),
                   "",
                   {},
                   {}};
@@ -302,17 +302,17 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     // As many rows as a page of a paper has room for.
     constexpr std::size_t most = 40;
     std::vector<std::size_t> named;
-    for (std::size_t i = 0; i < forecast.launches.size(); ++i)
-        if (forecast.launches[i].share >= least_share)
+    for (std::size_t i = 0; i < run.launches.size(); ++i)
+        if (run.launches[i].share >= least_share)
             named.push_back(i);
     if (named.size() > most) {
         std::stable_sort(named.begin(), named.end(), [&](std::size_t a, std::size_t b) {
-            return forecast.launches[a].share > forecast.launches[b].share;
+            return run.launches[a].share > run.launches[b].share;
         });
         named.resize(most);
         figure.caption =
             fmt::format("Forecast, one CUDA graph; the {} longest of {} launches, the others together.", most,
-                        forecast.launches.size());
+                        run.launches.size());
     }
     const std::set<std::size_t> rows(named.begin(), named.end());
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
@@ -323,33 +323,33 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
         series.points.push_back(
             {time.value * in_microseconds,
              static_cast<double>(figure.y.categories.size()),
-             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / forecast.time_s)),
+             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / run.time_s)),
              {},
              0.0});
         figure.y.categories.push_back(name);
     };
     Seconds rest(0.0);
     std::size_t small = 0;
-    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
-        const NetworkLaunch &launch = forecast.launches[i];
+    for (std::size_t i = 0; i < run.launches.size(); ++i) {
+        const NetworkLaunch &launch = run.launches[i];
         if (!rows.contains(i)) {
             rest += launch.time_s, ++small;
             continue;
         }
         const std::string &name = launch.operators.front();
         if (!launch.candidates.empty())
-            add(convolutions, name, name + " by " + launch.candidates.front().strategy, launch.time_s);
+            add(convolutions, name, name + " by " + launch.strategy(), launch.time_s);
         else
             add(launch.shape ? dense : others, name, name, launch.time_s);
     }
     if (small > 0)
         add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
     const auto longest =
-        std::max_element(forecast.launches.begin(), forecast.launches.end(),
+        std::max_element(run.launches.begin(), run.launches.end(),
                          [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.share < b.share; });
-    if (longest != forecast.launches.end())
-        figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", forecast.network,
-                                   forecast.batch, longest->operators.front(), 100.0 * longest->share);
+    if (longest != run.launches.end())
+        figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", run.network,
+                                   run.batch, longest->operators.front(), 100.0 * longest->share);
     for (Series *series : {&convolutions, &dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
@@ -357,78 +357,63 @@ Figure network_layers_figure(const NetworkForecast &forecast) {
     return figure;
 }
 
-Figure network_timeline_figure(const NetworkForecast &forecast) {
-    std::vector<LaunchBar> bars;
-    Seconds summed(0.0);
-    for (const NetworkLaunch &launch : forecast.launches) {
-        summed += launch.time_s;
-        const Seconds ends = launch.ends_s.value_or(summed);
-        bars.push_back({join(launch.operators, "+"), "forecast",
-                        launch.candidates.empty() ? "" : launch.candidates.front().strategy, launch.kind,
-                        launch.stream.value_or(0), ends,
-                        launch.begins_s ? ends - *launch.begins_s : launch.time_s});
-    }
-    Figure figure =
-        timeline_of(bars, fmt::format("Timeline of {}, batch {}, as forecast for {}", forecast.network,
-                                      forecast.batch, gpu_name(forecast.conditions, forecast.profile_id)));
-    figure.caption = "Each launch with the gap before it.";
-    return figure;
-}
-
 namespace {
 
 /// When each launch of the traced call ended; empty where no launch was timed.
-std::vector<Seconds> traced_ends(const WholeRun &run) {
+std::vector<Seconds> traced_ends(const NetworkRun &run) {
     std::vector<Seconds> ends;
     Seconds summed(0.0);
-    for (const WholeLaunch &launch : run.launches) {
-        if (!launch.time_s)
+    for (const NetworkLaunch &launch : run.launches) {
+        if (!launch.measured)
             return {};
-        summed += launch.time_s->median_s;
-        ends.push_back(launch.ends_s.value_or(summed));
+        summed += launch.measured->time_s.median_s;
+        ends.push_back(launch.measured->ends_s.value_or(summed));
     }
     return ends;
 }
 
 } // namespace
 
-double untraced_share(const WholeRun &run) {
+double untraced_share(const NetworkRun &run) {
     const std::vector<Seconds> ends = traced_ends(run);
-    if (ends.empty() || !run.replayed_s)
+    if (ends.empty() || !run.measured || !run.measured->replayed_s)
         return 1.0;
     const Seconds traced = *std::max_element(ends.begin(), ends.end());
-    return traced.value > 0.0 ? run.replayed_s->median_s / traced : 1.0;
+    return traced.value > 0.0 ? run.measured->replayed_s->median_s / traced : 1.0;
 }
 
-std::vector<Seconds> ends_of(const WholeRun &run) {
+std::vector<Seconds> ends_of(const NetworkRun &run) {
     std::vector<Seconds> ends = traced_ends(run);
     for (Seconds &end : ends)
         end = end * untraced_share(run);
     return ends;
 }
 
-Figure network_timeline_figure(const WholeRun &run) {
+Figure network_timeline_figure(const NetworkRun &run) {
     std::vector<LaunchBar> bars;
+    const auto add = [&](const NetworkLaunch &launch, const std::string &row, Seconds ends, Seconds time) {
+        bars.push_back({join(launch.operators, "+"), row, launch.strategy(), launch.kind,
+                        launch.stream.value_or(0), ends, time});
+    };
     Seconds summed(0.0);
-    for (const WholeLaunch &launch : run.launches) {
-        summed += launch.forecast_s;
-        const Seconds ends = launch.forecast_ends_s.value_or(summed);
-        bars.push_back({join(launch.operators, "+"), "forecast", launch.strategy.value_or(""), launch.kind,
-                        launch.stream.value_or(0), ends,
-                        launch.forecast_begins_s ? ends - *launch.forecast_begins_s : launch.forecast_s});
+    for (const NetworkLaunch &launch : run.launches) {
+        summed += launch.time_s;
+        const Seconds ends = launch.ends_s.value_or(summed);
+        add(launch, "forecast", ends, launch.begins_s ? ends - *launch.begins_s : launch.time_s);
     }
     const std::vector<Seconds> ends = ends_of(run);
     const double share = untraced_share(run);
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-        const WholeLaunch &launch = run.launches[i];
-        bars.push_back({join(launch.operators, "+"), "measured", launch.strategy.value_or(""), launch.kind,
-                        launch.stream.value_or(0), ends[i], launch.time_s->median_s * share});
+    for (std::size_t i = 0; i < ends.size(); ++i)
+        add(run.launches[i], "measured", ends[i], run.launches[i].measured->time_s.median_s * share);
+    const std::string gpu = gpu_name(run.conditions, run.profile_id);
+    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}, {} {}", run.network, run.batch,
+                                                  run.measured ? "on" : "as forecast for", gpu));
+    if (!run.measured) {
+        figure.caption = "Each launch with the gap before it.";
+        return figure;
     }
-    const auto gpu = run.conditions.find("gpu");
-    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}{}", run.network, run.batch,
-                                                  gpu == run.conditions.end() ? "" : ", on " + gpu->second));
     figure.caption = "Each launch from the end of what it waits for to its own.";
-    const bool kept = !run.launches.empty() && run.launches.front().ends_s.has_value();
+    const bool kept = !ends.empty() && run.launches.front().measured->ends_s.has_value();
     if (!ends.empty())
         figure.caption += kept ? " Measured: medians of CUPTI's records."
                                : " Measured: the median time of each launch by CUPTI's records, one after "
@@ -437,7 +422,7 @@ Figure network_timeline_figure(const WholeRun &run) {
         figure.caption += fmt::format(
             " Tracing makes the call longer, so its times are multiplied by {:.3f}: they end with the {} "
             "that the call takes without tracing.",
-            share, with_unit(run.replayed_s->median_s));
+            share, with_unit(run.measured->replayed_s->median_s));
     return figure;
 }
 

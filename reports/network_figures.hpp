@@ -1,10 +1,9 @@
 // Figures of networks: the rungs of a ladder, what their launches take, a network's layers and its timeline.
 #pragma once
 
-#include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
-#include "model/network/whole_run.hpp"
 #include "reports/figure.hpp"
 
 #include <span>
@@ -22,21 +21,20 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
 /// Time of a step on one GPU over that on several, of each way to divide it and number of images.
 Figure speed_up_figure(const Scaling &scaling);
 
-/// What each launch of a network takes; those of little time together.
-Figure network_layers_figure(const NetworkForecast &forecast);
+/// What each launch of a network takes by the forecast; those of little time together.
+Figure network_layers_figure(const NetworkRun &run);
 
-/// Every launch from when it could have begun to its end, a row for each stream: as forecast, and of a run as
-/// measured below it.
-Figure network_timeline_figure(const NetworkForecast &forecast);
-Figure network_timeline_figure(const WholeRun &run);
+/// Every launch from when it could have begun to its end, a row for each stream: as forecast, and as measured
+/// below it where the network ran.
+Figure network_timeline_figure(const NetworkRun &run);
 
 /// Single launches are timed while they are traced, which makes the whole call longer. This is the time of a
 /// call that nothing traces over that of the traced one: times of launches multiplied by it add up to the
 /// time that the page and the forecast are about. 1 where the run has only one of the two.
-double untraced_share(const WholeRun &run);
+double untraced_share(const NetworkRun &run);
 
 /// When each launch of a run ended, times untraced_share: as recorded, or where that was not kept the sum of
 /// the times up to it. Empty where no launch was timed.
-std::vector<Seconds> ends_of(const WholeRun &run);
+std::vector<Seconds> ends_of(const NetworkRun &run);
 
 } // namespace convcast

@@ -234,176 +234,135 @@ Page page_of(const LadderReport &report) {
     return page;
 }
 
-/// Of a strategy with its knobs, which the document has.
-std::string name_of(const std::string &strategy) {
-    return strategy.substr(0, strategy.find(':'));
+/// Of the launches' times together, which on several streams is more than the network takes.
+std::string share_of(const NetworkRun &run, Seconds part) {
+    return percent_text(part / (run.convolutions_s + run.dense_s + run.others_s), 1);
 }
 
-Page page_of(const NetworkForecast &forecast) {
-    const Seconds all = forecast.convolutions_s + forecast.dense_s + forecast.others_s;
-    const auto share = [&](Seconds part) { return percent_text(part / all, 1); };
-    const std::string answer =
-        fmt::format("{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {}, dense "
-                    "layers {}, the rest {}.",
-                    microseconds(forecast.time_s), forecast.nodes, forecast.time_s / forecast.light_s,
-                    share(forecast.convolutions_s), share(forecast.dense_s), share(forecast.others_s));
-    Page page{fmt::format("{}, batch {}: forecast for {}", forecast.network, forecast.batch,
-                          gpu_name(forecast.conditions, forecast.profile_id)),
-              answer};
-    page.head = {answer_paragraph(answer)};
+std::vector<Card> forecast_cards(const NetworkRun &run) {
     std::vector<Card> cards = {
-        {micro(forecast.time_s), "forecast of one call",
-         fmt::format("one CUDA graph of {} nodes", forecast.nodes)},
-        {times(forecast.time_s / forecast.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(forecast.light_s))},
-        {share(forecast.convolutions_s), "convolutions",
-         fmt::format("dense layers {}, the rest {}", share(forecast.dense_s), share(forecast.others_s))}};
+        {micro(run.time_s), "forecast of one call", fmt::format("one CUDA graph of {} nodes", run.nodes)},
+        {times(run.time_s / run.light_s), "the bound",
+         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run.light_s))},
+        {share_of(run, run.convolutions_s), "convolutions",
+         fmt::format("dense layers {}, the rest {}", share_of(run, run.dense_s),
+                     share_of(run, run.others_s))}};
     const auto longest =
-        std::max_element(forecast.launches.begin(), forecast.launches.end(),
+        std::max_element(run.launches.begin(), run.launches.end(),
                          [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s < b.time_s; });
-    if (longest != forecast.launches.end())
+    if (longest != run.launches.end())
         cards.push_back({micro(longest->time_s),
                          "the costliest layer, " + breakable(longest->operators.front()),
                          percent_text(longest->share, 1) + " of the time"});
-    page.opening = {std::move(cards)};
-    using L = const NetworkLaunch &;
-    Section layers{
-        "layers",
-        "layers",
-        "Layers",
-        {Drawing{network_timeline_figure(forecast), SvgUse::in_width},
-         Drawing{network_layers_figure(forecast)},
-         Listing{table_of<NetworkLaunch>(
-             forecast.launches, {{{"operators"}, [](L launch) { return join(launch.operators, " + "); }},
-                                 {{"shape"}, &NetworkLaunch::shape},
-                                 {{"strategy"},
-                                  [](L launch) {
-                                      return launch.candidates.empty()
-                                                 ? Cell()
-                                                 : Cell(name_of(launch.candidates.front().strategy));
-                                  }},
-                                 {{"time", As::time}, &NetworkLaunch::time_s},
-                                 {{"share", As::share}, &NetworkLaunch::share},
-                                 {{"over its bound", As::factor}, [](L launch) {
-                                      return launch.light_s ? Cell(launch.time_s / *launch.light_s) : Cell();
-                                  }}})}}};
-    page.sections = {std::move(layers)};
-    if (!forecast.what_if.empty())
-        page.sections.push_back(
-            {"changes",
-             "changes",
-             "What would change it",
-             {Listing{table_of<ChangedNetwork>(
-                 forecast.what_if, {{{"change"}, &ChangedNetwork::change},
-                                    {{"time", As::time}, &ChangedNetwork::time_s},
-                                    {{"difference", As::number}, [&](const ChangedNetwork &change) {
-                                         return signed_percent(change.time_s / forecast.time_s - 1.0);
-                                     }}})}}});
-    page.sections.push_back(
-        conditions_section(forecast.assumptions, {{"profile", forecast.profile_id}}, forecast.conditions));
-    return page;
-}
-
-std::vector<Card> cards_of(const WholeRun &run, const std::optional<OtherTime> &other) {
-    const std::optional<TimeSpread> &time = run.replayed_s ? run.replayed_s : run.graph_s;
-    if (!time)
-        return {};
-    std::vector<Card> cards = {
-        {micro(time->median_s), "measured, one call",
-         fmt::format("{:.0f} images a second", static_cast<double>(run.batch) / time->median_s.value)},
-        {signed_percent(run.forecast_s / time->median_s - 1.0), "error of the forecast",
-         fmt::format("{} µs forecast", microseconds(run.forecast_s))}};
-    if (other)
-        cards.push_back(
-            {times(other->time_s / time->median_s), "as fast as " + escape_xml(other->by),
-             fmt::format("which takes {} µs, timed in the same way", microseconds(other->time_s))});
-    cards.push_back(
-        {times(time->median_s / run.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run.light_s))});
-    Seconds convolutions(0.0), all(0.0);
-    const WholeLaunch *longest = nullptr;
-    for (const WholeLaunch &launch : run.launches)
-        if (launch.time_s) {
-            all += launch.time_s->median_s;
-            if (launch.kind == LaunchKind::convolution)
-                convolutions += launch.time_s->median_s;
-            if (longest == nullptr || longest->time_s->median_s < launch.time_s->median_s)
-                longest = &launch;
-        }
-    if (longest != nullptr && !longest->operators.empty())
-        cards.push_back({micro(longest->time_s->median_s * untraced_share(run)),
-                         "the costliest layer, " + breakable(longest->operators.front()),
-                         fmt::format("{} of the time; convolutions {}", percent_text(longest->share, 1),
-                                     percent_text(convolutions / all, 1))});
     return cards;
 }
 
-Table launches_table(const WholeRun &run) {
-    const double untraced = untraced_share(run);
-    const auto measured = [untraced](const WholeLaunch &launch) {
-        return launch.time_s ? std::optional(launch.time_s->median_s * untraced) : std::nullopt;
-    };
-    using L = const WholeLaunch &;
-    std::vector<Field<WholeLaunch>> fields = {
-        {{"operators"}, [](L launch) { return join(launch.operators, " + "); }},
-        {{"shape"}, &WholeLaunch::shape},
-        {{"strategy"}, [](L launch) { return launch.strategy ? Cell(name_of(*launch.strategy)) : Cell(); }},
-        {{"measured", As::time}, measured},
-        {{"forecast", As::time}, &WholeLaunch::forecast_s},
-        {{"forecast / measured", As::ratio},
-         [measured](L launch) { return ratio_of(launch.forecast_s, measured(launch)); }},
-        {{"share", As::share}, [](L launch) { return launch.time_s ? Cell(launch.share) : Cell(); }},
-        {{"ends at", As::time}, [&, ends = ends_of(run)](L launch) {
-             const auto at = static_cast<std::size_t>(&launch - run.launches.data());
-             return at < ends.size() ? Cell(ends[at]) : Cell();
-         }}};
-    if (std::any_of(run.launches.begin(), run.launches.end(),
-                    [](L launch) { return launch.stream.value_or(0) != 0; }))
-        fields.push_back({{"stream", As::number}, [](L launch) { return launch.stream.value_or(0); }});
-    fields.push_back({{"relative error (L2 norm)", As::number}, [](L launch) {
-                          return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
-                      }});
-    return table_of<WholeLaunch>(run.launches, fields);
+std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<OtherTime> &other) {
+    const TimeSpread *call = run.measured_s();
+    if (call == nullptr)
+        return {};
+    const Seconds time = call->median_s;
+    std::vector<Card> cards = {
+        {micro(time), "measured, one call",
+         fmt::format("{:.0f} images a second", static_cast<double>(run.batch) / time.value)},
+        {signed_percent(run.time_s / time - 1.0), "error of the forecast",
+         fmt::format("{} µs forecast", microseconds(run.time_s))}};
+    if (other)
+        cards.push_back(
+            {times(other->time_s / time), "as fast as " + escape_xml(other->by),
+             fmt::format("which takes {} µs, timed in the same way", microseconds(other->time_s))});
+    cards.push_back(
+        {times(time / run.light_s), "the bound",
+         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run.light_s))});
+    Seconds convolutions(0.0), all(0.0);
+    const NetworkLaunch *longest = nullptr;
+    for (const NetworkLaunch &launch : run.launches)
+        if (launch.measured) {
+            const Seconds its = launch.measured->time_s.median_s;
+            all += its;
+            if (launch.kind == LaunchKind::convolution)
+                convolutions += its;
+            if (longest == nullptr || longest->measured->time_s.median_s < its)
+                longest = &launch;
+        }
+    if (longest != nullptr)
+        cards.push_back(
+            {micro(longest->measured->time_s.median_s * untraced_share(run)),
+             "the costliest layer, " + breakable(longest->operators.front()),
+             fmt::format("{} of the time; convolutions {}", percent_text(longest->measured->share, 1),
+                         percent_text(convolutions / all, 1))});
+    return cards;
 }
 
-Page page_of(const WholeRun &run, const std::optional<OtherTime> &other) {
-    const std::string answer = judgement_of(run, other);
-    const double untraced = untraced_share(run);
-    Page page{
-        fmt::format("{}, batch {}{}", run.network, run.batch, on(gpu_name(run.conditions, run.profile_id))),
-        answer};
-    page.head = {answer_paragraph(answer)};
-    if (std::vector<Card> cards = cards_of(run, other); !cards.empty())
-        page.opening.push_back(std::move(cards));
+Section changes_section(const NetworkRun &run) {
+    return {"changes",
+            "changes",
+            "What would change it",
+            {Listing{table_of<ChangedNetwork>(
+                run.what_if, {{{"change"}, &ChangedNetwork::change},
+                              {{"time", As::time}, &ChangedNetwork::time_s},
+                              {{"difference", As::number}, [&](const ChangedNetwork &change) {
+                                   return signed_percent(change.time_s / run.time_s - 1.0);
+                               }}})}}};
+}
+
+/// What the page of a run opens with below its cards: each way in which calls were timed, and how the times
+/// of single launches relate to them.
+std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
+    const NetworkMeasurement &measured = *run.measured;
+    std::vector<PagePart> parts;
     std::vector<Fact> facts;
-    for (const auto &[name, time] : {std::pair{"one call, by events, nothing traced", &run.replayed_s},
-                                     {"one call, kernels traced", &run.graph_s},
-                                     {"the same with cold L2", &run.graph_cold_s},
-                                     {"launch by launch, kernels traced", &run.stream_s}})
+    for (const auto &[name, time] : {std::pair{"one call, by events, nothing traced", &measured.replayed_s},
+                                     {"one call, kernels traced", &measured.graph_s},
+                                     {"the same with cold L2", &measured.graph_cold_s},
+                                     {"launch by launch, kernels traced", &measured.stream_s}})
         if (*time)
             facts.push_back({name, fmt::format("{} µs ({} to {})", microseconds((*time)->median_s),
                                                microseconds((*time)->p05_s), microseconds((*time)->p95_s))});
     facts.push_back({"bound", microseconds(run.light_s) + " µs"});
-    page.opening.push_back(std::move(facts));
-    if (untraced != 1.0) // which measured time the single launches are of
-        page.opening.push_back(paragraph(
+    parts.emplace_back(std::move(facts));
+    if (const double untraced = untraced_share(run); untraced != 1.0)
+        parts.emplace_back(paragraph(
             fmt::format(
                 "The measured time of this page is that of a call that nothing traces, {0} µs; the forecast "
                 "is of the same. Single launches can only be timed while they are traced, which makes the "
                 "call take {1} µs. Their times, here and in the timeline, are therefore multiplied by "
                 "{2:.3f}: they add up to the {0} µs. The document has them as they were recorded.",
-                microseconds(run.replayed_s->median_s),
-                microseconds(run.replayed_s->median_s * (1.0 / untraced)), untraced),
+                microseconds(measured.replayed_s->median_s),
+                microseconds(measured.replayed_s->median_s * (1.0 / untraced)), untraced),
             "small"));
+    return parts;
+}
+
+Page page_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
+    const std::string answer = judgement_of(run, other);
+    Page page{fmt::format("{}, batch {}{}{}", run.network, run.batch,
+                          run.measured ? ", on " : ": forecast for ",
+                          gpu_name(run.conditions, run.profile_id)),
+              answer};
+    page.head = {answer_paragraph(answer)};
+    if (std::vector<Card> cards = run.measured ? measured_cards(run, other) : forecast_cards(run);
+        !cards.empty())
+        page.opening.push_back(std::move(cards));
+    std::vector<Fact> facts = {{"profile of the forecast", run.profile_id}};
+    if (run.measured) {
+        for (PagePart &part : ways_of_timing(run))
+            page.opening.push_back(std::move(part));
+        facts.push_back(
+            {"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", run.measured->l2_error)});
+        facts.push_back({"weights", run.measured->weights});
+        facts.push_back({"nodes of the graph", std::to_string(run.nodes)});
+    }
+    Section launches{"launches", "launches", "Launches", {}};
+    if (!run.measured)
+        launches.parts.emplace_back(Drawing{network_layers_figure(run)});
+    launches.parts.emplace_back(Listing{launches_table(run)});
     page.sections = {
         {"timeline", "timeline", "Timeline", {Drawing{network_timeline_figure(run), SvgUse::in_width}}},
-        {"launches", "launches", "Launches", {Listing{launches_table(run)}}},
-        conditions_section(run.assumptions,
-                           {{"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", run.l2_error)},
-                            {"weights", run.weights},
-                            {"nodes of the graph", std::to_string(run.nodes)},
-                            {"forecast from profile", run.profile_id}},
-                           run.conditions)};
+        std::move(launches)};
+    if (!run.what_if.empty())
+        page.sections.push_back(changes_section(run));
+    page.sections.push_back(conditions_section(run.assumptions, std::move(facts), run.conditions));
     return page;
 }
 
@@ -554,6 +513,52 @@ Page page_of(const TrainingRun &run) {
 
 } // namespace
 
+Table launches_table(const NetworkRun &run) {
+    using L = const NetworkLaunch &;
+    const auto any = [&](const auto &has) {
+        return std::any_of(run.launches.begin(), run.launches.end(), has);
+    };
+    const auto measured = [untraced = untraced_share(run)](L launch) {
+        return launch.measured ? std::optional(launch.measured->time_s.median_s * untraced) : std::nullopt;
+    };
+    const std::vector<Seconds> ends = ends_of(run);
+    const bool timed = !ends.empty(); // then each launch is
+    std::vector<Field<NetworkLaunch>> fields = {
+        {{"operators", As::text, Keep::must, Fit::cut}, &NetworkLaunch::name},
+        {{"shape", As::text, Keep::must}, &NetworkLaunch::shape},
+        {{"strategy", As::text, Keep::must, Fit::knobs},
+         [](L launch) { return launch.candidates.empty() ? Cell() : Cell(launch.strategy()); }}};
+    if (timed)
+        fields.insert(fields.end(),
+                      {{{"measured", As::time, Keep::must}, measured},
+                       {{"forecast", As::time, Keep::high}, &NetworkLaunch::time_s},
+                       {{"forecast / measured", As::ratio, Keep::must},
+                        [measured](L launch) { return ratio_of(launch.time_s, measured(launch)); }},
+                       {{"share", As::share}, [](L launch) { return launch.measured->share; }}});
+    else
+        fields.insert(fields.end(), {{{"time", As::time, Keep::must}, &NetworkLaunch::time_s},
+                                     {{"share", As::share, Keep::must}, &NetworkLaunch::share}});
+    // A column of the rest is there where a launch has something for it.
+    if (any([](L launch) { return launch.light_s.has_value(); }))
+        fields.push_back(
+            {{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
+                 return launch.light_s ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
+                                       : Cell();
+             }});
+    if (timed)
+        fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
+                              return ends[static_cast<std::size_t>(&launch - run.launches.data())];
+                          }});
+    if (any([](L launch) { return launch.stream.value_or(0) != 0; }))
+        fields.push_back(
+            {{"stream", As::number, Keep::low}, [](L launch) { return launch.stream.value_or(0); }});
+    if (any([](L launch) { return launch.l2_error.has_value(); }))
+        fields.push_back({{"relative error (L2 norm)", As::number, Keep::low}, [](L launch) {
+                              return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
+                          }});
+    return table_of<NetworkLaunch>(run.launches, fields);
+}
+
 std::string judgement_of(const Scaling &scaling) {
     std::size_t pairs = 0;
     std::vector<double> errors;
@@ -604,20 +609,27 @@ std::string judgement_of(const LadderRun &run) {
                        within, all, whose, signed_percent(worst));
 }
 
-std::string judgement_of(const WholeRun &run, const std::optional<OtherTime> &other) {
-    if (run.reason)
-        return std::string(boost::describe::enum_to_string(run.status, "?")) + ": " + *run.reason + ".";
-    const std::optional<TimeSpread> &time = run.replayed_s ? run.replayed_s : run.graph_s;
-    if (!time)
+std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
+    if (!run.measured)
+        return fmt::format(
+            "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {}, dense "
+            "layers {}, the rest {}.",
+            microseconds(run.time_s), run.nodes, run.time_s / run.light_s, share_of(run, run.convolutions_s),
+            share_of(run, run.dense_s), share_of(run, run.others_s));
+    if (run.measured->reason)
+        return std::string(boost::describe::enum_to_string(run.measured->status, "?")) + ": " +
+               *run.measured->reason + ".";
+    const TimeSpread *call = run.measured_s();
+    if (call == nullptr)
         return "No time was measured.";
+    const Seconds time = call->median_s;
     std::string text =
         fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
-                    microseconds(time->median_s), microseconds(run.forecast_s),
-                    signed_percent(run.forecast_s / time->median_s - 1.0),
-                    static_cast<double>(run.batch) / time->median_s.value, time->median_s / run.light_s);
+                    microseconds(time), microseconds(run.time_s), signed_percent(run.time_s / time - 1.0),
+                    static_cast<double>(run.batch) / time.value, time / run.light_s);
     if (other)
         text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
-                            times(other->time_s / time->median_s));
+                            times(other->time_s / time));
     return text;
 }
 
@@ -625,14 +637,11 @@ PageReport report_on(const LadderReport &report) {
     return {report.gpu, figures_of(report), page_of(report)};
 }
 
-PageReport report_on(const NetworkForecast &forecast) {
-    return {gpu_name(forecast.conditions, forecast.profile_id),
-            {network_timeline_figure(forecast), network_layers_figure(forecast)},
-            page_of(forecast)};
-}
-
-PageReport report_on(const WholeRun &run, const std::optional<OtherTime> &other) {
-    return {gpu_name(run.conditions, run.profile_id), {network_timeline_figure(run)}, page_of(run, other)};
+PageReport report_on(const NetworkRun &run, const std::optional<OtherTime> &other) {
+    std::vector<Figure> figures = {network_timeline_figure(run)};
+    if (!run.measured)
+        figures.push_back(network_layers_figure(run));
+    return {gpu_name(run.conditions, run.profile_id), std::move(figures), page_of(run, other)};
 }
 
 PageReport report_on(const Scaling &scaling) {

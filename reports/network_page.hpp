@@ -1,12 +1,11 @@
-// Pages about networks: a ladder's rungs, forecast and measured, the layers of a forecast network, and a
-// whole network as it ran.
+// Pages about networks: a ladder's rungs, a whole network's launches, steps on several GPUs, a training.
 #pragma once
 
-#include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
+#include "reports/table.hpp"
 #include "reports/write_report.hpp"
 
 #include <optional>
@@ -29,8 +28,12 @@ struct LadderReport {
 };
 
 PageReport report_on(const LadderReport &report);
-PageReport report_on(const NetworkForecast &forecast);
-PageReport report_on(const WholeRun &run, const std::optional<OtherTime> &other = std::nullopt);
+/// A launch a row, measured beside forecast where the network ran. Single launches can only be timed while
+/// they are traced, which makes a call longer: their measured times are scaled so that they add up to the
+/// call that nothing traces.
+Table launches_table(const NetworkRun &run);
+
+PageReport report_on(const NetworkRun &run, const std::optional<OtherTime> &other = std::nullopt);
 /// Steps on several GPUs: the speed-up over one, forecast and measured.
 PageReport report_on(const Scaling &scaling);
 /// What a training came to; it has no figure.
@@ -38,8 +41,9 @@ PageReport report_on(const TrainingRun &run);
 
 /// "13 of 15 implementations within 10 % ...": how good the forecast is; "" where nothing was measured.
 std::string judgement_of(const LadderRun &run);
-/// "540 µs measured, 515 µs forecast (-4.6 %) ...", or why there is no time.
-std::string judgement_of(const WholeRun &run, const std::optional<OtherTime> &other = std::nullopt);
+/// "540 µs measured, 515 µs forecast (-4.6 %) ...", why there is no time, or of a forecast what it consists
+/// of.
+std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other = std::nullopt);
 std::string judgement_of(const Scaling &scaling);
 std::string judgement_of(const TrainingRun &run);
 

@@ -57,9 +57,9 @@ constexpr const char *filter_colour = "#D55E00";
 constexpr const char *output_colour = "#009E73";
 
 std::string span_text(const char *what, IndexRange range) {
-    return range.size() == 1 ? fmt::format("{} {}", what, grouped(range.begin))
-                             : fmt::format("{}s {} to {}", what, grouped(range.begin),
-                                           grouped(range.end - 1));
+    return range.size() == 1
+               ? fmt::format("{} {}", what, grouped(range.begin))
+               : fmt::format("{}s {} to {}", what, grouped(range.begin), grouped(range.end - 1));
 }
 
 const char *tensor_colour(CopiedTensor tensor) {
@@ -252,8 +252,8 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
             outputs += box.rows.size() * box.columns.size();
         output.notes = {count_text(outputs, "pixel")};
     } else {
-        output.notes = {fmt::format("{} x {} pixels", grouped(first.rows.size()),
-                                    grouped(first.columns.size()))};
+        output.notes = {
+            fmt::format("{} x {} pixels", grouped(first.rows.size()), grouped(first.columns.size()))};
         if (first.rows != needs.rows)
             output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
     }
@@ -475,10 +475,9 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     for (const SharedBuffer &buffer : walk.buffers) {
         canvas.rect(gap, y + 1.5, 9.0, 6.5, fmt::format("fill=\"{}\"", tensor_colour(buffer.of)));
         canvas.text(gap + 12.0, y,
-                    buffer.buffers > 1
-                        ? fmt::format("{}: {} buffers of {} bytes", buffer.name, buffer.buffers,
-                                      grouped(buffer.bytes))
-                        : fmt::format("{}: {} bytes", buffer.name, grouped(buffer.bytes)));
+                    buffer.buffers > 1 ? fmt::format("{}: {} buffers of {} bytes", buffer.name,
+                                                     buffer.buffers, grouped(buffer.bytes))
+                                       : fmt::format("{}: {} bytes", buffer.name, grouped(buffer.bytes)));
         y += line_height;
     }
     return y + gap;
@@ -609,8 +608,7 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, d
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
     y = canvas.heading(y, "Filters in memory, from filter " + grouped(first.filters.begin) +
-                              (shape.c > 1 ? ", channel " + grouped(first.channels.begin) : "") +
-                              " on");
+                              (shape.c > 1 ? ", channel " + grouped(first.channels.begin) : "") + " on");
     constexpr double cell = 6.0, high = 9.0;
     const std::int64_t end =
         std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
@@ -754,8 +752,7 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);
     double y = gap;
-    y = canvas.heading(
-        y, fmt::format("CTA {} of {} reads and computes", grouped(cta), grouped(launch.ctas)));
+    y = canvas.heading(y, fmt::format("CTA {} of {} reads and computes", grouped(cta), grouped(launch.ctas)));
     constexpr double between = 7.0;
     const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
     double lower = y, x = gap;

@@ -122,7 +122,7 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
 
 /// The third column of the row of docs/profile.md that is about `field`; without the marks of code.
 std::string meaning(const std::string &field) {
-    const std::string &page = find_embedded(page_files, "profile.md")->text;
+    const std::string page = find_embedded(page_files, "profile.md")->text();
     std::size_t at = page.find("\n| `" + field + "` | ");
     for (int bar = 0; bar < 3 && at != std::string::npos; ++bar)
         at = page.find('|', at + 1);

@@ -40,7 +40,8 @@ enum class As {
 /// How long a column stays when a window is too narrow for all: `low` goes first, `must` never.
 enum class Keep { low, normal, high, must };
 /// What a cell may lose: nothing; `knobs`: a strategy its knobs, but not its name; `cut`: a text its end;
-/// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost.
+/// `wrap`: nothing, but it goes on in lines below. An ellipsis stands for what is lost; a page shows knobs
+/// where the pointer rests on the name.
 enum class Fit { whole, knobs, cut, wrap };
 
 struct Column {

@@ -31,7 +31,7 @@ void expand(std::string_view path, bool in_network, std::set<std::string> &seen,
     if (!seen.insert(file->path).second)
         return;
     constexpr std::string_view include = "#include \"";
-    for (std::string_view rest = file->text; !rest.empty();) {
+    for (std::string_view rest = file->bytes; !rest.empty();) {
         const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
         std::string_view line = rest.substr(0, end);
         rest.remove_prefix(end);
@@ -63,7 +63,7 @@ std::string hash_of(const std::vector<EmbeddedFile> &files) {
     std::vector<std::string> texts;
     for (const EmbeddedFile &file : files) {
         texts.push_back(file.path);
-        texts.push_back(lines_of(file.text, false));
+        texts.push_back(lines_of(hashed_text(file.bytes), false));
     }
     return content_hash(texts);
 }
@@ -80,19 +80,19 @@ std::string kernel_source(std::string_view kernel, bool in_network) {
 bool has_network_lines(std::string_view kernel) {
     const std::string path = "executor/kernels/" + std::string(kernel) + ".cu";
     const EmbeddedFile *file = find_embedded(kernel_sources, path);
-    return file && !lines_of(file->text, true).empty();
+    return file && !lines_of(file->text(), true).empty();
 }
 
 std::string ended_code_hash() {
     std::vector<std::string> texts;
     for (const EmbeddedFile &file : kernel_sources)
-        if (std::string lines = lines_of(file.text, true); !lines.empty()) {
+        if (std::string lines = lines_of(file.text(), true); !lines.empty()) {
             texts.push_back(file.path);
             texts.push_back(std::move(lines));
         }
     for (const EmbeddedFile &file : conv_end_sources) {
         texts.push_back(file.path);
-        texts.push_back(file.text);
+        texts.push_back(file.text());
     }
     return content_hash(texts);
 }

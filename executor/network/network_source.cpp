@@ -30,7 +30,7 @@ void put_in_place(const EmbeddedFile &file, std::set<std::string> &seen, std::st
     constexpr std::string_view include = "#include \"";
     if (!seen.insert(file.path).second)
         return;
-    for (std::string_view rest = file.text; !rest.empty();) {
+    for (std::string_view rest = file.bytes; !rest.empty();) {
         const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
         rest.remove_prefix(line.size());
         if (line.starts_with(include))

@@ -42,8 +42,8 @@ struct WholeOptions {
 
 /// A wrong result is an answer of the run. Throws UsageError for a network that no kernel runs, or a GPU with
 /// too little memory; GpuError.
-WholeRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
-                   const WholeOptions &options);
+NetworkRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
+                     const WholeOptions &options);
 
 struct SplitRunOptions {
     std::uint64_t seed = 0; ///< of images, labels and parameters

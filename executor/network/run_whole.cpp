@@ -32,15 +32,15 @@ class WholeRunner {
                 const WholeOptions &options)
         : compiler_(compiler), device_(device), plan_(plan), options_(options),
           whole_(compiler, device, plan, options.compile_threads), watch_(compiler, device.facts()),
-          run_(begun_run(plan)) {}
+          run_(plan.forecast), measured_(run_.measured.emplace()) {}
 
-    WholeRun run() {
+    NetworkRun run() {
         run_.conditions["gpu"] = device_.facts().name;
         run_.conditions["device_code_hash"] = device_code_hash();
         run_.conditions["whole_code_hash"] = whole_code_hash();
-        run_.weights = fmt::format("seed {}: uniform, variance 2 / inputs of an output (He); biases in +-0.1",
-                                   options_.seed);
-        run_.device_bytes = whole_.bytes();
+        measured_.weights = fmt::format(
+            "seed {}: uniform, variance 2 / inputs of an output (He); biases in +-0.1", options_.seed);
+        measured_.device_bytes = whole_.bytes();
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
         {
@@ -48,9 +48,9 @@ class WholeRunner {
                 network_data(plan_.network, plan_.forecast.batch, options_.seed, {options_.integers, true});
             whole_.load(data.images, data.parameters, watch_.stream());
         }
-        run_.reason = verify();
-        run_.status = run_.reason ? Status::wrong_result : Status::ok;
-        if (!run_.reason && options_.time)
+        measured_.reason = verify();
+        measured_.status = measured_.reason ? Status::wrong_result : Status::ok;
+        if (!measured_.reason && options_.time)
             time();
         return std::move(run_);
     }
@@ -88,7 +88,7 @@ class WholeRunner {
             if (!wrong && !(by_launch[i].relative() <= limit()))
                 wrong = too_far(join(run_.launches[i].operators, "+"), by_launch[i].relative());
         }
-        run_.l2_error = all.relative();
+        measured_.l2_error = all.relative();
         if (!wrong && !(all.relative() <= limit()))
             wrong = too_far("the outputs", all.relative());
         return wrong;
@@ -113,14 +113,14 @@ class WholeRunner {
         const Graph graph(watch_.stream(), [&] { whole_.enqueue(watch_.stream()); });
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
         const StopWatch::Call one_by_one = [&](cudaStream_t stream) { whole_.enqueue(stream); };
-        run_.graph_s = measured(as_graph, L2State::warm);
-        run_.graph_cold_s = measured(as_graph, L2State::cold);
-        run_.stream_s = measured(one_by_one, L2State::warm);
-        run_.replayed_s = replayed(graph);
+        measured_.graph_s = timed(as_graph, L2State::warm);
+        measured_.graph_cold_s = timed(as_graph, L2State::cold);
+        measured_.stream_s = timed(one_by_one, L2State::warm);
+        measured_.replayed_s = replayed(graph);
         time_launches(as_graph, one_by_one);
     }
 
-    TimeSpread measured(const StopWatch::Call &call, L2State l2) {
+    TimeSpread timed(const StopWatch::Call &call, L2State l2) {
         StopWatchOptions how;
         how.l2 = l2;
         how.max_samples = 100;
@@ -138,7 +138,8 @@ class WholeRunner {
     TimeSpread replayed(const Graph &graph) {
         constexpr int rows = 15, least = 5, most = 100;
         constexpr double row_s = 0.02;
-        const int replays = std::clamp(static_cast<int>(row_s / run_.graph_s->median_s.value), least, most);
+        const int replays =
+            std::clamp(static_cast<int>(row_s / measured_.graph_s->median_s.value), least, most);
         const cudaStream_t stream = watch_.stream();
         const Event begin, end;
         std::vector<double> times;
@@ -178,13 +179,13 @@ class WholeRunner {
         }
         double all = 0.0;
         for (std::size_t i = 0; i < times.size(); ++i) {
-            run_.launches[i].time_s = time_spread(std::move(times[i]));
-            run_.launches[i].begins_s = time_spread(std::move(begins[i])).median_s;
-            run_.launches[i].ends_s = time_spread(std::move(ends[i])).median_s;
-            all += run_.launches[i].time_s->median_s.value;
+            const LaunchMeasurement &launch = run_.launches[i].measured.emplace(LaunchMeasurement{
+                time_spread(std::move(times[i])), 0.0, time_spread(std::move(begins[i])).median_s,
+                time_spread(std::move(ends[i])).median_s});
+            all += launch.time_s.median_s.value;
         }
-        for (WholeLaunch &launch : run_.launches)
-            launch.share = launch.time_s->median_s.value / all;
+        for (NetworkLaunch &launch : run_.launches)
+            launch.measured->share = launch.measured->time_s.median_s.value / all;
     }
 
     Compiler &compiler_;
@@ -193,13 +194,14 @@ class WholeRunner {
     const WholeOptions &options_;
     WholeNetwork whole_;
     StopWatch watch_;
-    WholeRun run_;
+    NetworkRun run_;
+    NetworkMeasurement &measured_; ///< of `run_`
 };
 
 } // namespace
 
-WholeRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
-                   const WholeOptions &options) {
+NetworkRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
+                     const WholeOptions &options) {
     if (const auto why = why_not_whole(plan.network))
         throw UsageError("run: " + *why);
     return WholeRunner(compiler, device, plan, options).run();

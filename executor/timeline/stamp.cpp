@@ -46,7 +46,7 @@ std::string stamped_source(const std::string &source, const std::string &kernel)
     if (body == none || source[body] != '{' || arguments == none || arguments < open)
         throw UsageError("the source of " + kernel +
                          " has no kernel template of that name that ends in ConvArgs");
-    return stamp_sources.front().text + source.substr(0, arguments) + "void *convcast_output, " +
+    return stamp_sources.front().text() + source.substr(0, arguments) + "void *convcast_output, " +
            source.substr(arguments, body + 1 - arguments) +
            "\n    const convcast_stamp::Stamp convcast_span(convcast_output);" + source.substr(body + 1);
 }

@@ -460,12 +460,15 @@ namespace {
 /// version of convcast, or of another kind.
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
     const auto kind = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
-    if (kind(got) != kind(expected))
+    const std::string_view its = kind(got);
+    const bool replaced = its == "convcast/network_forecast"; // by network_run, since version 0.2
+    if (its != kind(expected) && !replaced)
         return "is this the right kind of file?";
-    const std::string_view its = kind(expected);
     const std::string_view verb = its == "convcast/facts"         ? "facts"
                                   : its == "convcast/calibration" ? "fit"
                                   : its == "convcast/profile"     ? "measure"
+                                  : its == "convcast/network_run" ? "run --network"
+                                  : replaced                      ? "predict --network"
                                                                   : "";
     return "another version of convcast wrote it" +
            (verb.empty() ? std::string{} : "; `convcast " + std::string(verb) + "` writes it anew");

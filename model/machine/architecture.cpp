@@ -99,7 +99,7 @@ const std::map<int, ResolvedArchitecture> &shipped() {
     static const std::map<int, ResolvedArchitecture> all = [] {
         std::map<int, Architecture> files;
         for (const EmbeddedFile &file : shipped_architecture_files) {
-            Architecture read = read_architecture(file.text, file.path);
+            Architecture read = read_architecture(file.text(), file.path);
             const int capability = number_of(read.compute_capability);
             files.emplace(capability, std::move(read));
         }
@@ -126,7 +126,7 @@ std::string architecture_of(const GpuProfile &profile) {
 const std::vector<ArchitectureField> &architecture_fields() {
     static const std::vector<ArchitectureField> all = [] {
         const EmbeddedFile &file = architecture_field_files.front();
-        return described::read_document<FieldsFile>(file.text, file.path).fields;
+        return described::read_document<FieldsFile>(file.text(), file.path).fields;
     }();
     return all;
 }

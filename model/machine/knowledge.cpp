@@ -31,7 +31,7 @@ const std::vector<Facts> &shipped_facts() {
     static const std::vector<Facts> all = [] {
         std::vector<Facts> read;
         for (const EmbeddedFile &file : shipped_facts_files)
-            read.push_back(read_facts(file.text, file.path));
+            read.push_back(read_facts(file.text(), file.path));
         return read;
     }();
     return all;
@@ -41,7 +41,7 @@ const std::vector<Calibration> &shipped_calibrations() {
     static const std::vector<Calibration> all = [] {
         std::vector<Calibration> read;
         for (const EmbeddedFile &file : shipped_calibration_files)
-            read.push_back(read_calibration(file.text, file.path));
+            read.push_back(read_calibration(file.text(), file.path));
         return read;
     }();
     return all;

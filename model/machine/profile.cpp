@@ -165,7 +165,7 @@ const EmbeddedFile *shipped_by_name(const std::string &name) {
     const std::string core = core_of(name);
     for (const EmbeddedFile &file : shipped_profile_files)
         if (core == core_of(std::filesystem::path(file.path).stem().string()) ||
-            core == core_of(read_profile(file.text, file.path).name))
+            core == core_of(read_profile(file.text(), file.path).name))
             return &file;
     return nullptr;
 }
@@ -176,12 +176,12 @@ GpuProfile find_profile(const std::string &name_or_file) {
     const std::string name = file_exists(name_or_file) ? name_or_file : in_small_letters(name_or_file);
     if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name + ".json");
         file != nullptr && name.find('/') == std::string::npos)
-        return read_profile(file->text, file->path);
+        return read_profile(file->text(), file->path);
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file) {
         if (const EmbeddedFile *file = shipped_by_name(name_or_file))
-            return read_profile(file->text, file->path);
+            return read_profile(file->text(), file->path);
         const std::string core = core_of(name).empty() ? name : core_of(name);
         std::vector<std::string> alike = shipped_profiles(); // an A100 is no misspelt H200
         std::erase_if(alike, [&](const std::string &known) {

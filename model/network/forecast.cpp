@@ -274,6 +274,7 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                               const ScheduledLaunch &scheduled, std::int64_t batch) {
     NetworkLaunch launch;
     launch.kind = scheduled.kind;
+    launch.nodes = 1;
     for (const std::size_t i : scheduled.operators)
         launch.operators.push_back(network.operators[i].name);
     if (scheduled.operators.empty())
@@ -369,7 +370,7 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     PlannedNetwork out;
     out.network = network;
     out.schedule = std::move(schedule);
-    NetworkForecast &forecast = out.forecast;
+    NetworkRun &forecast = out.forecast;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
     for (ScheduledLaunch &scheduled : out.schedule) {
@@ -377,7 +378,7 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         if (!forecast.launches.empty())
             launch.time_s = launch.time_s + forecaster.gap();
         if (!one_stream) // none starts before what it waits for has ended
-            launch.time_s += Seconds(dependent_gap_s * static_cast<double>(launch.nodes));
+            launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
         if (scheduled.shape)
             forecast.fmas += scheduled.shape->fmas().value;
         (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
@@ -386,7 +387,7 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         launch.begins_s = forecast.time_s;
         forecast.time_s += launch.time_s;
         launch.ends_s = forecast.time_s;
-        forecast.nodes += launch.nodes;
+        forecast.nodes += *launch.nodes;
         if (scheduled.writes.columns)
             launch.columns = true;
         if (!one_stream)
@@ -518,19 +519,6 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 
 } // namespace
 
-void NetworkLaunch::check(const FieldProblem &problem) const {
-    if (operators.empty()) // the first names it
-        problem("operators", "expected the operators that the launch computes, for example [\"conv1\", "
-                             "\"relu1\"]");
-    if (begins_s && ends_s && !(*begins_s <= *ends_s))
-        problem("ends_s", "expected at least begins_s");
-}
-
-void NetworkForecast::check(const FieldProblem &problem) const {
-    if (low_s && high_s && !(*low_s <= *high_s))
-        problem("low_s", "expected at most high_s");
-}
-
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question) {
     Forecaster forecaster(profile, knowledge, question);
@@ -539,7 +527,7 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         given = as_given(network, forecaster, *question.schedule);
     PlannedNetwork plan = given ? timed(network, forecaster, question.batch, *given)
                                 : planned(network, forecaster, question.batch);
-    NetworkForecast &out = plan.forecast;
+    NetworkRun &out = plan.forecast;
     out.network = network.id;
     out.batch = question.batch;
     out.profile_id = profile.id;
@@ -587,8 +575,8 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     return plan;
 }
 
-NetworkForecast forecast_network(const Network &network, const GpuProfile &profile,
-                                 const Knowledge &knowledge, const NetworkQuestion &question) {
+NetworkRun forecast_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
+                            const NetworkQuestion &question) {
     return plan_network(network, profile, knowledge, question).forecast;
 }
 
@@ -598,7 +586,5 @@ Schedule schedule_of(const PlannedNetwork &plan) {
         schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
     return schedule;
 }
-
-template const described::Type &described::type_of<NetworkForecast>();
 
 } // namespace convcast

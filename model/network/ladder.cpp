@@ -144,7 +144,7 @@ void add_declared(DeclaredWork &work) {
     const EmbeddedFile *file = find_embedded(shipped_ladder_files, *work.also + ".json");
     if (file == nullptr)
         return;
-    DeclaredWork more = described::read_document<Ladder>(file->text, file->path, "convcast/ladder/1").work;
+    DeclaredWork more = described::read_document<Ladder>(file->text(), file->path, "convcast/ladder/1").work;
     work.let.merge(more.let);
     work.accesses.merge(more.accesses);
     work.phases.merge(more.phases);
@@ -210,7 +210,7 @@ const Rung *rung_named(const Ladder &ladder, const std::string &id) {
 std::vector<std::string> networks_with_splits() {
     std::vector<std::string> names;
     for (const EmbeddedFile &file : shipped_ladder_files)
-        if (const auto ladder = described::read_document<Ladder>(file.text, file.path, "convcast/ladder/1");
+        if (const auto ladder = described::read_document<Ladder>(file.text(), file.path, "convcast/ladder/1");
             !ladder.splits.empty())
             names.push_back(ladder.network);
     return names;
@@ -244,7 +244,7 @@ Ladder find_ladder(const Network &network) {
                 "the network given as '" + network.id +
                 "' is another one than ships under that name, whose ladder it is; give yours an \"id\" "
                 "of its own");
-        return read_ladder(file->text, file->path, network);
+        return read_ladder(file->text(), file->path, network);
     }
     throw UsageError(
         "the network '" + network.id +

@@ -164,7 +164,7 @@ std::vector<std::string> shipped_networks() {
 Network find_network(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_network_files, name_or_file + ".json");
         file != nullptr && name_or_file.find('/') == std::string::npos)
-        return read_network(file->text, file->path);
+        return read_network(file->text(), file->path);
     if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
         !name_or_file.ends_with(".json") && !file_exists(name_or_file))
         throw UsageError(

@@ -19,28 +19,23 @@
 
 namespace convcast {
 
-std::vector<EmbeddedBytes> shipped_weight_files();
+extern const std::vector<EmbeddedFile> shipped_weight_files;
 
 namespace {
 
 /// The text of the weights that ship for a network; absent if none do.
 std::optional<std::string> shipped_weights(const std::string &network) {
-    for (const EmbeddedBytes &file : shipped_weight_files()) {
-        const std::string path = "data/weights/" + network + ".json";
-        if (file.path != path && file.path != path + ".gz")
-            continue;
-        std::string bytes;
-        for (const std::string_view piece : file.pieces)
-            bytes += piece;
-        return unpacked(bytes, path);
-    }
+    const std::string path = "data/weights/" + network + ".json";
+    for (const EmbeddedFile &file : shipped_weight_files)
+        if (file.path == path || file.path == path + ".gz")
+            return unpacked(file.text(), path);
     return std::nullopt;
 }
 
 /// Names of the networks whose weights ship.
 std::vector<std::string> networks_with_weights() {
     std::vector<std::string> names;
-    for (const EmbeddedBytes &file : shipped_weight_files()) {
+    for (const EmbeddedFile &file : shipped_weight_files) {
         const std::string name = std::filesystem::path(file.path).filename().string();
         names.push_back(name.substr(0, name.find('.')));
     }

@@ -1,6 +1,6 @@
 #include "model/network/whole_run.hpp"
 
-#include "model/base/described.hpp"
+#include <boost/describe/enum_to_string.hpp>
 
 #include <fmt/format.h>
 
@@ -11,43 +11,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {
-
-void TimeSpread::check(const FieldProblem &problem) const {
-    if (!(p05_s <= median_s))
-        problem("p05_s", "expected at most median_s");
-    if (!(median_s <= p95_s))
-        problem("p95_s", "expected at least median_s");
-}
-
-void WholeLaunch::check(const FieldProblem &problem) const {
-    if (operators.empty()) // the first names it
-        problem("operators", "expected the operators that the launch computes, for example [\"conv1\", "
-                             "\"relu1\"]");
-    if (begins_s && ends_s && !(*begins_s <= *ends_s))
-        problem("ends_s", "expected at least begins_s");
-    if (forecast_begins_s && forecast_ends_s && !(*forecast_begins_s <= *forecast_ends_s))
-        problem("forecast_ends_s", "expected at least forecast_begins_s");
-}
-
-void WholeRun::check(const FieldProblem &problem) const {
-    check_error_of_status(status, l2_error, "l2_error", problem);
-}
-
-TimeSpread time_spread(std::vector<double> samples) {
-    std::sort(samples.begin(), samples.end());
-    const auto quantile = [&](double share) {
-        const double at = share * static_cast<double>(samples.size() - 1);
-        const auto below = static_cast<std::size_t>(at);
-        const std::size_t above = std::min(below + 1, samples.size() - 1);
-        return Seconds(samples[below] +
-                       (at - static_cast<double>(below)) * (samples[above] - samples[below]));
-    };
-    return {quantile(0.5), quantile(0.05), quantile(0.95), std::ssize(samples)};
-}
 
 std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vector<NodeSpan> &nodes) {
     if (std::ssize(nodes) != plan.forecast.nodes || nodes.empty())
@@ -65,7 +31,7 @@ std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vect
     };
     for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
         NodeSpan its = nodes[next];
-        for (std::int64_t node = 0; node < plan.forecast.launches[i].nodes; ++node, ++next) {
+        for (std::int64_t node = 0; node < plan.forecast.launches[i].nodes.value(); ++node, ++next) {
             its.start_ns = std::min(its.start_ns, nodes[next].start_ns);
             its.end_ns = std::max(its.end_ns, nodes[next].end_ns);
         }
@@ -115,30 +81,6 @@ std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::
                        plan.forecast.batch > 1 ? "; ask for a smaller --batch" : "");
 }
 
-WholeRun begun_run(const PlannedNetwork &plan) {
-    const NetworkForecast &forecast = plan.forecast;
-    WholeRun run;
-    run.network = forecast.network;
-    run.batch = forecast.batch;
-    run.profile_id = forecast.profile_id, run.profile_hash = forecast.profile_hash;
-    run.forecast_s = forecast.time_s, run.light_s = forecast.light_s;
-    run.nodes = forecast.nodes;
-    run.assumptions = forecast.assumptions;
-    for (const NetworkLaunch &launch : forecast.launches) {
-        WholeLaunch &whole = run.launches.emplace_back();
-        whole.kind = launch.kind;
-        whole.operators = launch.operators;
-        whole.shape = launch.shape;
-        if (!launch.candidates.empty())
-            whole.strategy = launch.candidates.front().strategy;
-        whole.forecast_s = launch.time_s;
-        whole.stream = launch.stream;
-        whole.forecast_begins_s = launch.begins_s;
-        whole.forecast_ends_s = launch.ends_s;
-    }
-    return run;
-}
-
 Parameters relu_parameters(const Network &network, std::uint64_t seed) {
     Parameters all = seeded_parameters(network, seed);
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -147,7 +89,5 @@ Parameters relu_parameters(const Network &network, std::uint64_t seed) {
                 value = static_cast<double>(static_cast<float>(value * std::sqrt(2.0)));
     return all;
 }
-
-template const described::Type &described::type_of<WholeRun>();
 
 } // namespace convcast

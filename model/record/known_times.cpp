@@ -62,9 +62,9 @@ std::string canonical(std::string_view name) {
 
 KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.limits.sm_count)) {
     for (const EmbeddedFile &file : shipped_measured_files)
-        if (!is_supposed(profile) && remark(file.text, "gpu") == profile.name &&
-            remark(file.text, "compute_capability") == profile.compute_capability)
-            shipped_ = file.text;
+        if (!is_supposed(profile) && remark(file.bytes, "gpu") == profile.name &&
+            remark(file.bytes, "compute_capability") == profile.compute_capability)
+            shipped_ = file.bytes;
 }
 
 void KnownTimes::read_table() const {

@@ -81,7 +81,7 @@ const std::vector<Paper> &papers_that_ship() {
     static const std::vector<Paper> papers = [] {
         std::vector<Paper> read;
         for (const EmbeddedFile &file : shipped_paper_files)
-            read.push_back(read_paper(file.text, file.path));
+            read.push_back(read_paper(file.text(), file.path));
         return read;
     }();
     return papers;

@@ -143,7 +143,7 @@ std::vector<std::string> shipped_studies() {
 Study find_study(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
         file != nullptr && name_or_file.find('/') == std::string::npos) {
-        Study study = read_study(file->text, file->path);
+        Study study = read_study(file->text(), file->path);
         study.published = published_gains(study.id);
         study.paper_kernels = kernels_of_papers(study.id);
         return study;

@@ -7,16 +7,12 @@
 
 namespace convcast {
 
-std::vector<EmbeddedBytes> shipped_recordings();
+extern const std::vector<EmbeddedFile> shipped_recordings;
 
 std::optional<std::string> recording(std::string_view path) {
-    for (const EmbeddedBytes &file : shipped_recordings())
-        if (file.path == path) {
-            std::string bytes;
-            for (const std::string_view piece : file.pieces)
-                bytes += piece;
-            return bytes;
-        }
+    for (const EmbeddedFile &file : shipped_recordings)
+        if (file.path == path)
+            return file.text();
     return std::nullopt;
 }
 

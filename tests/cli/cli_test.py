@@ -537,7 +537,7 @@ class Answers(Cli):
             self.assertLessEqual(max(map(len, network.splitlines())), int(columns), network)
             shape = "n1c64h56w56k64r3s3_pad1x1 +" if columns == "100" else ""
             for layer in "ab": # told apart in every window
-                self.assertRegex(network, rf"(?m)^conv2_1{layer}\S+ +[\d.]+ us +[\d.]+ % +[\d.]+x +{shape}winograd")
+                self.assertRegex(network, rf"(?m)^conv2_1{layer}\S+( …)? +{shape}winograd\S* +[\d.]+ +[\d.]+ % +[\d.]+x$")
         text = self.ok("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "toy").out
         self.assertRegex(text, r"(?m)^toy +[\d.]+ ")
         swept = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=14:224:*2").out
@@ -1882,7 +1882,7 @@ class Json(Cli):
         for needle in ("fashion_mnist on NVIDIA H200, batch 4", "one CUDA graph of ", "conv2+bias2+relu2", "twice the SMs"):
             self.assertIn(needle, text)
         document = self.ok("predict", "--network", "fashion_mnist", "--json").json()
-        self.assertEqual(document["schema"], "convcast/network_forecast/1")
+        self.assertEqual(document["schema"], "convcast/network_run/2")
         self.assertEqual([launch["operators"][0] for launch in document["launches"]],
                          ["conv1", "pool1", "conv2", "pool2", "dense1", "dense2"])
         self.assertEqual(document["launches"][2]["operators"], ["conv2", "bias2", "relu2"])
@@ -2080,11 +2080,11 @@ class Json(Cli):
         recorded = str(SOURCE / "data" / "recorded" / "h200" / "networks_whole" / "alexnet_b1.json")
         self.assertRegex(self.ok("report", recorded, "-o", "page").out, "alexnet on NVIDIA H200, batch 1: 119 .s measured, 126 .s forecast")
         page = (self.folder / "page" / "page.html").read_text()
-        for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "medians of CUPTI", "conv2 + bias2 + relu2"):
+        for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "medians of CUPTI", "conv2+bias2+relu2"):
             self.assertIn(part, page)
         earlier = json.loads(pathlib.Path(recorded).read_text())
         for launch in earlier["launches"]:
-            del launch["begins_s"], launch["ends_s"]
+            del launch["measured"]["begins_s"], launch["measured"]["ends_s"]
         self.write("earlier.json", json.dumps(earlier))
         self.ok("report", "earlier.json", "-o", "earlier")
         self.assertIn("does not have when it began", (self.folder / "earlier" / "page.html").read_text())
@@ -2094,7 +2094,7 @@ class Json(Cli):
         launches = json.loads(pathlib.Path(recorded).read_text())["launches"]
         self.assertEqual(len(rows), 2 * len(launches))
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
-        self.assertAlmostEqual(end, 1e6 * json.loads(pathlib.Path(recorded).read_text())["replayed_s"]["median_s"], 3)  # untraced
+        self.assertAlmostEqual(end, 1e6 * json.loads(pathlib.Path(recorded).read_text())["measured"]["replayed_s"]["median_s"], 3)  # untraced
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
@@ -2106,10 +2106,10 @@ class Json(Cli):
             change(document)
             return self.write("changed.json", document)
 
-        for change, place in ((lambda d: d["replayed_s"].update(median_s=0), "/replayed_s/median_s"),
-                              (lambda d: d["replayed_s"].update(median_s=1e-300), "/replayed_s/median_s"),
-                              (lambda d: d.update(l2_error=1e9), "/l2_error"), (lambda d: d.update(batch=0), "/batch"),
-                              (lambda d: d.update(forecast_s=0), "/forecast_s")):
+        for change, place in ((lambda d: d["measured"]["replayed_s"].update(median_s=0), "/measured/replayed_s/median_s"),
+                              (lambda d: d["measured"]["replayed_s"].update(median_s=1e-300), "/measured/replayed_s/median_s"),
+                              (lambda d: d["measured"].update(l2_error=1e9), "/measured/l2_error"),
+                              (lambda d: d.update(batch=0), "/batch"), (lambda d: d.update(time_s=0), "/time_s")):
             result = self.cli("report", changed("networks_whole", "alexnet_b1.json", change))
             self.assertEqual((result.code, result.out), (3, ""))
             self.assertRegex(result.err, r"changed\.json:[0-9]+: " + place + ": expected")
@@ -2316,7 +2316,7 @@ class Explain(Cli):
         self.assertEqual(said, {"than", "more"})
 
     def test_words_of_answers(self):
-        for words, says in (("1 wave", "resident"), ("/ direct", "multiply-adds of the direct"), ("unsure", "too wide"), ("untimed", "no time"),
+        for words, says in (("1 wave", "resident"), ("unsure", "too wide"), ("untimed", "no time"),
                             ("mean error", "over measured from 1"), ("FMAs per byte", "multiply-adds"), ("own", "--kernel"),
                             ("elsewhere", "--time"), ("infeasible", "does not fit"), ("ladder", "step"), ("columns", "side by side"),
                             ("layout", "memory"), ("weak scaling", "batch"), ("batch_nccl", "NCCL"), ("rung", "implementations"), ("memory bound", "memory is busy"), ("dependent launch", "programmatic"), ("/ bound", "speed of light")):

@@ -58,20 +58,22 @@ def whole():
     for batch in (1, 32):
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
             run = json.loads((folder / f"{network}_b{batch}.json").read_text())
-            time = run["replayed_s"]
+            time, error = run["measured"]["replayed_s"], run["measured"]["l2_error"]
             fp32, tf32 = (fastest_torch(network, batch, kind) for kind in (False, True))
             print(f"| {network} | {batch} | {time['median_s'] * 1e6:,.0f} us | {time['p05_s'] * 1e6:,.0f} to "
-                  f"{time['p95_s'] * 1e6:,.0f} us | {run['forecast_s'] * 1e6:,.0f} us | "
-                  f"{run['forecast_s'] / time['median_s']:.3f} | {fp32 * 1e6:,.0f} us | "
+                  f"{time['p95_s'] * 1e6:,.0f} us | {run['time_s'] * 1e6:,.0f} us | "
+                  f"{run['time_s'] / time['median_s']:.3f} | {fp32 * 1e6:,.0f} us | "
                   f"{fp32 / time['median_s']:.2f} | {tf32 * 1e6:,.0f} us | {tf32 / time['median_s']:.2f} | "
-                  f"{run['l2_error']:.0e} |")
+                  f"{error:.0e} |")
 
 
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["launches"]:
-        print(f"| {' + '.join(launch['operators'])} | {launch['time_s']['median_s'] * 1e6:,.1f} us | {launch['share']:.1%} | "
-              f"{launch['forecast_s'] * 1e6:,.1f} us | {launch.get('strategy', launch['kind']).split(':')[0]} |")
+        measured = launch["measured"]
+        by = launch["candidates"][0]["strategy"] if "candidates" in launch else launch["kind"]
+        print(f"| {' + '.join(launch['operators'])} | {measured['time_s']['median_s'] * 1e6:,.1f} us | {measured['share']:.1%} | "
+              f"{launch['time_s'] * 1e6:,.1f} us | {by.split(':')[0]} |")
 
 
 if __name__ == "__main__":

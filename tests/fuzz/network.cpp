@@ -28,10 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         NetworkQuestion question;
         question.strategies = {name_of(fuzz::any_strategy(data, size))};
         question.what_if = false;
-        const NetworkForecast forecast = forecast_network(*network, profile, {}, question);
+        const NetworkRun forecast = forecast_network(*network, profile, {}, question);
         const std::string text = to_text(described::write(forecast));
-        fuzz::require_same(text, to_text(described::write(described::read_document<NetworkForecast>(
-                                     text, "forecast", "convcast/network_forecast/1"))));
+        fuzz::require_same(text, to_text(described::write(described::read_document<NetworkRun>(
+                                     text, "forecast", forecast.schema))));
     } catch (const UsageError &) { // a convolution that this strategy does not do
     }
     return 0;

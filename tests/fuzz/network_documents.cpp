@@ -1,10 +1,9 @@
-// What a forecast or a run of a network, a ladder's run and a training leave behind, and the figures and
+// What a forecast and a run of a network, a ladder's run and a training leave behind, and the figures and
 // sentences that a report makes of them.
 #include "model/base/described.hpp"
-#include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -31,16 +30,12 @@ bool is(const std::uint8_t *data, std::size_t size, const char *schema, const Us
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     const bool read =
-        is<NetworkForecast>(data, size, "convcast/network_forecast/1",
-                            [](const NetworkForecast &forecast) {
-                                network_timeline_figure(forecast);
-                                network_layers_figure(forecast);
-                            }) ||
-        is<WholeRun>(data, size, "convcast/network_run/1",
-                     [](const WholeRun &run) {
-                         network_timeline_figure(run);
-                         judgement_of(run);
-                     }) ||
+        is<NetworkRun>(data, size, "convcast/network_run/2",
+                       [](const NetworkRun &run) {
+                           network_timeline_figure(run);
+                           network_layers_figure(run);
+                           judgement_of(run);
+                       }) ||
         is<LadderRun>(data, size, "convcast/ladder_run/1",
                       [](const LadderRun &run) {
                           ladder_figures(run);

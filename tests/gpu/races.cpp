@@ -110,7 +110,7 @@ std::string ring_source() {
     for (const char *name : {"executor/kernels/conv_args.hpp", "executor/kernels/common.cuh",
                              "executor/kernels/tensor.cuh", "tests/gpu/race_ring.cu"}) {
         const EmbeddedFile *file = find_embedded(kernel_sources, name);
-        std::string_view rest = (file ? *file : race_sources.front()).text;
+        std::string_view rest = (file ? *file : race_sources.front()).bytes;
         while (!rest.empty()) {
             const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
             const std::string_view line = rest.substr(0, end);

@@ -65,8 +65,8 @@ void expect_right_whole(const std::string &end, const std::vector<std::string> &
         WholeOptions options;
         options.integers = integers;
         options.time = false;
-        const WholeRun run = run_whole(compiler, device, plan, options);
-        EXPECT_EQ(run.status, Status::ok) << batch << ": " << run.reason.value_or("");
+        const NetworkRun run = run_whole(compiler, device, plan, options);
+        EXPECT_EQ(run.measured->status, Status::ok) << batch << ": " << run.measured->reason.value_or("");
     }
 }
 
@@ -117,13 +117,13 @@ TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
     const PlannedNetwork plan = plan_forked();
     WholeOptions options;
     options.integers = true;
-    const WholeRun run = run_whole(compiler, device, plan, options);
-    ASSERT_EQ(run.status, Status::ok) << run.reason.value_or("");
+    const NetworkRun run = run_whole(compiler, device, plan, options);
+    ASSERT_EQ(run.measured->status, Status::ok) << run.measured->reason.value_or("");
     CONVCAST_SKIP_IF(run.conditions.at("method") == "activity"
                          ? std::nullopt
                          : std::optional<std::string>("CUPTI gives no records of activity here"));
-    const auto begins = [&](std::size_t i) { return run.launches[i].begins_s.value(); };
-    const auto ends = [&](std::size_t i) { return run.launches[i].ends_s.value(); };
+    const auto begins = [&](std::size_t i) { return run.launches[i].measured->begins_s.value(); };
+    const auto ends = [&](std::size_t i) { return run.launches[i].measured->ends_s.value(); };
     EXPECT_GE(begins(2), std::max(ends(0), ends(1)));
     EXPECT_GE(begins(3), ends(2));
     EXPECT_GE(begins(5), std::max(ends(3), ends(4)));

@@ -12,12 +12,11 @@
 #include "model/machine/compare.hpp"
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
-#include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 #include "model/record/compare_runs.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
@@ -95,7 +94,7 @@ class SchemaWriter {
     /// `page` of docs says what members are that have no comment; "" where none does.
     explicit SchemaWriter(std::string_view page) {
         for (const EmbeddedFile &header : described_headers)
-            read_comments(header.text, structs_);
+            read_comments(header.text(), structs_);
         for (const auto &[member, text] : common_members)
             said_.emplace(member, text);
         for (const Explanation &found : page.empty() ? std::vector<Explanation>() : explanations())
@@ -242,8 +241,7 @@ constexpr SchemaOf schemas[] = {
     {"ladder", schema_text<Ladder>, "ladder of a network"},
     {"ladder_run", schema_text<LadderRun>, "run of a ladder"},
     {"network", schema_text<Network>, "network"},
-    {"network_forecast", schema_text<NetworkForecast>, "forecast of a network", "docs/case.md"},
-    {"network_run", schema_text<WholeRun>, "run of a whole network", "docs/case.md"},
+    {"network_run", schema_text<NetworkRun>, "a whole network, forecast and run", "docs/case.md"},
     {"paper", schema_text<Paper>, "what a paper published"},
     {"profile", schema_text<GpuProfile>, "GPU profile", "docs/profile.md"},
     {"report", schema_text<ReportStatistics>, "statistics of a report", "docs/case.md"},

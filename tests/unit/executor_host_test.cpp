@@ -391,7 +391,7 @@ TEST(KernelSource, NamesAndHashes) {
     EXPECT_EQ(measuring_code_hash().size(), 32U);
     EXPECT_NE(device_code_hash(), measuring_code_hash());
     for (const EmbeddedFile &file : measuring_sources)
-        EXPECT_FALSE(file.text.empty()) << file.path;
+        EXPECT_FALSE(file.bytes.empty()) << file.path;
 }
 
 // ---- exact counts ----

@@ -49,7 +49,7 @@ TEST(Stamp, EveryKernelIsStampedOnce) {
         EXPECT_EQ(with[stamp_at - 1], '{') << "the first statement";
         std::string without = with;
         without.erase(stamp_at, stamp.size()).erase(parameter_at, parameter.size());
-        EXPECT_EQ(without, stamp_sources.front().text + source);
+        EXPECT_EQ(without, stamp_sources.front().text() + source);
     }
 }
 

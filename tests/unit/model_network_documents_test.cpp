@@ -1,17 +1,17 @@
 // Documents of networks: numbers that nothing can have taken or given are refused by file, line and place.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/network/whole_run.hpp"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 using namespace convcast;
 using testing::AllOf;
@@ -20,24 +20,8 @@ using testing::ThrowsMessage;
 
 namespace {
 
-WholeRun whole_run() {
-    WholeRun run;
-    run.network = "alexnet";
-    run.status = Status::ok;
-    run.l2_error = 1e-7;
-    run.forecast_s = Seconds(126e-6), run.light_s = Seconds(60e-6);
-    run.nodes = 19;
-    run.replayed_s = TimeSpread{Seconds(119e-6), Seconds(118e-6), Seconds(120e-6), 15};
-    WholeLaunch &launch = run.launches.emplace_back();
-    launch.operators = {"conv1"};
-    launch.forecast_s = Seconds(5e-6);
-    launch.share = 1.0;
-    launch.begins_s = Seconds(0.0), launch.ends_s = Seconds(5e-6);
-    return run;
-}
-
-NetworkForecast network_forecast() {
-    NetworkForecast forecast;
+NetworkRun network_forecast() {
+    NetworkRun forecast;
     forecast.network = "alexnet";
     forecast.time_s = Seconds(126e-6), forecast.light_s = Seconds(60e-6);
     forecast.nodes = 19;
@@ -45,9 +29,20 @@ NetworkForecast network_forecast() {
     launch.operators = {"conv1"};
     launch.time_s = Seconds(5e-6);
     launch.share = 1.0;
+    launch.begins_s = Seconds(0.0), launch.ends_s = Seconds(5e-6);
     launch.candidates = {{"winograd", Seconds(4e-6)}};
     forecast.what_if = {{"twice the SMs", Seconds(100e-6)}};
     return forecast;
+}
+
+NetworkRun whole_run() {
+    NetworkRun run = network_forecast();
+    NetworkMeasurement &measured = run.measured.emplace();
+    measured.status = Status::ok;
+    measured.l2_error = 1e-7;
+    measured.replayed_s = TimeSpread{Seconds(119e-6), Seconds(118e-6), Seconds(120e-6), 15};
+    run.launches[0].measured = LaunchMeasurement{*measured.replayed_s, 1.0, Seconds(0.0), Seconds(5e-6)};
+    return run;
 }
 
 LadderRun ladder_run() {
@@ -98,55 +93,86 @@ void refuses(T document, const std::function<void(T &)> &change, const std::stri
 }
 
 TEST(NetworkDocuments, AWholeRunTookTimeForImages) {
-    const auto says = [](const std::function<void(WholeRun &)> &change, const std::string &place,
-                         const std::string &expected) { refuses(whole_run(), change, place, expected); };
+    const auto says = [](const std::function<void(NetworkMeasurement &)> &change, const std::string &place,
+                         const std::string &expected) {
+        refuses<NetworkRun>(
+            whole_run(), [&](NetworkRun &run) { change(*run.measured); }, "measured/" + place, expected);
+    };
     const std::string time = "expected a number from 1e-12 to 1e+06";
-    says([](WholeRun &run) { run.replayed_s->median_s = Seconds(0.0); }, "replayed_s/median_s", time);
-    says([](WholeRun &run) { run.replayed_s->p05_s = Seconds(1e-300); }, "replayed_s/p05_s", time);
-    says([](WholeRun &run) { run.replayed_s->p95_s = Seconds(1e-6); }, "replayed_s/p95_s",
+    says([](NetworkMeasurement &its) { its.replayed_s->median_s = Seconds(0.0); }, "replayed_s/median_s",
+         time);
+    says([](NetworkMeasurement &its) { its.replayed_s->p05_s = Seconds(1e-300); }, "replayed_s/p05_s", time);
+    says([](NetworkMeasurement &its) { its.replayed_s->p95_s = Seconds(1e-6); }, "replayed_s/p95_s",
          "expected at least median_s");
-    says([](WholeRun &run) { run.replayed_s->samples = 0; }, "replayed_s/samples",
+    says([](NetworkMeasurement &its) { its.replayed_s->samples = 0; }, "replayed_s/samples",
          "expected an integer from 1");
-    says([](WholeRun &run) { run.forecast_s = Seconds(0.0); }, "forecast_s", time);
-    says([](WholeRun &run) { run.batch = 0; }, "batch", "expected an integer from 1");
-    says([](WholeRun &run) { run.l2_error = 1e9; }, "l2_error",
+    says([](NetworkMeasurement &its) { its.l2_error = 1e9; }, "l2_error",
          "expected at most 0.001 of a result whose status");
-    says([](WholeRun &run) { run.l2_error = std::numeric_limits<double>::quiet_NaN(); }, "l2_error",
+    says([](NetworkMeasurement &its) { its.l2_error = std::numeric_limits<double>::quiet_NaN(); }, "l2_error",
          "\"wrong_result\"");
-    says([](WholeRun &run) { run.launches[0].share = 1.5; }, "launches/0/share", "from 0 to 1");
-    says([](WholeRun &run) { run.launches[0].stream = 16; }, "launches/0/stream", "from 0 to 15");
-    says([](WholeRun &run) { run.launches[0].operators.clear(); }, "launches/0/operators",
-         "expected the operators that the launch computes");
-    says([](WholeRun &run) { run.launches[0].begins_s = Seconds(1.0); }, "launches/0/ends_s",
-         "expected at least begins_s");
+}
+
+TEST(NetworkDocuments, ALaunchThatRanTookItsShare) {
+    const auto says = [](const std::function<void(LaunchMeasurement &)> &change, const std::string &place,
+                         const std::string &expected) {
+        refuses<NetworkRun>(
+            whole_run(), [&](NetworkRun &run) { change(*run.launches[0].measured); },
+            "launches/0/measured/" + place, expected);
+    };
+    says([](LaunchMeasurement &its) { its.share = 1.5; }, "share", "from 0 to 1");
+    says([](LaunchMeasurement &its) { its.time_s.median_s = Seconds(0.0); }, "time_s/median_s",
+         "expected a number from 1e-12");
+    says([](LaunchMeasurement &its) { its.begins_s = Seconds(1.0); }, "ends_s", "expected at least begins_s");
 }
 
 TEST(NetworkDocuments, AWrongResultIsReadHoweverFarItIsOff) {
     for (const double error : {1e9, std::numeric_limits<double>::infinity()}) {
-        WholeRun run = whole_run();
-        run.status = Status::wrong_result;
-        run.l2_error = error;
-        EXPECT_NO_THROW(described::read_document<WholeRun>(to_text(described::write(run)), "it", run.schema));
+        NetworkRun run = whole_run();
+        run.measured->status = Status::wrong_result;
+        run.measured->l2_error = error;
+        EXPECT_NO_THROW(
+            described::read_document<NetworkRun>(to_text(described::write(run)), "it", run.schema));
+    }
+}
+
+TEST(NetworkDocuments, ThoseOfVersion01AreRefusedWithTheVerbThatRenewsThem) {
+    for (const auto &[schema, verb] :
+         {std::pair{"convcast/network_forecast/1", "`convcast predict --network`"},
+          {"convcast/network_run/1", "`convcast run --network`"}}) {
+        NetworkRun run = whole_run();
+        run.schema = schema;
+        EXPECT_THAT(
+            [&] {
+                described::read_document<NetworkRun>(to_text(described::write(run)), "it",
+                                                     NetworkRun().schema);
+            },
+            ThrowsMessage<InputError>(
+                HasSubstr("another version of convcast wrote it; " + std::string(verb) + " writes it anew")));
     }
 }
 
 TEST(NetworkDocuments, AForecastIsOfTimesAboveZero) {
-    const auto says = [](const std::function<void(NetworkForecast &)> &change, const std::string &place,
+    const auto says = [](const std::function<void(NetworkRun &)> &change, const std::string &place,
                          const std::string &expected) {
         refuses(network_forecast(), change, place, expected);
     };
     const std::string time = "expected a number from 1e-12 to 1e+06";
-    says([](NetworkForecast &of) { of.time_s = Seconds(0.0); }, "time_s", time);
-    says([](NetworkForecast &of) { of.light_s = Seconds(1e-300); }, "light_s", time);
-    says([](NetworkForecast &of) { of.batch = 0; }, "batch", "expected an integer from 1");
-    says([](NetworkForecast &of) { of.launches[0].time_s = Seconds(0.0); }, "launches/0/time_s", time);
-    says([](NetworkForecast &of) { of.launches[0].candidates[0].time_s = Seconds(0.0); },
+    says([](NetworkRun &of) { of.time_s = Seconds(0.0); }, "time_s", time);
+    says([](NetworkRun &of) { of.light_s = Seconds(1e-300); }, "light_s", time);
+    says([](NetworkRun &of) { of.batch = 0; }, "batch", "expected an integer from 1");
+    says([](NetworkRun &of) { of.launches[0].time_s = Seconds(0.0); }, "launches/0/time_s", time);
+    says([](NetworkRun &of) { of.launches[0].candidates[0].time_s = Seconds(0.0); },
          "launches/0/candidates/0/time_s", time);
-    says([](NetworkForecast &of) { of.launches[0].operators.clear(); }, "launches/0/operators",
+    says([](NetworkRun &of) { of.launches[0].operators.clear(); }, "launches/0/operators",
          "expected the operators that the launch computes");
-    says([](NetworkForecast &of) { of.what_if[0].time_s = Seconds(0.0); }, "what_if/0/time_s", time);
-    says([](NetworkForecast &of) { of.low_s = Seconds(2.0), of.high_s = Seconds(1.0); }, "low_s",
+    says([](NetworkRun &of) { of.what_if[0].time_s = Seconds(0.0); }, "what_if/0/time_s", time);
+    says([](NetworkRun &of) { of.low_s = Seconds(2.0), of.high_s = Seconds(1.0); }, "low_s",
          "expected at most high_s");
+    says([](NetworkRun &of) { of.launches[0].share = 1.5; }, "launches/0/share", "from 0 to 1");
+    says([](NetworkRun &of) { of.launches[0].stream = 16; }, "launches/0/stream", "from 0 to 15");
+    says([](NetworkRun &of) { of.launches[0].begins_s = Seconds(1.0); }, "launches/0/ends_s",
+         "expected at least begins_s");
+    says([](NetworkRun &of) { of.launches[0].l2_error = -1.0; }, "launches/0/l2_error", "expected");
 }
 
 TEST(NetworkDocuments, ALadderIsOfANetworkThatHasOne) {

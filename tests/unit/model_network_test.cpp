@@ -179,9 +179,9 @@ TEST(EquationN1, AFasterStrategyThatCannotEndIsTakenOnlyWhereTheNetworkIsFasterW
     const Knowledge knowledge = knowledge_for(h200);
     NetworkQuestion question;
     question.batch = 10000;
-    const NetworkForecast chosen = forecast_network(mnist, h200, knowledge, question);
+    const NetworkRun chosen = forecast_network(mnist, h200, knowledge, question);
     question.strategies = {"implicit_gemm", "winograd"}; // both can end launches
-    const NetworkForecast ending = forecast_network(mnist, h200, knowledge, question);
+    const NetworkRun ending = forecast_network(mnist, h200, knowledge, question);
     EXPECT_LE(chosen.time_s.value, ending.time_s.value * (1.0 + 1e-9));
     EXPECT_EQ(
         chosen.launches.front().operators,
@@ -351,7 +351,7 @@ TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
     question.what_if = false;
     const Network network = without_losses(find_network("fashion_mnist"));
     const GpuProfile k80 = find_profile("k80"), h200 = find_profile("h200");
-    const NetworkForecast old = forecast_network(network, k80, knowledge_for(k80), question);
+    const NetworkRun old = forecast_network(network, k80, knowledge_for(k80), question);
     ASSERT_TRUE(old.low_s && old.high_s);
     EXPECT_LT(*old.low_s, old.time_s);
     EXPECT_GT(*old.high_s, old.time_s);
@@ -374,7 +374,7 @@ TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
     NetworkQuestion question;
     question.what_if = false;
     const auto gap = [&] {
-        const NetworkForecast forecast = forecast_network(network, toy, {}, question);
+        const NetworkRun forecast = forecast_network(network, toy, {}, question);
         return forecast.launches[1].time_s.value - forecast.launches[0].time_s.value;
     };
     toy.launch_gap = Param<Seconds>{Seconds(5e-6), Source::assumed, "test"};
@@ -384,9 +384,9 @@ TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
     EXPECT_NEAR(gap(), 5e-6, 1e-15);
 }
 
-TEST(NetworkForecast, SharesAndPartsAddUp) {
+TEST(NetworkRun, SharesAndPartsAddUp) {
     const GpuProfile h200 = find_profile("h200");
-    const NetworkForecast forecast =
+    const NetworkRun forecast =
         forecast_network(without_losses(find_network("fashion_mnist")), h200, knowledge_for(h200), {});
     double time = 0.0, share = 0.0;
     for (const NetworkLaunch &launch : forecast.launches) {

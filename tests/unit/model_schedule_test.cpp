@@ -181,17 +181,17 @@ TEST(EquationN9, LaunchesOfTwoStreamsRunAtOnceAndShareTheSms) {
     std::string apart = on_two_streams; // bias, sum and ReLU behind both
     apart.replace(apart.find("launch left"), std::string::npos,
                   "launch left+bias strategy=implicit_gemm\nlaunch sum+relu\nlaunch dense\n");
-    const NetworkForecast two = planned_by(apart).forecast;
+    const NetworkRun two = planned_by(apart).forecast;
     std::string alone = apart;
     alone.replace(alone.find("stream=1"), 8, "stream=0");
-    const NetworkForecast one = planned_by(alone).forecast;
+    const NetworkRun one = planned_by(alone).forecast;
     const auto time = [&](std::size_t i) { return two.launches[i].time_s.value; };
     // Both convolutions are of few CTAs: they take no longer together than the longer one.
     EXPECT_EQ(two.launches[0].begins_s->value, 0.0);
     EXPECT_EQ(two.launches[1].begins_s->value, 0.0);
     EXPECT_NEAR(two.launches[2].begins_s->value, std::max(time(0), time(1)), 1e-15);
     EXPECT_NEAR(two.time_s.value, std::max(time(0), time(1)) + time(2) + time(3), 1e-15);
-    const auto gaps = [](const NetworkForecast &of) {
+    const auto gaps = [](const NetworkRun &of) {
         return dependent_gap_s * static_cast<double>(of.nodes); // on several streams none starts early
     };
     const double beside = std::min(time(0), time(1)); // has such a gap itself
@@ -204,7 +204,7 @@ TEST(EquationN9, LaunchesOfTwoStreamsRunAtOnceAndShareTheSms) {
                      "turn dense layout=images\n");
         return planned_by(text).forecast;
     };
-    const NetworkForecast apart_many = many(apart);
+    const NetworkRun apart_many = many(apart);
     EXPECT_NEAR((apart_many.time_s.value - gaps(apart_many)) / many(alone).time_s.value, 1.0, 1e-4);
 }
 

@@ -74,27 +74,29 @@ TEST(NetworkPages, ALadderHasItsKernelsWhereTheRunKeptThem) {
 }
 
 /// A network of two convolutions, traced in 12 µs and replayed in 9.
-WholeRun whole() {
-    WholeRun run;
+NetworkRun whole() {
+    NetworkRun run;
     run.network = "toy";
     run.profile_id = "h200";
     run.conditions["gpu"] = "toy GPU";
-    run.status = Status::ok;
-    run.forecast_s = Seconds(9.5e-6);
+    run.time_s = Seconds(9.5e-6);
     run.light_s = Seconds(3e-6);
+    run.convolutions_s = run.time_s;
     run.nodes = 2;
-    run.graph_s = TimeSpread{Seconds(12e-6), Seconds(12e-6), Seconds(12e-6), 5};
-    run.replayed_s = TimeSpread{Seconds(9e-6), Seconds(8.9e-6), Seconds(9.1e-6), 5};
     for (const char *name : {"conv1", "conv2"}) {
-        WholeLaunch launch;
+        NetworkLaunch &launch = run.launches.emplace_back();
         launch.kind = LaunchKind::convolution;
         launch.operators = {name};
-        launch.strategy = *name == 'c' && name[4] == '1' ? "winograd:tile=4" : "implicit_gemm:tile_k=32";
-        launch.forecast_s = Seconds(4.75e-6);
-        launch.time_s = TimeSpread{Seconds(6e-6), Seconds(6e-6), Seconds(6e-6), 5};
+        launch.candidates = {
+            {std::string(name) == "conv1" ? "winograd:tile=4" : "implicit_gemm:tile_k=32", Seconds(4.75e-6)}};
+        launch.time_s = Seconds(4.75e-6);
         launch.share = 0.5;
-        run.launches.push_back(launch);
+        launch.measured = LaunchMeasurement{{Seconds(6e-6), Seconds(6e-6), Seconds(6e-6), 5}, 0.5, {}, {}};
     }
+    NetworkMeasurement &measured = run.measured.emplace();
+    measured.status = Status::ok;
+    measured.graph_s = TimeSpread{Seconds(12e-6), Seconds(12e-6), Seconds(12e-6), 5};
+    measured.replayed_s = TimeSpread{Seconds(9e-6), Seconds(8.9e-6), Seconds(9.1e-6), 5};
     return run;
 }
 
@@ -121,11 +123,29 @@ TEST(NetworkPages, ARunComparesLikeWithLike) {
 }
 
 TEST(NetworkPages, ARunWithoutBothTimesIsAsRecorded) {
-    WholeRun run = whole();
-    run.replayed_s.reset();
+    NetworkRun run = whole();
+    run.measured->replayed_s.reset();
     const std::string page = page_of(run);
     EXPECT_THAT(page, HasSubstr("<td>6.00</td><td>4.75</td><td>0.792</td>"));
     EXPECT_THAT(page, Not(HasSubstr("multiplied by")));
+}
+
+TEST(NetworkPages, AForecastIsTheSamePageWithoutMeasurements) {
+    NetworkRun run = whole();
+    run.measured.reset();
+    for (NetworkLaunch &launch : run.launches)
+        launch.measured.reset();
+    run.launches[0].light_s = Seconds(1.9e-6);
+    run.what_if = {{"twice the SMs", Seconds(5e-6)}};
+    const std::string page = page_of(run);
+    EXPECT_THAT(page, HasSubstr("<h1>toy, batch 1: forecast for toy GPU</h1>"));
+    EXPECT_THAT(page,
+                HasSubstr("9.50 µs in one CUDA graph of 2 nodes, 3.17 times the bound; convolutions 100.0"));
+    EXPECT_THAT(page, HasSubstr("winograd</span></td><td>4.75</td><td>50.0"));
+    EXPECT_THAT(page, HasSubstr("2.50×")) << "over its bound";
+    EXPECT_THAT(page, HasSubstr("twice the SMs"));
+    EXPECT_THAT(page, Not(HasSubstr("forecast / measured")));
+    EXPECT_THAT(network_timeline_figure(run).title, HasSubstr("as forecast for toy GPU"));
 }
 
 TEST(NetworkPages, ARunStandsBesideAnotherProgram) {
