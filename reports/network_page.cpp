@@ -553,7 +553,7 @@ Table launches_table(const NetworkRun &run) {
         fields.push_back(
             {{"stream", As::number, Keep::low}, [](L launch) { return launch.stream.value_or(0); }});
     if (any([](L launch) { return launch.l2_error.has_value(); }))
-        fields.push_back({{"relative error (L2 norm)", As::number, Keep::low}, [](L launch) {
+        fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
                               return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
                           }});
     return table_of<NetworkLaunch>(run.launches, fields);
