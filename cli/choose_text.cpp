@@ -2,6 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/choose/why.hpp"
 #include "model/regime/words.hpp"
 
@@ -24,13 +25,8 @@ namespace {
 
 /// Knobs of a strategy's text, in order: "tile_k=64".
 std::vector<std::string> knobs_of(const std::string &text) {
-    std::vector<std::string> knobs;
-    for (std::size_t at = std::min(text.find(':'), text.size()); at < text.size();) {
-        const std::size_t end = std::min(text.find(',', at + 1), text.size());
-        knobs.push_back(text.substr(at + 1, end - at - 1));
-        at = end;
-    }
-    return knobs;
+    const std::size_t colon = text.find(':');
+    return colon == std::string::npos ? std::vector<std::string>() : split(text.substr(colon + 1), ',');
 }
 
 /// Whether a setting is another one of the first's strategy.

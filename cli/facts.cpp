@@ -57,7 +57,7 @@ int facts(const Arguments &arguments) {
                         least_cases,
                         arguments.has("all") ? "" : " of the training part (--all takes every call)"));
     const std::string text = write_facts(facts);
-    (void)read_facts(text, "facts of " + shortened(shown)); // what nobody could read is not written
+    (void)read_facts(text, "facts of " + shortened(shown)); // no file is written that could not be read
     note(fmt::format("all kernels: cold code {:.0f} clk, {:.2f} clk an instruction of a copy, drift {:.1f}",
                      facts.cold_clocks, facts.once_clocks, facts.drift));
     for (const CompiledWork &kernel : facts.kernels)

@@ -7,6 +7,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
@@ -165,7 +166,8 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
                      " GPUs, SMs and --set; give fewer values of them, or ask in several commands");
 }
 
-/// Every choice of one text of each --set: "dram_read_bandwidth=x1,x2" is two.
+/// All combinations that take one value from each --set: "dram_read_bandwidth=x1,x2" gives two. With
+/// `beside_itself` a single combination has the profile without changes before it.
 std::vector<std::vector<std::string>> settings_of(const std::string &verb, const Arguments &arguments,
                                                   bool beside_itself) {
     std::vector<std::vector<std::string>> all(1);
@@ -178,10 +180,9 @@ std::vector<std::vector<std::string>> settings_of(const std::string &verb, const
         if (all.size() * (commas + 1) > most_variants)
             refuse_variants(verb);
         for (const std::vector<std::string> &before : all)
-            for (std::size_t at = 0, end = 0; end < values.size() || at == 0; at = end + 1) {
-                end = std::min(values.find(',', at), values.size());
+            for (const std::string &value : split(values, ',')) {
                 more.push_back(before);
-                more.back().push_back(name + "=" + values.substr(at, end - at));
+                more.back().push_back(name + "=" + value);
             }
         all = std::move(more);
     }

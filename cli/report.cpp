@@ -115,7 +115,7 @@ std::string tables_text(const ReportStatistics &statistics) {
             row[2] = "cudnn, no Winograd, FFT";
         row.pop_back();
     }
-    speedups.columns.pop_back(); // the most
+    speedups.columns.pop_back(); // as the last cell of each row
     return table_below("\n\nerror: |forecast / measured - 1|; symmetric: max(forecast / measured, measured / "
                        "forecast) - 1\n",
                        times_table(statistics.accuracy)) +
@@ -145,8 +145,8 @@ std::string sheet_text(const ReportStatistics &statistics, Format format) {
     return text.empty() ? "No case has a forecast beside a measurement.\n" : text;
 }
 
-/// Of a case of a large run what a report says: not its plan, its terms and those counters that it does not
-/// show, which are most of its memory.
+/// Drops the parts of a case that no report shows: its plan, its terms, and counters other than those of
+/// stalls. They are most of the memory of a large run.
 void keep_what_is_reported(Case &item) {
     if (item.prediction) {
         item.prediction->plan.reset();

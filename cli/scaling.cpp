@@ -10,6 +10,7 @@
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/network/scaling_forecast.hpp"
 
 #include <fmt/format.h>
@@ -36,17 +37,16 @@ std::vector<std::int64_t> batches_of(const std::string &verb, const Arguments &a
         return {thesis_batch, large_batch};
     const std::string text = arguments.text("batch", "");
     std::vector<std::int64_t> batches;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(',', at), text.size());
+    for (const std::string &part : split(text, ',')) {
         std::int64_t batch = 0;
-        const auto [last, error] = std::from_chars(text.data() + at, text.data() + end, batch);
-        if (error != std::errc{} || last != text.data() + end || batch < 1 || batch > most_split_batch)
+        const auto [last, error] = std::from_chars(part.data(), part.data() + part.size(), batch);
+        if (error != std::errc{} || last != part.data() + part.size() || batch < 1 ||
+            batch > most_split_batch)
             throw UsageError(
                 fmt::format("{}: --batch takes integers from 1 to {} with --devices, for example "
                             "2048,65536, got '{}'",
                             verb, most_split_batch, text));
         batches.push_back(batch);
-        at = end + 1;
     }
     return batches;
 }

@@ -122,7 +122,7 @@ class LayoutMaker {
     }
 
   private:
-    /// The first says what a row is of.
+    /// The first column names the row, so it always stays.
     bool must(std::size_t c) const { return c == 0 || columns_[c].keep == Keep::must; }
 
     std::size_t used(const std::vector<std::size_t> &line, const std::vector<std::size_t> &widths) const {

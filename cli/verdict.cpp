@@ -41,6 +41,8 @@ std::string error_of(Seconds forecast, Seconds measured) {
     return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
+/// Whether a time stands beside those of FP32 on NCHW tensors: ours, a library's in true FP32 and that
+/// layout, or cuDNN in halves, which only cases in halves have.
 bool comparable(const std::string &baseline) {
     return !is_baseline(baseline) || baseline == "cudnn:half" ||
            (is_true_fp32(baseline) && layout_of(baseline) == Layout::channels_first);

@@ -54,7 +54,7 @@ std::string whole_heading(const NetworkRun &run) {
 } // namespace
 
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
-    for (const char *other : {"data", "epochs", "rate", "weights", "from"})
+    for (const char *other : training_options)
         if (arguments.has(other))
             throw UsageError("run: --" + std::string(other) +
                              " is of training, which needs a network with a ladder");

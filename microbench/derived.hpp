@@ -23,14 +23,15 @@ void derive_sector(const RawSamples &raw, Findings &findings);
 void derive_granule(const RawSamples &raw, Findings &findings);
 void derive_cta_launch_time(const RawSamples &raw, Findings &findings);
 
-/// A FlightCurve of the samples of `probe`, its fit where there is one; a note says how good, or why not.
-/// Absent with the reason in `findings` under the probe's name.
+/// The curve that `probe` measured, with a fitted formula where one fits; a note in `findings` says how well
+/// it fits, or why none does. Without samples there is no curve, and `findings` has the reason under the
+/// probe's name.
 std::optional<FlightCurve> flight_curve(const RawSamples &raw, const std::string &probe, Findings &findings);
 
 /// p of eq. M1 for `curve` with L0 of dram_latency and BW of dram_read_bandwidth.
 void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve> &curve, Findings &findings);
 
-/// Links in order of from and to; without one, the reason.
+/// Links between GPUs, sorted by source and destination. Where there is none, `why` gets the reason.
 std::vector<PeerLink> peer_links(const RawSamples &raw, std::string &why);
 
 /// A mix of FFMAs and shared loads in one loop, and each of them alone.
@@ -42,9 +43,9 @@ struct Mix {
 /// The mixes whose both parts were measured alone too, by ascending FFMAs per load.
 std::vector<Mix> mixes_of(const RawSamples &raw);
 
-/// Least that moves for the 4 bytes that a lane reads at a stride. `level` as in the probe's knob: by counter
-/// between DRAM and L2 (1) or between L2 and SMs (2), or by time (0), which follows the one of both that
-/// moves more.
+/// The smallest number of bytes that moves when a lane reads 4 bytes at a stride. `level` is the probe's
+/// knob: 1 counts bytes between DRAM and L2, 2 between L2 and the SMs; 0 goes by times, which follow the
+/// larger of the two.
 Answer stride_granule(const RawSamples &raw, int level);
 
 } // namespace convcast

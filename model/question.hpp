@@ -57,7 +57,7 @@ void predict_pieces(const Question &question, const Beside &beside,
                     const std::function<void(std::vector<Case>)> &take,
                     const std::function<void(std::size_t done, const ConvShape &next)> &progress);
 
-/// How many cases these are at most, without what is beside.
+/// An upper bound on the cases of predict_pieces, without those that `Beside` asks.
 std::size_t most_cases_of(const Question &question);
 
 } // namespace convcast

@@ -20,7 +20,6 @@
 namespace convcast {
 namespace {
 
-constexpr double in_microseconds = 1e6;
 constexpr std::size_t style_of_dense = 4; ///< of dense layers, as 0 of convolutions and grey of others
 
 std::string with_unit(Seconds time) {
@@ -43,10 +42,8 @@ Figure rungs_figure(const LadderRun &run) {
         const auto y = static_cast<double>(figure.y.categories.size());
         const auto add = [&](Series &series, const std::optional<Seconds> &time) {
             if (time)
-                series.points.push_back({time->value * in_microseconds,
-                                         y,
-                                         rung.id + ", " + series.name + ": " + with_unit(*time),
-                                         {}});
+                series.points.push_back(
+                    {time->value * us_per_s, y, rung.id + ", " + series.name + ": " + with_unit(*time), {}});
         };
         if (rung.predicted)
             add(forecast, rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s);
@@ -133,10 +130,10 @@ Figure launches_figure(const LadderRun &run) {
         for (const RungLaunchForecast &launch : rung.predicted->launches) {
             const auto found = std::find(layers.begin(), layers.end(), layer_of(launch));
             add(static_cast<std::size_t>(found - layers.begin()), launch.kernel,
-                launch.time_s.value * in_microseconds);
+                launch.time_s.value * us_per_s);
         }
         if (const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s)
-            add(layers.size() + 1, "launching", total->value * in_microseconds - at);
+            add(layers.size() + 1, "launching", total->value * us_per_s - at);
     }
     std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
     figure.no_data = "no implementation has a forecast";
@@ -185,12 +182,12 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
         Series &series = bar.kind == LaunchKind::convolution ? convolution_by(bar.strategy)
                          : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
                                                                                             : others;
-        series.points.push_back({bar.ends_s.value * in_microseconds,
+        series.points.push_back({bar.ends_s.value * us_per_s,
                                  row,
                                  fmt::format("{}, {}: {}, ends at {}", bar.name, bar.row,
                                              with_unit(bar.time_s), with_unit(bar.ends_s)),
                                  {},
-                                 std::max(0.0, (bar.ends_s - bar.time_s).value) * in_microseconds});
+                                 std::max(0.0, (bar.ends_s - bar.time_s).value) * us_per_s});
     }
     for (Series &series : convolutions)
         figure.series.push_back(std::move(series));
@@ -321,7 +318,7 @@ Figure network_layers_figure(const NetworkRun &run) {
         others{"other", styles::context, Drawn::bars};
     const auto add = [&](Series &series, const std::string &name, const std::string &label, Seconds time) {
         series.points.push_back(
-            {time.value * in_microseconds,
+            {time.value * us_per_s,
              static_cast<double>(figure.y.categories.size()),
              fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / run.time_s)),
              {},

@@ -29,8 +29,6 @@
 namespace convcast {
 namespace {
 
-constexpr double micro = 1e6; ///< µs per s
-
 std::string quoted(const std::string &text) {
     return to_text(JsonValue(text));
 }
@@ -44,7 +42,7 @@ std::string brief(double value) {
     return std::isfinite(value) ? fmt::format("{:.5g}", value) : "null";
 }
 std::string digits(std::optional<Seconds> time) {
-    return time ? digits(time->value * micro) : "null";
+    return time ? digits(time->value * us_per_s) : "null";
 }
 
 template <class Range, class Write> std::string list(const Range &range, Write write) {
@@ -160,7 +158,7 @@ std::string rules_json(const Rules &rules) {
 
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
-    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), brief(term.value_s.value * micro),
+    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), brief(term.value_s.value * us_per_s),
                        list(term.children, tree_json));
 }
 
@@ -190,7 +188,7 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
     std::vector<std::string> members;
     if (!row.waterfall.empty())
         members.push_back("\"bars\":" + list(row.waterfall, [](const WaterfallBar &bar) {
-                              return "[" + quoted(bar.name) + "," + brief(bar.added_s.value * micro) + "]";
+                              return "[" + quoted(bar.name) + "," + brief(bar.added_s.value * us_per_s) + "]";
                           }));
     if (tree && prediction.term)
         members.push_back("\"tree\":" + tree_json(*prediction.term));

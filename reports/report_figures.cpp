@@ -20,7 +20,6 @@
 namespace convcast {
 namespace {
 
-constexpr double micro = 1e6; ///< µs per s
 constexpr double mega = 1e-6; ///< MB per B
 constexpr double percent = 100.0;
 
@@ -152,7 +151,7 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
     figure.series = by_regime(statistics, "", [](const CaseRow &row) -> std::optional<Point> {
         if (!row.error)
             return std::nullopt;
-        return Point{row.cold_s->value * micro, row.predicted_s->value * micro, describe(row), row.id};
+        return Point{row.cold_s->value * us_per_s, row.predicted_s->value * us_per_s, describe(row), row.id};
     });
     figure.no_data = no_pair;
     figure.caption += cases_text(figure.point_count());
@@ -186,7 +185,7 @@ Figure relative_error(const ReportStatistics &statistics) {
             by_regime(statistics, strategy, [](const CaseRow &row) -> std::optional<Point> {
                 if (!row.error)
                     return std::nullopt;
-                return Point{row.cold_s->value * micro, *row.error * percent, describe(row), row.id};
+                return Point{row.cold_s->value * us_per_s, *row.error * percent, describe(row), row.id};
             });
         if (!series.empty())
             figure.panels.push_back({strategy, std::move(series)});
@@ -360,20 +359,20 @@ Figure waterfall_of(const CaseRow &row) {
     for (const WaterfallBar &bar : row.waterfall) {
         const double from = sum;
         sum += bar.added_s.value;
-        parts.points.push_back({sum * micro,
+        parts.points.push_back({sum * us_per_s,
                                 static_cast<double>(figure.y.categories.size()),
                                 bar.name + ": " + microseconds(bar.added_s) + " µs",
                                 {},
-                                from * micro});
+                                from * us_per_s});
         figure.y.categories.push_back(bar.name);
     }
     if (!row.waterfall.empty()) {
-        total.points.push_back({sum * micro, static_cast<double>(figure.y.categories.size()),
+        total.points.push_back({sum * us_per_s, static_cast<double>(figure.y.categories.size()),
                                 "forecast: " + microseconds(Seconds(sum)) + " µs", row.id, 0.0});
         figure.y.categories.push_back("forecast");
     }
     if (row.cold_s)
-        figure.references = {{Guide::vertical, row.cold_s->value * micro,
+        figure.references = {{Guide::vertical, row.cold_s->value * us_per_s,
                               "measured, cold L2: " + microseconds(*row.cold_s) + " µs"}};
     figure.series = {std::move(parts), std::move(total)};
     figure.no_data = "this case has no forecast";

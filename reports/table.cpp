@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -23,9 +24,8 @@ std::string shortest(double number) {
 /// "time", "s" is time_s; "rate", "FLOP/s" is rate_flop_per_s.
 std::string csv_name(const Column &column) {
     std::string unit;
-    for (const char c : column.as == As::time ? "s" : column.unit)
-        unit += c == '/' ? std::string("_per_")
-                         : std::string(1, c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    for (const char c : lower(column.as == As::time ? "s" : column.unit))
+        unit += c == '/' ? std::string("_per_") : std::string(1, c);
     return column.title + (unit.empty() ? "" : "_" + unit);
 }
 

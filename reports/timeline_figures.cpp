@@ -16,7 +16,6 @@
 namespace convcast {
 namespace {
 
-constexpr double micro = 1e6;
 constexpr std::size_t most_bars = 1500; ///< of a figure: some 40 KB of a page
 /// CTAs side by side that can still be told apart in the height of a plot, all its SMs together.
 constexpr std::int64_t most_lanes = 150;
@@ -64,7 +63,7 @@ void enlarge(Canvas &canvas, const std::vector<Bar> &bars) {
     for (const Bar &bar : bars) {
         canvas.sms = std::max(canvas.sms, bar.span.sm + 1);
         canvas.lanes = std::max(canvas.lanes, bar.lane + 1);
-        canvas.end_us = std::max(canvas.end_us, bar.span.end_s.value * micro);
+        canvas.end_us = std::max(canvas.end_us, bar.span.end_s.value * us_per_s);
     }
 }
 
@@ -134,12 +133,12 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
         const bool pale = (bar.span.sm / stride + bar.lane + of_lane) % 2 == 1;
         figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? listed : 0)]
             .points.push_back(
-                {bar.span.end_s.value * micro,
+                {bar.span.end_s.value * us_per_s,
                  static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
                  bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
                                : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta),
                  {},
-                 bar.span.start_s.value * micro});
+                 bar.span.start_s.value * us_per_s});
     }
     std::erase_if(figure.series,
                   [](const Series &series) { return series.unlisted && series.points.empty(); });
@@ -148,7 +147,7 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
         "at one time "
         "lie side by side.{}{}",
         source == "forecast" ? "Forecast, " : "Measured, ", timeline.by, summary.ctas,
-        summary.makespan_s.value * micro, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
+        summary.makespan_s.value * us_per_s, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
         group > 1 ? fmt::format(" A bar is up to {} CTAs one after another.", group) : "");
     figure.no_data = "no CTA of it takes any time";
     return figure;

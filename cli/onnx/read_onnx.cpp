@@ -33,7 +33,7 @@ struct Tensor {
     std::string type;
 };
 
-/// What a document can hold; a size beyond is refused either way.
+/// Within 2^53, the largest integer that JSON holds exactly. Sizes that large are refused later.
 std::int64_t bounded(std::int64_t value) {
     constexpr std::int64_t most = std::int64_t{1} << 53;
     return std::clamp(value, -most, most);
@@ -46,7 +46,8 @@ template <class Numbers> Dims bounded_list(const Numbers &numbers) {
     return out;
 }
 
-/// Names are for messages and tables: bytes beyond ASCII become a question mark.
+/// A name for messages and tables: its first 200 bytes, with a question mark for each that is not printable
+/// ASCII.
 std::string plain(const std::string &text) {
     std::string out = text.substr(0, 200);
     for (char &c : out)
@@ -55,6 +56,7 @@ std::string plain(const std::string &text) {
     return out;
 }
 
+/// "float", "int64". A file that does not say the type of a tensor means float.
 std::string type_name(int type) {
     std::string name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type));
     for (char &c : name)

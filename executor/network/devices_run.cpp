@@ -150,15 +150,14 @@ class Splits {
         return nccl;
     }
 
-    /// What one GPU makes of the same batch.
-    struct OfOne {
-        SplitOutcome first, last; ///< after one step, and after all
+    struct StepOutcomes {
+        SplitOutcome first, last; ///< after the first and after the last of the verified steps
     };
 
-    OfOne steps_of(const SplitSteps &steps) const {
+    StepOutcomes run_steps(const SplitSteps &steps) const {
         const OnDevice here(group_.ordinal(0));
         const Stream stream;
-        OfOne outcome;
+        StepOutcomes outcome;
         steps.work(StepPart::step, 0, 1).enqueue(stream.handle());
         outcome.first = steps.outcome(0);
         steps.work(StepPart::step, 1, verified_steps - 1).enqueue(stream.handle());
@@ -166,7 +165,8 @@ class Splits {
         return outcome;
     }
 
-    const OfOne &of_one(std::int64_t batch) {
+    /// What one GPU makes of the same batch.
+    const StepOutcomes &of_one(std::int64_t batch) {
         const auto found = ones_.find(batch);
         if (found != ones_.end())
             return found->second;
@@ -174,15 +174,15 @@ class Splits {
         item.batch = batch;
         const SplitSteps steps(group_, modules_, nullptr, network_, item, images(batch), parameters_,
                                verified_rate);
-        return ones_.emplace(batch, steps_of(steps)).first->second;
+        return ones_.emplace(batch, run_steps(steps)).first->second;
     }
 
     bool verify(const SplitSteps &steps, ScalingCase &item) {
-        const OfOne &one = of_one(item.batch);
-        const OfOne its = steps_of(steps);
-        item.output_error = relative_l2<float>(its.first.outputs, one.first.outputs);
-        item.gradient_error = worst_error(its.first.gradients, one.first.gradients.front());
-        item.parameter_error = worst_error(its.last.parameters, one.last.parameters.front());
+        const StepOutcomes &one = of_one(item.batch);
+        const StepOutcomes split = run_steps(steps);
+        item.output_error = relative_l2<float>(split.first.outputs, one.first.outputs);
+        item.gradient_error = worst_error(split.first.gradients, one.first.gradients.front());
+        item.parameter_error = worst_error(split.last.parameters, one.last.parameters.front());
         if (*item.output_error <= split_limit && *item.gradient_error <= split_limit &&
             *item.parameter_error <= split_parameter_limit)
             return true;
@@ -214,7 +214,7 @@ class Splits {
     SplitModules modules_;
     NetworkData data_;
     std::vector<float> parameters_;
-    std::map<std::int64_t, OfOne> ones_;
+    std::map<std::int64_t, StepOutcomes> ones_;
     std::string nccl_version_;
     bool nccl_opened_ = false, lost_ = false;
 };

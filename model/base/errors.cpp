@@ -1,5 +1,7 @@
 #include "model/base/errors.hpp"
 
+#include "model/base/text.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -52,23 +54,12 @@ bool another_number(const std::string &a, const std::string &b) {
     return true;
 }
 
-std::string lower(std::string text) {
-    for (char &c : text)
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-    return text;
-}
-
 /// Whether a name contains every part of a word, which '_' sets apart: dram_bandwidth is part of
 /// dram_read_bandwidth.
 bool has_parts(const std::string &name, const std::string &word) {
-    for (std::size_t begin = 0; begin <= word.size();) {
-        const std::size_t end = std::min(word.find('_', begin), word.size());
-        if (name.find(word.substr(begin, end - begin)) == std::string::npos)
-            return false;
-        begin = end + 1;
-    }
-    return true;
+    const std::vector<std::string> parts = split(word, '_');
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const std::string &part) { return name.find(part) != std::string::npos; });
 }
 
 /// "'resnet50_b1' or 'resnet50_b32'": the names that begin with a word, else those that contain it, else

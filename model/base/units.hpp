@@ -33,6 +33,7 @@ template <int S, int B, int C, int F, int I> struct Quantity {
 };
 
 using Seconds = Quantity<1, 0, 0, 0, 0>;
+inline constexpr double us_per_s = 1e6; ///< for texts and figures
 using Bytes = Quantity<0, 1, 0, 0, 0>;
 using Cycles = Quantity<0, 0, 1, 0, 0>;
 using Fmas = Quantity<0, 0, 0, 1, 0>;

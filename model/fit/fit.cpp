@@ -19,16 +19,16 @@
 namespace convcast {
 namespace {
 
-struct Number {
+struct FittedKnob {
     double FittedNumbers::*number;
     double first_step, least, most;
 };
 
 /// The bounds are what the numbers can physically be.
-constexpr std::array<Number, 4> numbers = {{{&FittedNumbers::first_wave_miss, 0.25, 0.0, 1.5},
-                                            {&FittedNumbers::cold_share, 0.25, 0.0, 1.5},
-                                            {&FittedNumbers::steps_overlap, 0.5, 1.0, 10.0},
-                                            {&FittedNumbers::units_overlap, 0.5, 1.0, 10.0}}};
+constexpr std::array<FittedKnob, 4> fitted_knobs = {{{&FittedNumbers::first_wave_miss, 0.25, 0.0, 1.5},
+                                                     {&FittedNumbers::cold_share, 0.25, 0.0, 1.5},
+                                                     {&FittedNumbers::steps_overlap, 0.5, 1.0, 10.0},
+                                                     {&FittedNumbers::units_overlap, 0.5, 1.0, 10.0}}};
 
 using Calls = std::vector<const MeasuredCall *>;
 
@@ -66,9 +66,9 @@ class LogRatios {
     LogRatios(Calls calls, const GpuProfile &profile) : calls_(std::move(calls)), profile_(profile) {}
 
     const std::vector<double> &of(const Calibration &calibration) {
-        std::array<double, numbers.size()> key{};
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            key[i] = calibration.fitted.*numbers[i].number;
+        std::array<double, fitted_knobs.size()> key{};
+        for (std::size_t i = 0; i < fitted_knobs.size(); ++i)
+            key[i] = calibration.fitted.*fitted_knobs[i].number;
         const auto [found, fresh] = known_.try_emplace(key);
         if (fresh)
             found->second = log_ratios_of(calls_, profile_, calibration);
@@ -87,7 +87,7 @@ class LogRatios {
   private:
     Calls calls_;
     const GpuProfile &profile_;
-    std::map<std::array<double, numbers.size()>, std::vector<double>> known_;
+    std::map<std::array<double, fitted_knobs.size()>, std::vector<double>> known_;
 };
 
 double mean_error(const std::vector<std::size_t> &which, const std::vector<double> &log_ratios) {
@@ -108,7 +108,7 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     for (int halving = 0; halving <= halvings; ++halving, scale /= 2.0) {
         for (bool better = true; better;) {
             better = false;
-            for (const Number &knob : numbers)
+            for (const FittedKnob &knob : fitted_knobs)
                 for (const double direction : {1.0, -1.0}) {
                     Calibration next = best;
                     next.fitted.*knob.number =

@@ -12,7 +12,7 @@ namespace {
 /// 8-bit elements are summed by multiply-adds of 32-bit integers, and could be by dot products at the same
 /// rate.
 constexpr double products_of_a_dot = 4.0;
-constexpr double warp_lanes = 32.0;
+constexpr double lanes_of_warp = 32.0;
 
 } // namespace
 
@@ -58,7 +58,8 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.outer_rate = (p.ffma_outer_rate ? *p.ffma_outer_rate : *p.ffma_rate).value.value * share;
     m.snaked_rate = std::max(m.outer_rate, serpentine_rate_of(p) * share);
     m.shared_bw = p.shared_bandwidth->value.value;
-    m.pass_bytes = warp_lanes * sizeof(float) * static_cast<double>(bank_words(p)); // as many banks as lanes
+    m.pass_bytes =
+        lanes_of_warp * sizeof(float) * static_cast<double>(bank_words(p)); // as many banks as lanes
     m.launch_s = p.launch_floor->value.value;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
@@ -85,7 +86,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.partial_sector = p.sector_store_time && p.partial_sector_store_time
                            ? p.partial_sector_store_time->value.value / p.sector_store_time->value.value
                            : of.partial_sector->value;
-    m.integer_clocks = warp_lanes * m.schedulers / of.integer_lanes->value;
+    m.integer_clocks = lanes_of_warp * m.schedulers / of.integer_lanes->value;
     m.tensor_clock_share = of.tensor_clock_share->value;
     m.turnover_clocks = of.turnover->value;
     m.early_gap_s = of.early_gap->value;

@@ -4,6 +4,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -142,10 +143,8 @@ namespace {
 
 /// "GTX 1080 Ti" and "gtx1080ti" are one name.
 std::string in_small_letters(const std::string &name) {
-    std::string out;
-    for (const char c : name)
-        if (c != ' ')
-            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::string out = lower(name);
+    std::erase(out, ' ');
     return out;
 }
 

@@ -290,17 +290,23 @@ struct Calls {
         double chain = 0.0, issue = 0.0, busy = 0.0, parts = 0.0;
         for (std::size_t i = first; i < end; ++i) {
             const auto repeat = static_cast<double>(rung.launches[i].repeat.value_or(1));
-            const double its_chain = repeat * (launches[i].forecast.time_s.value + pace.step),
-                         its_issue = wide * repeat * pace.issue,
-                         its_busy = wide * repeat * launches[i].busy_s;
-            chain += its_chain, issue += its_issue, busy += its_busy;
-            each[i] = std::max({its_chain, its_issue, its_busy}), parts += each[i];
+            const double launch_chain = repeat * (launches[i].forecast.time_s.value + pace.step);
+            const double launch_issue = wide * repeat * pace.issue;
+            const double launch_busy = wide * repeat * launches[i].busy_s;
+            chain += launch_chain;
+            issue += launch_issue;
+            busy += launch_busy;
+            each[i] = std::max({launch_chain, launch_issue, launch_busy});
+            parts += each[i];
         }
-        // Meetings are work of what starts kernels: they are hidden where the SMs are busy for longer.
-        const double together = std::max(std::max(chain, issue) + pace.meet, busy), begun = uploads / wide,
-                     all = uploads > 0.0 ? std::max(begun + together, uploads + chain + pace.meet) : together;
+        // All streams wait for each other by work of what starts kernels. It is hidden where the SMs are busy
+        // for longer.
+        const double together = std::max(std::max(chain, issue) + pace.meet, busy);
+        const double first_upload = uploads / wide;
+        const double all =
+            uploads > 0.0 ? std::max(first_upload + together, uploads + chain + pace.meet) : together;
         for (std::size_t i = first; i < end; ++i)
-            each[i] *= (all - begun) / parts;
+            each[i] *= (all - first_upload) / parts;
         return all;
     }
 };

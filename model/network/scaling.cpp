@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/network/ladder.hpp"
 
 #include <fmt/format.h>
@@ -168,9 +169,7 @@ std::vector<int> parse_devices(const std::string &verb, const std::string &text)
                           "'");
     };
     std::vector<int> devices;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(',', at), text.size());
-        const std::string part = text.substr(at, end - at);
+    for (const std::string &part : split(text, ',')) {
         const std::size_t dash = part.find('-');
         const auto first = ordinal_of(part.substr(0, dash)),
                    last = dash == std::string::npos ? first : ordinal_of(part.substr(dash + 1));
@@ -178,7 +177,6 @@ std::vector<int> parse_devices(const std::string &verb, const std::string &text)
             throw refused(part);
         for (int ordinal = *first; ordinal <= *last && std::ssize(devices) <= most_split_devices; ++ordinal)
             devices.push_back(ordinal);
-        at = end + 1;
     }
     if (std::ssize(devices) > most_split_devices)
         throw UsageError(

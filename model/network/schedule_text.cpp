@@ -1,5 +1,7 @@
 #include "model/network/schedule_text.hpp"
 
+#include "model/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,16 +41,6 @@ std::vector<std::string> words_of(std::string_view line) {
     if (!word.empty())
         words.push_back(std::move(word));
     return words;
-}
-
-std::vector<std::string> pieces_of(const std::string &text, char separator) {
-    std::vector<std::string> parts{""};
-    for (const char c : text)
-        if (c == separator)
-            parts.emplace_back();
-        else
-            parts.back() += c;
-    return parts;
 }
 
 std::optional<std::int64_t> whole_number(const std::string &text) {
@@ -147,7 +139,7 @@ class ScheduleParser {
             return problem((line.turns ? "expected the operator whose output is laid out otherwise, or input"
                                        : "expected the operators that the launch computes") +
                            std::string(", for example: ") + example);
-        line.operators = pieces_of(words[1], '+');
+        line.operators = split(words[1], '+');
         for (const std::string &name : line.operators)
             if (!is_schedule_name(name))
                 return problem("expected names of operators joined by +, found '" + shortened(words[1], 60) +
@@ -440,7 +432,7 @@ class ScheduleBinder {
 
 std::string to_text(const Schedule &schedule) {
     std::string text;
-    for (const std::string &note : pieces_of(schedule.note, '\n'))
+    for (const std::string &note : split(schedule.note, '\n'))
         if (!note.empty())
             text += "# " + note + "\n";
     text += fmt::format("network {}\nbatch {}\n", schedule.network, schedule.batch);

@@ -1,6 +1,8 @@
 // CSV with a header: columns in any order, by cuDNN's letters or by names that frameworks use.
 #include "model/record/shape_list_parts.hpp"
 
+#include "model/base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -55,9 +57,9 @@ const std::vector<ColumnKind> &column_kinds() {
 }
 
 std::string small_name(std::string_view text) {
-    std::string out;
-    for (const char c : text)
-        out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == ' ' || c == '-' ? '_' : c;
+    std::string out = lower(text);
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
     return out;
 }
 

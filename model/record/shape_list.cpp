@@ -1,6 +1,7 @@
 #include "model/record/shape_list.hpp"
 
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 #include "model/record/shape_list_parts.hpp"
 #include "model/record/study.hpp"
 
@@ -118,9 +119,7 @@ std::int64_t whole_number(std::string_view text, const std::string &what, std::i
 }
 
 DataType data_type(std::string_view name) {
-    std::string small;
-    for (const char c : name.substr(0, 20))
-        small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string small = lower(name.substr(0, 20));
     for (const char *f32 : {"f32", "fp32", "float32", "float", "single"})
         if (small == f32)
             return DataType::f32;

@@ -4,6 +4,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 #include "model/record/paper.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
@@ -74,11 +75,9 @@ void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputP
 std::string id_of_file(const std::string &file) {
     constexpr std::size_t longest = 60;
     const std::string name = std::filesystem::path(file).filename().string();
-    std::string id = name.substr(0, std::min(longest, std::max<std::size_t>(name.find('.'), 1)));
+    std::string id = lower(name.substr(0, std::min(longest, std::max<std::size_t>(name.find('.'), 1))));
     for (char &c : id)
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-        else if (!is_id(std::string_view(&c, 1)))
+        if (!is_id(std::string_view(&c, 1)))
             c = '_';
     return id;
 }

@@ -38,14 +38,14 @@ struct Study {
     std::vector<std::string> shapes; ///< canonical shape texts
     std::vector<std::int64_t>
         counts; ///< of each shape: layers of the network that have it; empty: no network
-    /// Asked of every shape besides what each strategy takes of itself, as a paper's own setting. A setting
-    /// that comes to the same is asked once.
+    /// Asked of every shape besides what each strategy takes of itself, as a paper's own setting. Where two
+    /// settings give the same plan, only one is asked.
     std::vector<std::string> settings;
     std::vector<StudySweep> sweeps; ///< besides `shapes`: asked with the settings that they name
     std::vector<PublishedGain> published;
-    /// Strategies that compute as the paper's own kernel does, which `published` is of. Of two the paper
-    /// takes by its rule 4: the first is its division 1, the second its division 2. Of the studies that ship
-    /// these come from data/papers.
+    /// Strategies that compute as the paper's own kernel does, which `published` is of. Where there are two,
+    /// the first is the paper's division 1 and the second its division 2, and the paper's rule 4 selects one
+    /// of them. Of the studies that ship these come from data/papers.
     std::vector<std::string> paper_kernels;
     BOOST_DESCRIBE_CLASS(Study, (),
                          (schema, id, title, citation, shapes, counts, settings, sweeps, published,

@@ -1,6 +1,7 @@
 #include "model/shape/conv_shape.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 #include <array>
 #include <charconv>
@@ -93,9 +94,7 @@ std::string ConvShape::id() const {
 
 ConvShape ConvShape::parse(const std::string &text) {
     ConvShape shape;
-    std::string small = text; // papers write N, C, H, W, K, R, S
-    for (char &letter : small)
-        letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    const std::string small = lower(text); // papers write N, C, H, W, K, R, S
     std::string_view rest = small;
     const std::array<std::pair<char, std::int64_t *>, 7> sizes = {{{'n', &shape.n},
                                                                    {'c', &shape.c},

@@ -1,6 +1,7 @@
 #include "model/shape/shape_range.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -17,16 +18,6 @@ namespace {
 constexpr std::size_t most_values = 10000;
 constexpr std::int64_t largest = std::int64_t{1} << 40;
 constexpr const char *names_known[] = {"n", "c", "h", "w", "k", "r", "s", "str", "pad", "dil", "g"};
-
-std::vector<std::string> split(const std::string &text, char at) {
-    std::vector<std::string> parts(1);
-    for (const char c : text)
-        if (c == at)
-            parts.emplace_back();
-        else
-            parts.back() += c;
-    return parts;
-}
 
 /// A list of numbers being read, for its messages.
 struct NumberText {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,8 +68,13 @@ void parse_knobs(Strategy &strategy, const std::string &text, std::string_view r
 const std::vector<const StrategyKind *> &strategy_kinds() {
     static const std::vector<const StrategyKind *> kinds = [] {
         std::vector<const StrategyKind *> all;
-        for (const auto kind : strategies::every)
+        for (const auto &[file, kind] : strategies::every) {
             all.push_back(&kind());
+            if (kind().name != file)
+                throw std::logic_error("model/strategies/" + std::string(file) +
+                                       ".cpp registers a strategy named " + kind().name +
+                                       ": about.name must be the file's name");
+        }
         std::sort(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
             return std::tie(a->place, a->name) < std::tie(b->place, b->name);
         });

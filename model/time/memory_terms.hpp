@@ -17,7 +17,7 @@ inline std::int64_t usable_sms(const Partition &part, const Machine &m) {
     return std::min<std::int64_t>(m.sm_count, std::max<std::int64_t>(1, sms / cluster) * cluster);
 }
 
-/// Bytes of the whole chip at `bandwidth` bytes a second.
+/// The time in which `bytes`, of the whole chip, move at `bandwidth` bytes a second.
 template <Yield T> T bandwidth_leaf(const char *name, double bytes, double bandwidth) {
     return leaf<T>(name, s(bytes / bandwidth), "{:.0f} B / {:.1f} GB/s", bytes, bandwidth / 1e9);
 }
@@ -35,8 +35,8 @@ struct Traffic {
     double store_factor; ///< time to write a byte of output over that of a byte of whole sectors: rows that
                          ///< are not aligned share sectors, and a sector written in part takes longer (F21)
     double new_share;    ///< of a CTA's steps that read what it has not read before (F8)
-    double together; ///< of a later wave's CTAs, those that wait for new data at the same time, as all CTAs
-                     ///< of a first wave do (F8)
+    double together;     ///< share of a later wave's CTAs that wait for new data at the same time; in a first
+                         ///< wave all CTAs do (F8)
     double dram_write_share; ///< of its writes that L2 cannot keep
     double sector_share;     ///< of a CTA's steps that reach a sector which no step before has loaded (F8)
 };

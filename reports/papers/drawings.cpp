@@ -1,5 +1,6 @@
 // The diagrams of plans that a paper's items name, and the knobs of settings.
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/html.hpp"
 #include "reports/papers/computations.hpp"
@@ -32,14 +33,11 @@ bool has_setting(const std::string &strategy, const std::string &setting) {
         return false;
     if (setting.find(':') == std::string::npos)
         return true;
-    const std::string has = "," + knobs_text(strategy) + ",", wanted = knobs_text(setting) + ",";
-    for (std::size_t begin = 0; begin < wanted.size();) {
-        const std::size_t end = wanted.find(',', begin);
-        if (has.find("," + wanted.substr(begin, end - begin) + ",") == std::string::npos)
-            return false;
-        begin = end + 1;
-    }
-    return true;
+    const std::vector<std::string> has = split(knobs_text(strategy), ','),
+                                   wanted = split(knobs_text(setting), ',');
+    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &knob) {
+        return std::find(has.begin(), has.end(), knob) != has.end();
+    });
 }
 
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {

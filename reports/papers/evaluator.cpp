@@ -1,4 +1,4 @@
-// Expressions and sentences: operators, functions, formats.
+// Evaluates the expressions and sentences by which data/papers states a claim: operators, functions, formats.
 #include "reports/papers/evaluator.hpp"
 
 #include "model/base/errors.hpp"

@@ -23,7 +23,7 @@ bool measured_on(const std::map<std::string, std::string> &conditions, const Gpu
     return name != conditions.end() && name->second == gpu.name;
 }
 
-/// The training that ships, whatever GPU it ran on.
+/// The recorded training of a network that ships: accuracy does not depend on the GPU, which was an H200.
 std::optional<TrainingRun> any_training(const std::string &network) {
     for (const char *ending : {".json", ".json.gz"}) {
         const std::string file = "data/recorded/h200/training/" + network + ending;

@@ -1,5 +1,6 @@
 // Times that a paper's answers compare: recorded, forecast, chosen.
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
 #include "reports/report_figures.hpp"
@@ -43,15 +44,11 @@ namespace {
 /// The knobs of a setting as "knob.tile_k".
 PaperFacts knobs_of(const std::string &setting) {
     PaperFacts knobs;
-    const std::string all = knobs_text(setting);
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find(',', begin), all.size()), equal = all.find('=', begin);
-        if (equal < end) {
-            const std::string name = all.substr(begin, equal - begin);
+    for (const std::string &knob : split(knobs_text(setting), ','))
+        if (const std::size_t equals = knob.find('='); equals != std::string::npos) {
+            const std::string name = knob.substr(0, equals);
             knobs["knob." + name] = of_count(knob_value(setting, name));
         }
-        begin = end + 1;
-    }
     return knobs;
 }
 
