@@ -56,6 +56,15 @@ def words_of_roff(text):
     return sections
 
 
+class OneCppLibrary(unittest.TestCase):
+    def test_the_program_shares_it_with_what_it_loads(self):
+        """A copy inside the program takes the place of some functions for libraries that are loaded later, and not of all. Streams
+        that cuDNN makes then find another number's formatter, and the program crashes."""
+        defined = [line for line in ok("readelf", "-W", "--dyn-syms", BINARY).splitlines()
+                   if " UND " not in line and "_ZNSt6locale" in line]
+        self.assertEqual(defined, [])
+
+
 class ManualPages(unittest.TestCase):
     def test_a_page_says_what_help_says(self):
         for verb in verbs():
