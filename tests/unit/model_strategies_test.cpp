@@ -158,6 +158,47 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
     EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
 }
 
+TEST(Depthwise, WholeColumnsLeaveOutTapsBesideTheMap) {
+    // 7 rows of 3 taps, of which the first lacks one above and the last one below: 19 a column of the filter.
+    const Partition launch = partition_of("depthwise:rows=7,planes=8", "n2c32h7w7k32r3s3_pad1x1_g32");
+    EXPECT_EQ(launch.work.fmas, 2.0 * 32 * 7 * 3 * 19);
+    EXPECT_EQ(launch.grid[0], 8);
+    // 8 planes of 7 rows of 7 pixels and a zero, a zero before them and room for one; taps in columns of
+    // four; outputs, with room to lie as in the tensor.
+    EXPECT_EQ(launch.shared_bytes, (2 + 8 * 7 * 8 + 2) * 4 + 8 * 3 * 4 * 4 + 8 * 49 * 4 + 16);
+}
+
+TEST(Depthwise, BandsComputeEveryTap) {
+    // Two bands of 8 rows, each of two threads a column; the taps above and below read zeros.
+    const Partition launch = partition_of("depthwise:rows=4,tile_h=8", "n1c4h16w16k4r3s3_pad1x1_g4");
+    EXPECT_EQ(launch.work.fmas, 4.0 * 16 * 16 * 9);
+    EXPECT_EQ(launch.grid, (std::array<std::int64_t, 3>{4, 2, 1}));
+    EXPECT_EQ(launch.threads, 32);
+    // 10 rows of 16 pixels and 8 zeros, 8 zeros before them, and 4 floats of room.
+    EXPECT_EQ(launch.shared_bytes, (8 + 4 + 10 * 24) * 4 + 3 * 4 * 4);
+}
+
+TEST(Depthwise, AMultiplierHasThatManyFiltersOfAPlane) {
+    const Partition launch = partition_of("depthwise:rows=7,tile_h=14", "n1c4h16w16k12r3s3_g4");
+    EXPECT_EQ(launch.work.fmas, 12.0 * 2 * 14 * 7 * 9);
+    EXPECT_EQ(launch.template_arguments.at(12), 3);
+}
+
+TEST(Depthwise, RefusesWithReasons) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto refuses = [&](const char *setting, const char *shape, Status status, const char *why) {
+        const Case item =
+            predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
+        EXPECT_EQ(item.status, status) << setting << " " << shape;
+        EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
+    };
+    refuses("depthwise", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
+    refuses("depthwise", "n1c2h8w8k256r3s3_g2", Status::unsupported, "more than 64 filters a channel");
+    refuses("depthwise:planes=9", "n1c8h8w8k8r3s3_g8", Status::infeasible, "exceeds the 8 channels");
+    refuses("depthwise:planes=4,tile_h=2", "n1c8h8w8k8r3s3_g8", Status::infeasible, "have all their rows");
+    refuses("depthwise:threads=40", "n1c8h8w8k8r3s3_g8", Status::infeasible, "multiple of 32");
+}
+
 TEST(ImplicitGemm, PlanByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs =

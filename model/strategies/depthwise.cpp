@@ -1,0 +1,358 @@
+// Depthwise convolutions: a filter for each channel. Bands of planes go through shared memory as they lie.
+#include "model/strategies/strategy.hpp"
+
+#include <limits>
+#include <numeric>
+
+namespace convcast {
+namespace {
+
+constexpr std::int64_t sector_bytes = 32;
+constexpr std::int64_t most_multiplier = 64;   // filters of a channel that are built
+constexpr std::int64_t most_rows = 16;         // outputs of a thread that are tried
+constexpr std::int64_t most_whole_window = 48; // rows of pixels of a thread that has a whole column
+
+/// A CTA copies a band of `tile_h` output rows' pixels of one plane to shared memory or, of small maps,
+/// `planes` whole planes. A thread computes `rows` outputs below each other, each column of pixels being
+/// loaded once for all of the filter's rows. Outputs whose rows are no whole sectors go through shared memory
+/// too.
+struct Depthwise {
+    static constexpr About about{"depthwise",
+                                 "g = c: bands of planes in shared memory, rows of outputs in registers", 15};
+    int rows = 0, tile_h = 0, planes = 0, threads = 0;
+
+    void knobs(const EachKnob &each) {
+        each(rows, "rows", 0, 32, {},
+             "outputs of a thread, below each other; 0: as the filter and the map need");
+        each(tile_h, "tile_h", 0, 4096, {}, "output rows of a CTA; 0: the best of several bands");
+        each(planes, "planes", 0, 256, {},
+             "planes of a CTA, which has all their rows if they are several; 0: the "
+             "best of several numbers");
+        each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: as its outputs need");
+    }
+    SettingsOf<Depthwise> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
+
+std::string outside(const ConvShape &s) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (s.groups != s.c)
+        return "only depthwise shapes, whose groups are as many as their channels; this one has " +
+               std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
+    if (s.k / s.c > most_multiplier)
+        return "more than " + std::to_string(most_multiplier) + " filters a channel";
+    if (s.r * s.s > 4096)
+        return "a filter of more than 4096 taps";
+    if (s.h * s.w > most || s.p() * s.q() > most || s.n * s.k > most || s.filter_elements() > most)
+        return "a plane or a number of planes exceeds 32 bits";
+    return "";
+}
+
+/// Rows of a thread, `most` or down to half as many: those that leave fewest of a column's outputs over.
+std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
+    most = std::min(most, s.p());
+    std::int64_t best = most;
+    for (std::int64_t rows = most; rows >= std::max<std::int64_t>(1, most / 2); --rows)
+        if (round_up(s.p(), rows) < round_up(s.p(), best))
+            best = rows;
+    return best;
+}
+
+/// What follows from the shape and settled knobs.
+struct Tiling {
+    const ConvShape &s;
+    const Depthwise &knobs;
+    std::int64_t bytes = s.element_bytes();
+    std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
+    std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1;
+    std::int64_t rows = knobs.rows, planes = knobs.planes;
+    std::int64_t tile_h = std::min<std::int64_t>(knobs.tile_h, s.p());
+    std::int64_t window = (rows - 1) * s.stride_h + reach_h; ///< rows of pixels that a thread's outputs reach
+    /// A thread has a whole column of outputs; taps above and below the map are left out.
+    bool whole = rows == s.p() && window <= most_whole_window;
+    std::int64_t column_taps = s.r <= 2 ? s.r : round_up(s.r, 4);
+    std::int64_t rows_in = whole ? s.h : (round_up(tile_h, rows) - 1) * s.stride_h + reach_h;
+    std::int64_t copied = elements_of_copy(); ///< in a copy
+    /// Zeros behind each row and before the first. Both sides of a copy of 16 bytes lie alike in a sector.
+    std::int64_t margin = round_up(s.pad_w, copied *bytes == 16 ? 2 * copied : copied), pitch = s.w + margin;
+    bool staged = s.q() * s.result_bytes() % sector_bytes != 0 && (tile_h == s.p() || multiplier == 1);
+
+    /// Whether a tap of a thread's output row is computed.
+    bool computed(std::int64_t row, std::int64_t tap) const {
+        const std::int64_t y = row * s.stride_h + tap * s.dilation_h - s.pad_h;
+        return !whole || (y >= 0 && y < s.h);
+    }
+    /// Of a column of pixels and of the filter: the multiply-adds, and the pixels loaded.
+    std::int64_t column_fmas() const { return std::ssize(column()); }
+    std::int64_t window_loads() const {
+        const std::vector<std::int64_t> read = column();
+        return distinct_loads(std::ssize(read), [&](std::int64_t i) { return read[std::size_t(i)]; });
+    }
+    std::int64_t units(std::int64_t of_planes, std::int64_t of_rows) const {
+        return of_planes * multiplier * ceil_div(of_rows, rows) * s.q();
+    }
+    std::int64_t shared_bytes() const {
+        const std::int64_t map = round_up((margin + copied + planes * rows_in * pitch) * bytes, 16),
+                           values = round_up(planes * multiplier * s.s * column_taps, 4) * 4,
+                           outputs = planes * multiplier * tile_h * s.q() * s.result_bytes();
+        return round_up(map + values + (staged ? outputs + 16 : 0), 16);
+    }
+    /// Bytes of a plane that a band reads, on average over all bands.
+    double band_bytes() const {
+        const std::int64_t bands = ceil_div(s.p(), tile_h);
+        const double rows_read =
+            covered(bands, (tile_h - 1) * s.stride_h + reach_h, tile_h * s.stride_h, s.pad_h, s.h);
+        return rows_read / double(bands) * double(s.w * bytes);
+    }
+
+  private:
+    /// As many as a row has whole ones of, 16 bytes at most.
+    std::int64_t elements_of_copy() const {
+        std::int64_t elements = 16 / bytes;
+        while (s.w % elements != 0)
+            elements /= 2;
+        return elements;
+    }
+    /// The rows of the window that the multiply-adds of a column read.
+    std::vector<std::int64_t> column() const {
+        std::vector<std::int64_t> read;
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t tap = 0; tap < s.r; ++tap)
+                if (computed(row, tap))
+                    read.push_back(row * s.stride_h + tap * s.dilation_h);
+        return read;
+    }
+};
+
+/// Gives the free knobs the values that suit a CTA of about `outputs` outputs. Why given ones are wrong, or
+/// "".
+std::string settle(Depthwise &knobs, const ConvShape &s, std::int64_t outputs) {
+    if (knobs.rows == 0)
+        knobs.rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
+    const std::int64_t plane = s.p() * s.q();
+    if (knobs.planes > s.c)
+        return "planes = " + std::to_string(knobs.planes) + " exceeds the " + std::to_string(s.c) +
+               " channels";
+    knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
+    if (knobs.planes > 1 && knobs.tile_h != 0 && knobs.tile_h < s.p())
+        return "several planes of a CTA have all their rows: give tile_h or planes";
+    if (knobs.planes == 0)
+        knobs.planes = knobs.tile_h != 0 && knobs.tile_h < s.p()
+                           ? 1
+                           : int(std::clamp<std::int64_t>(outputs / (plane * (s.k / s.c)), 1,
+                                                          std::min<std::int64_t>(s.c, 256)));
+    if (knobs.planes > 4)
+        knobs.planes -= knobs.planes % 4;         // outputs of a CTA begin at whole vectors
+    if (knobs.tile_h == 0 && knobs.planes == 1) { // bands alike, of whole threads
+        const std::int64_t bands = ceil_div(s.p(), round_up(ceil_div(outputs, s.q()), knobs.rows));
+        knobs.tile_h = int(round_up(ceil_div(s.p(), bands), knobs.rows));
+    } else if (knobs.tile_h == 0) {
+        knobs.tile_h = int(s.p());
+    }
+    knobs.tile_h = int(std::min<std::int64_t>(knobs.tile_h, s.p()));
+    const Tiling t{s, knobs};
+    if (knobs.threads == 0) { // all units in as few rounds as 256 threads need, evenly
+        constexpr std::int64_t most_threads = 256;
+        const std::int64_t units = t.units(knobs.planes, knobs.tile_h);
+        knobs.threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
+    }
+    if (knobs.threads % 32 != 0)
+        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+    return "";
+}
+
+Partition launch_of(const Tiling &t, const Gpu &gpu) {
+    const ConvShape &s = t.s;
+    Partition part;
+    part.kernel = Depthwise::about.name;
+    part.template_arguments = {s.r,
+                               s.s,
+                               t.whole ? s.h : 0,
+                               s.w,
+                               s.stride_h,
+                               s.stride_w,
+                               t.whole ? s.pad_h : 0,
+                               s.pad_w,
+                               s.dilation_h,
+                               s.dilation_w,
+                               t.rows,
+                               t.planes,
+                               t.multiplier,
+                               t.knobs.threads,
+                               t.staged ? 1 : 0};
+    part.variant = t.whole ? "whole columns" : "";
+    if (s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.grid = {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1};
+    part.sharing_ctas = 1.0;
+    part.tile_h = t.tile_h;
+    part.threads = t.knobs.threads;
+    part.shared_bytes = t.shared_bytes();
+    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
+    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
+    // pixels of the largest.
+    constexpr std::int64_t places = 32;
+    const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
+    part.register_cap = std::clamp<std::int64_t>(
+        round_up(pixels + t.rows + std::min<std::int64_t>(t.column_taps, 8) + places, 8), 48, 232);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.steps = 1;
+    part.barriers = t.staged ? 2 : 1;
+    part.filter_count = s.k;
+    part.copy_passes = t.copied * t.bytes == 16 ? gpu.architecture.wide_copy_passes->value
+                                                : gpu.architecture.narrow_copy_passes->value;
+    part.independent_sums = t.rows;
+    part.busy_warps = ceil_div(std::min(part.threads, t.units(t.planes, t.tile_h)), warp_lanes);
+    return part;
+}
+
+/// Passes of the warps' loads of one pixel of the window each, a warp's on average.
+Passes pixel_passes(const Tiling &t, const Banks &banks, std::int64_t units) {
+    constexpr std::int64_t most_warps = 32; // that are looked at
+    const std::int64_t looked_at = std::min(units, most_warps * warp_lanes), q = t.s.q(),
+                       groups = ceil_div(t.tile_h, t.rows);
+    const Passes all = shared_passes(banks, looked_at, 1, [&](std::int64_t unit) {
+        const std::int64_t row_group = unit / q;
+        const std::int64_t element = row_group / groups / t.multiplier * t.rows_in * t.pitch +
+                                     row_group % groups * t.rows * t.s.stride_h * t.pitch +
+                                     unit % q * t.s.stride_w;
+        return element * t.bytes / 4;
+    });
+    return 1.0 / double(ceil_div(looked_at, warp_lanes)) * all;
+}
+
+/// What a CTA of so many planes and output rows does.
+Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64_t rows) {
+    const ConvShape &s = t.s;
+    const std::int64_t units = t.units(planes, rows), turns = ceil_div(units, warp_lanes);
+    const std::int64_t warps = t.knobs.threads / warp_lanes, out_vector = 16 / s.result_bytes();
+    const std::int64_t pixels = ((rows - 1) * s.stride_h + t.reach_h) * s.w,
+                       values = planes * t.multiplier * t.taps;
+    const std::int64_t zeros = // rows above and below the map
+        std::max<std::int64_t>(0, t.rows_in * s.w - std::int64_t(t.band_bytes()) / t.bytes);
+    const std::int64_t outputs = planes * t.multiplier * rows * s.q();
+    const double uniform = gpu.architecture.uniform_wide_wavefronts->value;
+    const std::int64_t tap_loads = s.s * (t.column_taps % 4 == 0 ? t.column_taps / 4 : t.column_taps);
+    Activity all =
+        does::starts(warps) +
+        does::copies(4 * warps, ceil_div(planes * pixels / t.copied, warp_lanes) +
+                                    ceil_div(planes * t.rows_in * t.margin, warp_lanes) +
+                                    ceil_div(planes * zeros, warp_lanes) + ceil_div(values, warp_lanes)) +
+        does::ffmas(units, turns, s.s * t.column_fmas()) +
+        does::loads(turns * s.s * t.window_loads(), pixel_passes(t, banks_of(gpu.profile), units)) +
+        does::loads(turns * tap_loads, {uniform, uniform}) + does::iterations(turns, s.s <= 7 ? 0 : s.s) +
+        (t.whole ? does::divisions(turns) : does::places(turns));
+    if (t.staged)
+        all += does::loads(turns * t.rows, {1.0, 1.0}) +
+               does::copies(warps, ceil_div(outputs, out_vector * warp_lanes)) +
+               does::loads(ceil_div(outputs, out_vector * warp_lanes), {4.0, 4.0});
+    else
+        all += does::stores(turns * t.rows);
+    all.work.load_bytes = double(planes) * t.band_bytes() + double(values * t.bytes);
+    all.work.store_bytes = double(outputs * s.result_bytes());
+    return all;
+}
+
+/// What L2 and DRAM see of the launch.
+void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
+    const ConvShape &s = t.s;
+    const double bands = double(part.grid[1]), planes = double(s.n * s.c);
+    const std::int64_t grain =
+        std::gcd(std::gcd(s.h * s.w, t.tile_h * s.stride_h * s.w) * t.bytes, sector_bytes);
+    part.work.l2_read_bytes = planes * bands * spanned_bytes(t.band_bytes(), grain) +
+                              double(part.grid[0]) * bands *
+                                  spanned_bytes(double(t.planes * t.multiplier * t.taps * t.bytes), t.bytes);
+    const double outputs = double(s.output_bytes());
+    if (t.staged) {
+        const double run = double(t.planes * t.multiplier * t.tile_h * s.q() * s.result_bytes());
+        const std::int64_t start = std::gcd(std::int64_t(run), sector_bytes);
+        part.work.l2_write_bytes = outputs * spanned_bytes(run, start) / run;
+    } else {
+        part.work.l2_write_bytes = written_bytes_of_columns(s, t.rows);
+    }
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, outputs);
+    fill_dram(part.work, s, gpu);
+}
+
+} // namespace
+
+SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    std::vector<Depthwise> found;
+    for (const std::int64_t of_thread :
+         {rows_of_thread(s, most_rows), rows_of_thread(s, 8), rows_of_thread(s, 4), rows_of_thread(s, 2)})
+        for (const std::int64_t outputs : {256, 512, 1024, 2048, 4096}) {
+            Depthwise setting = *this;
+            if (setting.rows == 0)
+                setting.rows = int(of_thread);
+            if (const std::string why = settle(setting, s, outputs); !why.empty())
+                return Infeasible{why};
+            const bool known = std::any_of(found.begin(), found.end(), [&](const Depthwise &other) {
+                return other.rows == setting.rows && other.tile_h == setting.tile_h &&
+                       other.planes == setting.planes;
+            });
+            if (!known)
+                found.push_back(setting);
+        }
+    return found;
+}
+
+Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    constexpr std::int64_t usual_outputs = 1024; // of a CTA
+    if (const std::string why = settle(*this, s, usual_outputs); !why.empty())
+        return Infeasible{why};
+    const Tiling t{s, *this};
+    Partition part = launch_of(t, gpu);
+    if (part.grid[1] > 65535)
+        return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
+    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part); !why.empty())
+        return Infeasible{why};
+    fill_schedule(part, gpu.limits);
+    set_core_work(part,
+                  over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},
+                       [&](std::int64_t some, std::int64_t band) { return cta_of(t, gpu, some, band); }));
+    part.step = cta_of(t, gpu, t.planes, t.tile_h).work;
+    part.drain.store_bytes = part.step.store_bytes;
+    part.step.store_bytes = 0.0;
+    add_traffic(part, t, gpu);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    return plan_of_launch(std::move(part), gpu, round_ctas);
+}
+
+Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+    const Tiling t{s, *this};
+    Walk walk(s, launch);
+    if (t.planes > 1) {
+        walk.cuts = {{nullptr, t.planes * t.multiplier * s.p() * s.q(), 0}};
+        walk.flat = {{&OutputBox::columns, s.q()},
+                     {&OutputBox::rows, s.p()},
+                     {&OutputBox::filters, s.k},
+                     {&OutputBox::images, s.n}};
+        walk.positions = s.output_elements();
+    } else {
+        walk.cuts = {{&OutputBox::images, 1, 0, s.c},
+                     {&OutputBox::filters, t.multiplier, 0, 1, s.c},
+                     {&OutputBox::rows, t.tile_h, 1}};
+    }
+    walk.buffers = {{"planes of the map", CopiedTensor::map, t.planes * t.rows_in * t.pitch * t.bytes, 1},
+                    {"filters", CopiedTensor::filters, t.planes * t.multiplier * s.s * t.column_taps * 4, 1}};
+    walk.threads = {t.knobs.threads, 1, t.rows, 1, 1};
+    walk.pixels = {t.rows_in, s.w, t.tile_h, s.q()};
+    walk.remark =
+        "The rows of the map under a CTA's outputs are copied as they lie. A thread walks along a column.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &depthwise() {
+    return kind_of<Depthwise>();
+}
+} // namespace strategies
+
+} // namespace convcast
