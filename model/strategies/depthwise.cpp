@@ -1,6 +1,7 @@
 // Depthwise convolutions: a filter for each channel. Bands of planes go through shared memory as they lie.
 #include "model/strategies/strategy.hpp"
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -8,9 +9,12 @@ namespace convcast {
 namespace {
 
 constexpr std::int64_t sector_bytes = 32;
-constexpr std::int64_t most_multiplier = 64;   // filters of a channel that are built
-constexpr std::int64_t most_rows = 16;         // outputs of a thread that are tried
-constexpr std::int64_t most_whole_window = 48; // rows of pixels of a thread that has a whole column
+// What is compiled in and unrolled, so that NVRTC needs a second at most: filters of a channel, rows of a
+// filter, rows of pixels under a thread's outputs, and of those under a whole column of outputs.
+constexpr std::int64_t most_multiplier = 64, most_filter_rows = 64, most_window = 512, most_whole_window = 48;
+constexpr std::int64_t most_rows = 16;     // outputs of a thread that are tried
+constexpr std::int64_t most_tile_h = 4096; // what the knob takes
+constexpr std::int64_t most_planes = 256;  // what the knob takes
 
 /// A CTA copies a band of `tile_h` output rows' pixels of one plane to shared memory or, of small maps,
 /// `planes` whole planes. A thread computes `rows` outputs below each other, each column of pixels being
@@ -24,8 +28,8 @@ struct Depthwise {
     void knobs(const EachKnob &each) {
         each(rows, "rows", 0, 32, {},
              "outputs of a thread, below each other; 0: as the filter and the map need");
-        each(tile_h, "tile_h", 0, 4096, {}, "output rows of a CTA; 0: the best of several bands");
-        each(planes, "planes", 0, 256, {},
+        each(tile_h, "tile_h", 0, most_tile_h, {}, "output rows of a CTA; 0: the best of several bands");
+        each(planes, "planes", 0, most_planes, {},
              "planes of a CTA, which has all their rows if they are several; 0: the "
              "best of several numbers");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: as its outputs need");
@@ -42,16 +46,21 @@ std::string outside(const ConvShape &s) {
                std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
     if (s.k / s.c > most_multiplier)
         return "more than " + std::to_string(most_multiplier) + " filters a channel";
-    if (s.r * s.s > 4096)
-        return "a filter of more than 4096 taps";
-    if (s.h * s.w > most || s.p() * s.q() > most || s.n * s.k > most || s.filter_elements() > most)
+    if (s.r > most_filter_rows || s.r * s.s > 4096)
+        return "a filter of more than " + std::to_string(most_filter_rows) + " rows or 4096 taps";
+    if ((s.r - 1) * s.dilation_h + 1 > most_window)
+        return "a filter that reaches over more than " + std::to_string(most_window) + " rows";
+    if ((s.h + 2 * s.pad_h) * s.w > most || s.p() * s.q() > most || s.n * s.k > most ||
+        s.filter_elements() + most_planes * s.r * s.s * (s.k / s.c) > most)
         return "a plane or a number of planes exceeds 32 bits";
     return "";
 }
 
-/// Rows of a thread, `most` or down to half as many: those that leave fewest of a column's outputs over.
+/// Outputs of a thread, `most` or down to half as many: those of which a column is computed with the fewest
+/// surplus ones.
 std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
-    most = std::min(most, s.p());
+    const std::int64_t reach = (s.r - 1) * s.dilation_h + 1;
+    most = std::min({most, s.p(), (most_window - reach) / s.stride_h + 1});
     std::int64_t best = most;
     for (std::int64_t rows = most; rows >= std::max<std::int64_t>(1, most / 2); --rows)
         if (round_up(s.p(), rows) < round_up(s.p(), best))
@@ -67,16 +76,21 @@ struct Tiling {
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1;
     std::int64_t rows = knobs.rows, planes = knobs.planes;
-    std::int64_t tile_h = std::min<std::int64_t>(knobs.tile_h, s.p());
+    std::int64_t tile_h = knobs.tile_h;
     std::int64_t window = (rows - 1) * s.stride_h + reach_h; ///< rows of pixels that a thread's outputs reach
     /// A thread has a whole column of outputs; taps above and below the map are left out.
-    bool whole = rows == s.p() && window <= most_whole_window;
+    bool whole = rows == s.p() && tile_h == rows && window <= most_whole_window && s.h <= most_whole_window;
     std::int64_t column_taps = s.r <= 2 ? s.r : round_up(s.r, 4);
     std::int64_t rows_in = whole ? s.h : (round_up(tile_h, rows) - 1) * s.stride_h + reach_h;
-    std::int64_t copied = elements_of_copy(); ///< in a copy
-    /// Zeros behind each row and before the first. Both sides of a copy of 16 bytes lie alike in a sector.
-    std::int64_t margin = round_up(s.pad_w, copied *bytes == 16 ? 2 * copied : copied), pitch = s.w + margin;
-    bool staged = s.q() * s.result_bytes() % sector_bytes != 0 && (tile_h == s.p() || multiplier == 1);
+    std::int64_t copied = elements_of_copy();
+    bool by_sixteen = copied * bytes == 16;
+    /// Zeros behind each row in shared memory, and before the first. Source and destination of a copy of 16
+    /// bytes are in the same half of a sector; otherwise L2 would be asked for the sector twice.
+    std::int64_t margin = round_up(s.pad_w, by_sixteen ? 2 * copied : copied), pitch = s.w + margin;
+    /// Outputs go through shared memory: where their rows are no whole sectors, and a CTA's outputs are one
+    /// run.
+    bool staged =
+        s.q() * s.result_bytes() % sector_bytes != 0 && (tile_h == s.p() || (planes == 1 && multiplier == 1));
 
     /// Whether a tap of a thread's output row is computed.
     bool computed(std::int64_t row, std::int64_t tap) const {
@@ -98,16 +112,16 @@ struct Tiling {
                            outputs = planes * multiplier * tile_h * s.q() * s.result_bytes();
         return round_up(map + values + (staged ? outputs + 16 : 0), 16);
     }
-    /// Bytes of a plane that a band reads, on average over all bands.
-    double band_bytes() const {
+    /// Rows of the map that a band reads, on average over all bands.
+    double band_rows() const {
         const std::int64_t bands = ceil_div(s.p(), tile_h);
-        const double rows_read =
-            covered(bands, (tile_h - 1) * s.stride_h + reach_h, tile_h * s.stride_h, s.pad_h, s.h);
-        return rows_read / double(bands) * double(s.w * bytes);
+        return covered(bands, (tile_h - 1) * s.stride_h + reach_h, tile_h * s.stride_h, s.pad_h, s.h) /
+               double(bands);
     }
+    double band_bytes() const { return band_rows() * double(s.w * bytes); }
 
   private:
-    /// As many as a row has whole ones of, 16 bytes at most.
+    /// Elements of a copy: the largest power of two that divides a row, 16 bytes at most.
     std::int64_t elements_of_copy() const {
         std::int64_t elements = 16 / bytes;
         while (s.w % elements != 0)
@@ -125,8 +139,8 @@ struct Tiling {
     }
 };
 
-/// Gives the free knobs the values that suit a CTA of about `outputs` outputs. Why given ones are wrong, or
-/// "".
+/// Gives the free knobs the values that suit a CTA of about `outputs` outputs. Returns why a given one is
+/// wrong, or "".
 std::string settle(Depthwise &knobs, const ConvShape &s, std::int64_t outputs) {
     if (knobs.rows == 0)
         knobs.rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
@@ -135,20 +149,22 @@ std::string settle(Depthwise &knobs, const ConvShape &s, std::int64_t outputs) {
         return "planes = " + std::to_string(knobs.planes) + " exceeds the " + std::to_string(s.c) +
                " channels";
     knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
-    if (knobs.planes > 1 && knobs.tile_h != 0 && knobs.tile_h < s.p())
-        return "several planes of a CTA have all their rows: give tile_h or planes";
-    if (knobs.planes == 0)
-        knobs.planes = knobs.tile_h != 0 && knobs.tile_h < s.p()
-                           ? 1
-                           : int(std::clamp<std::int64_t>(outputs / (plane * (s.k / s.c)), 1,
-                                                          std::min<std::int64_t>(s.c, 256)));
-    if (knobs.planes > 4)
-        knobs.planes -= knobs.planes % 4;         // outputs of a CTA begin at whole vectors
-    if (knobs.tile_h == 0 && knobs.planes == 1) { // bands alike, of whole threads
-        const std::int64_t bands = ceil_div(s.p(), round_up(ceil_div(outputs, s.q()), knobs.rows));
-        knobs.tile_h = int(round_up(ceil_div(s.p(), bands), knobs.rows));
-    } else if (knobs.tile_h == 0) {
+    if (knobs.planes > 1 && (s.p() > most_tile_h || (knobs.tile_h != 0 && knobs.tile_h < s.p())))
+        return "several planes of a CTA have all their rows, " + std::to_string(most_tile_h) +
+               " at most: give tile_h or planes";
+    if (knobs.planes == 0) {
+        const std::int64_t fit = outputs / (plane * (s.k / s.c));
+        const bool bands = s.p() > most_tile_h || (knobs.tile_h != 0 && knobs.tile_h < s.p());
+        knobs.planes = bands ? 1 : int(std::clamp<std::int64_t>(fit, 1, std::min(s.c, most_planes)));
+        if (knobs.planes > 4) // floats of a CTA begin at whole vectors
+            knobs.planes -= knobs.planes % 4;
+    }
+    if (knobs.tile_h == 0 && knobs.planes > 1) {
         knobs.tile_h = int(s.p());
+    } else if (knobs.tile_h == 0) { // bands alike, of whole threads
+        const std::int64_t bands = ceil_div(s.p(), round_up(ceil_div(outputs, s.q()), knobs.rows));
+        knobs.tile_h = int(
+            std::min(round_up(ceil_div(s.p(), bands), knobs.rows), most_tile_h / knobs.rows * knobs.rows));
     }
     knobs.tile_h = int(std::min<std::int64_t>(knobs.tile_h, s.p()));
     const Tiling t{s, knobs};
@@ -157,6 +173,9 @@ std::string settle(Depthwise &knobs, const ConvShape &s, std::int64_t outputs) {
         const std::int64_t units = t.units(knobs.planes, knobs.tile_h);
         knobs.threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
     }
+    if (t.window > most_window)
+        return "rows = " + std::to_string(knobs.rows) + " reach over " + std::to_string(t.window) +
+               " rows of pixels, at most " + std::to_string(most_window) + " are built";
     if (knobs.threads % 32 != 0)
         return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
     return "";
@@ -200,8 +219,8 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.steps = 1;
     part.barriers = t.staged ? 2 : 1;
     part.filter_count = s.k;
-    part.copy_passes = t.copied * t.bytes == 16 ? gpu.architecture.wide_copy_passes->value
-                                                : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes =
+        t.by_sixteen ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
     part.independent_sums = t.rows;
     part.busy_warps = ceil_div(std::min(part.threads, t.units(t.planes, t.tile_h)), warp_lanes);
     return part;
@@ -227,18 +246,21 @@ Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64
     const ConvShape &s = t.s;
     const std::int64_t units = t.units(planes, rows), turns = ceil_div(units, warp_lanes);
     const std::int64_t warps = t.knobs.threads / warp_lanes, out_vector = 16 / s.result_bytes();
-    const std::int64_t pixels = ((rows - 1) * s.stride_h + t.reach_h) * s.w,
-                       values = planes * t.multiplier * t.taps;
-    const std::int64_t zeros = // rows above and below the map
-        std::max<std::int64_t>(0, t.rows_in * s.w - std::int64_t(t.band_bytes()) / t.bytes);
+    const double plane_pixels = t.band_rows() * double(s.w), // inside the map; other rows are zeros
+        zeros = double(t.rows_in * s.w) - plane_pixels;
+    const std::int64_t values = planes * t.multiplier * t.taps;
+    const auto copies_of = [&](double elements) {
+        return std::int64_t(std::ceil(elements / double(warp_lanes)));
+    };
     const std::int64_t outputs = planes * t.multiplier * rows * s.q();
     const double uniform = gpu.architecture.uniform_wide_wavefronts->value;
     const std::int64_t tap_loads = s.s * (t.column_taps % 4 == 0 ? t.column_taps / 4 : t.column_taps);
     Activity all =
         does::starts(warps) +
-        does::copies(4 * warps, ceil_div(planes * pixels / t.copied, warp_lanes) +
-                                    ceil_div(planes * t.rows_in * t.margin, warp_lanes) +
-                                    ceil_div(planes * zeros, warp_lanes) + ceil_div(values, warp_lanes)) +
+        does::copies((2 + (t.margin > 0 ? 1 : 0) + (t.whole ? 0 : 1)) * warps,
+                     copies_of(double(planes) * plane_pixels / double(t.copied)) +
+                         copies_of(double(planes * t.rows_in * t.margin)) +
+                         copies_of(double(planes) * zeros) + copies_of(double(values))) +
         does::ffmas(units, turns, s.s * t.column_fmas()) +
         does::loads(turns * s.s * t.window_loads(), pixel_passes(t, banks_of(gpu.profile), units)) +
         does::loads(turns * tap_loads, {uniform, uniform}) + does::iterations(turns, s.s <= 7 ? 0 : s.s) +
@@ -265,9 +287,10 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
                                   spanned_bytes(double(t.planes * t.multiplier * t.taps * t.bytes), t.bytes);
     const double outputs = double(s.output_bytes());
     if (t.staged) {
-        const double run = double(t.planes * t.multiplier * t.tile_h * s.q() * s.result_bytes());
-        const std::int64_t start = std::gcd(std::int64_t(run), sector_bytes);
-        part.work.l2_write_bytes = outputs * spanned_bytes(run, start) / run;
+        const std::int64_t run = t.planes * t.multiplier * t.tile_h * s.q() * s.result_bytes(),
+                           plane = s.p() * s.q() * s.result_bytes(),
+                           start = std::gcd(std::gcd(run, t.planes > 1 ? run : plane), sector_bytes);
+        part.work.l2_write_bytes = outputs * spanned_bytes(double(run), start) / double(run);
     } else {
         part.work.l2_write_bytes = written_bytes_of_columns(s, t.rows);
     }
@@ -281,14 +304,18 @@ SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const
     if (const std::string why = outside(s); !why.empty())
         return Infeasible{why, true};
     std::vector<Depthwise> found;
+    std::string why;
     for (const std::int64_t of_thread :
          {rows_of_thread(s, most_rows), rows_of_thread(s, 8), rows_of_thread(s, 4), rows_of_thread(s, 2)})
         for (const std::int64_t outputs : {256, 512, 1024, 2048, 4096}) {
             Depthwise setting = *this;
             if (setting.rows == 0)
                 setting.rows = int(of_thread);
-            if (const std::string why = settle(setting, s, outputs); !why.empty())
-                return Infeasible{why};
+            if (const std::string wrong = settle(setting, s, outputs); !wrong.empty()) {
+                why = wrong;
+                continue;
+            }
+            // The threads follow from the others, or are given.
             const bool known = std::any_of(found.begin(), found.end(), [&](const Depthwise &other) {
                 return other.rows == setting.rows && other.tile_h == setting.tile_h &&
                        other.planes == setting.planes;
@@ -296,6 +323,8 @@ SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const
             if (!known)
                 found.push_back(setting);
         }
+    if (found.empty())
+        return Infeasible{why};
     return found;
 }
 

@@ -184,6 +184,30 @@ TEST(Depthwise, AMultiplierHasThatManyFiltersOfAPlane) {
     EXPECT_EQ(launch.template_arguments.at(12), 3);
 }
 
+TEST(Depthwise, BandsAreNoWholeColumns) {
+    // A thread has 7 rows, of which the bands store 4 and 3; shared memory holds the rows that it reads.
+    const Partition launch = partition_of("depthwise:rows=7,tile_h=4", "n1c64h7w7k64r3s3_pad1x1_g64");
+    EXPECT_EQ(launch.grid, (std::array<std::int64_t, 3>{64, 2, 1}));
+    EXPECT_EQ(launch.template_arguments.at(2), 0);
+    EXPECT_EQ(launch.shared_bytes,
+              304 + 3 * 4 * 4 + 4 * 7 * 4 + 16); // (1 + 1 + 9 * 8) * 4 in whole vectors: 304
+}
+
+TEST(Depthwise, EveryShapeHasSettingsThatRunAgain) {
+    // Long maps, long strides, one output, many rows: knobs stay in their range, and what is settled is
+    // settled.
+    for (const char *shape : {"n1c64h5000w1k64r3s1_pad1x0_g64", "n1c8h2000w16k8r3s3_str100x1_g8",
+                              "n1c8h512w512k8r3s3_str512x512_g8", "n1c8h9000w3k8r3s3_pad1x1_g8"}) {
+        const GpuProfile h200 = find_profile("h200");
+        const Case item =
+            predict(parse_strategy("depthwise"), ConvShape::parse(shape), h200, knowledge_for(h200));
+        ASSERT_EQ(item.status, Status::ok) << shape << ": " << item.reason.value_or("");
+        const Case again =
+            predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
+        EXPECT_EQ(again.strategy, item.strategy);
+    }
+}
+
 TEST(Depthwise, RefusesWithReasons) {
     const GpuProfile h200 = find_profile("h200");
     const auto refuses = [&](const char *setting, const char *shape, Status status, const char *why) {
@@ -196,6 +220,11 @@ TEST(Depthwise, RefusesWithReasons) {
     refuses("depthwise", "n1c2h8w8k256r3s3_g2", Status::unsupported, "more than 64 filters a channel");
     refuses("depthwise:planes=9", "n1c8h8w8k8r3s3_g8", Status::infeasible, "exceeds the 8 channels");
     refuses("depthwise:planes=4,tile_h=2", "n1c8h8w8k8r3s3_g8", Status::infeasible, "have all their rows");
+    refuses("depthwise:planes=2", "n1c64h5000w1k64r3s1_pad1x0_g64", Status::infeasible,
+            "have all their rows");
+    refuses("depthwise", "n1c1h2147483647w1k1r3s1_str16x1_pad1x0_i8", Status::unsupported, "exceeds 32 bits");
+    refuses("depthwise", "n2c43826195h1w1k43826195r7s7_pad3x3_g43826195_i8", Status::unsupported,
+            "exceeds 32 bits");
     refuses("depthwise:threads=40", "n1c8h8w8k8r3s3_g8", Status::infeasible, "multiple of 32");
 }
 
