@@ -1,4 +1,5 @@
-// Depthwise convolutions: a filter for each channel. Bands of planes go through shared memory as they lie.
+// Depthwise convolutions: a filter for each channel. Bands of planes go through shared memory, with zeros
+// around them.
 #include "model/strategies/strategy.hpp"
 
 #include <cmath>
@@ -9,7 +10,7 @@ namespace convcast {
 namespace {
 
 constexpr std::int64_t sector_bytes = 32;
-// What is compiled in and unrolled, so that NVRTC needs a second at most: filters of a channel, rows of a
+// What is compiled in and unrolled, so that NVRTC needs two seconds at most: filters of a channel, rows of a
 // filter, rows of pixels under a thread's outputs, and of those under a whole column of outputs.
 constexpr std::int64_t most_multiplier = 64, most_filter_rows = 64, most_window = 512, most_whole_window = 48;
 constexpr std::int64_t most_rows = 16;     // outputs of a thread that are tried
@@ -374,7 +375,8 @@ Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) c
     walk.threads = {t.knobs.threads, 1, t.rows, 1, 1};
     walk.pixels = {t.rows_in, s.w, t.tile_h, s.q()};
     walk.remark =
-        "The rows of the map under a CTA's outputs are copied as they lie. A thread walks along a column.";
+        "The rows of the map under a CTA's outputs lie in shared memory, with zeros around them. A thread "
+        "computes outputs below each other.";
     return walk;
 }
 
