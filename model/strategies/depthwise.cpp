@@ -47,6 +47,10 @@ std::string outside(const ConvShape &s) {
                std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
     if (s.k / s.c > most_multiplier)
         return "more than " + std::to_string(most_multiplier) + " filters a channel";
+    for (const std::int64_t size :
+         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w})
+        if (size > most)
+            return "a size of " + std::to_string(size) + " exceeds 32 bits";
     if (s.r > most_filter_rows || s.r * s.s > 4096)
         return "a filter of more than " + std::to_string(most_filter_rows) + " rows or 4096 taps";
     if ((s.r - 1) * s.dilation_h + 1 > most_window)
