@@ -44,6 +44,7 @@ struct Machine : CoreNumbers {
     double latency_s;         ///< of a load that DRAM delivers
     double l1_latency_s;      ///< of a load that L1 has
     double read_bw, write_bw; ///< of DRAM
+    double copy_bw;           ///< of reads from DRAM and as many stores beside them, their sum; 0: not known
     double l2_bw, l2_write_bw;
     double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next
     double barrier_s;       ///< of the threads of a CTA

@@ -258,11 +258,11 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                      list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends)));
     if (!as_they_come(part, m))
         return in_turn;
-    const double bytes = first_load_bytes(part, round);
-    return max_of<T>("loads, arithmetic and stores",
-                     list_of<T>(std::move(in_turn),
-                                bandwidth_leaf<T>("DRAM reads", bytes * traffic.dram_share, m.read_bw),
-                                bandwidth_leaf<T>("L2 reads", bytes, m.l2_bw)));
+    const double stores = round.ctas * round.sms * (part.step.store_bytes + part.drain.store_bytes);
+    return max_of<T>(
+        "loads, arithmetic and stores",
+        list_of<T>(std::move(in_turn),
+                   memory_term<T>(first_load_bytes(part, round), stores * traffic.store_factor, traffic, m)));
 }
 
 /// F4: from the last step to the CTA's end. The CTAs of a cluster wait for each other before and after they

@@ -75,11 +75,17 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             .sector_share = part.sector_share.value_or(1.0)};
 }
 
-/// DRAM's bus carries reads and writes one after the other. Writes are those that L2 cannot keep.
+/// F3: what DRAM delivers and what is stored at the same time share the way into L2, also where L2 keeps what
+/// is stored: both together are as fast as the probe that copies. Beside that, DRAM's bus carries reads and,
+/// of what is stored beyond them, what L2 cannot keep.
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return sum<T>(
-        "DRAM", list_of<T>(bandwidth_leaf<T>("DRAM reads", loads * traffic.dram_share, m.read_bw),
-                           bandwidth_leaf<T>("DRAM writes", stores * traffic.dram_write_share, m.write_bw)));
+    const double read = loads * traffic.dram_share, both = m.copy_bw > 0.0 ? std::min(read, stores) : 0.0,
+                 written = std::max(0.0, stores * traffic.dram_write_share - both);
+    List<T> all = list_of<T>(bandwidth_leaf<T>("DRAM reads", read - both, m.read_bw),
+                             bandwidth_leaf<T>("DRAM writes", written, m.write_bw));
+    if (both > 0.0)
+        all.push_back(bandwidth_leaf<T>("DRAM reads beside stores", 2.0 * both, m.copy_bw));
+    return sum<T>("DRAM", std::move(all));
 }
 
 /// The memory's part of a step (F3): every byte passes L2, DRAM passes what L2 does not have or cannot keep.

@@ -40,10 +40,10 @@ double written_bytes(const ConvShape &shape, StoredAlong along) {
     return double(shape.output_bytes()) * spanned_bytes(run, std::gcd(line, sector)) / run;
 }
 
-double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows) {
-    const std::int64_t q = shape.q(), groups = ceil_div(shape.p(), rows);
+double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t q = shape.q() / columns, groups = ceil_div(shape.p(), rows);
     return double(shape.n * shape.k * shape.p()) / double(groups) *
-           stored_bytes({q, q, groups, rows * q}, q, shape.result_bytes());
+           stored_bytes({q, q, groups, rows * q}, q, columns * shape.result_bytes());
 }
 
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
@@ -108,9 +108,22 @@ double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
            std::min(1.0, double(read) * (row + unit - least) / (double(s.stride_h) * row));
 }
 
+namespace {
+
+/// Bytes of a launch's outputs that L2 cannot keep (W7). The last bytes that passed it are there: outputs,
+/// and pixels with as many copies as halves of L2 have asked for them.
+double written_to_dram(double outputs, const Work &work, const Gpu &gpu) {
+    const double reads = work.dram_read_bytes.value_or(0.0), copies = gpu.architecture.l2_copies->value,
+                 readers = reads > 0.0 ? std::max(1.0, work.l2_read_bytes.value_or(reads) / reads) : 1.0;
+    const double kept = copies - (copies - 1.0) * std::pow(copies, -readers);
+    return outputs * std::max(0.0, 1.0 - double(gpu.limits.l2_bytes) / (reads * kept + outputs));
+}
+
+} // namespace
+
 void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu) {
     work.dram_read_bytes = input_read_bytes(shape, gpu.architecture) + double(shape.filter_bytes());
-    work.dram_write_bytes = double(std::max<std::int64_t>(0, shape.output_bytes() - l2_room(gpu)));
+    work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
 }
 
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
@@ -171,6 +184,7 @@ void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes
     if (work.l2_read_bytes) // which every byte from DRAM passes
         work.dram_read_bytes = std::min(*work.dram_read_bytes,
                                         std::max(*work.l2_read_bytes, read + double(shape.filter_bytes())));
+    work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
 }
 
 } // namespace convcast

@@ -52,9 +52,10 @@ enum class StoredAlong { rows, planes };
 /// not, what W8 says of the grain that they start at.
 double written_bytes(const ConvShape &shape, StoredAlong along = StoredAlong::rows);
 
-/// W5: bytes of the sectors written if a thread stores an output of each of `rows` rows below each other, and
-/// neighbouring threads take neighbouring outputs of a row, then those of the next rows.
-double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows);
+/// W5: bytes of the sectors written if a thread stores `columns` neighbouring outputs at once, of each of
+/// `rows` rows below each other, and neighbouring threads take neighbours of a row, then those of the next
+/// rows. `columns` divides the outputs of a row.
+double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::int64_t columns = 1);
 
 /// W5: bytes of the sectors written if threads walk along the map's rows over all pixels, of which the last
 /// s - 1 of a row have no output; `rows` rows start together.

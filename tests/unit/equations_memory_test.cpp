@@ -1,5 +1,5 @@
 // How bytes meet DRAM and L2, by hand: one suite for each equation of docs/equations.md. The machine reads
-// 1,000, writes 500 and copies 600 bytes a ns from and to DRAM, whose latency is 100 ns; that of L2 is 40.
+// 1,000 and writes 500 bytes a ns from and to DRAM, whose latency is 100 ns; that of L2 is 40.
 #include "model/time/memory_terms.hpp"
 #include "model/work/tensors.hpp"
 #include "tests/unit/round_machine.hpp"
@@ -15,6 +15,22 @@ using sample::idle_launch;
 using sample::ns;
 using sample::round_machine;
 using sample::round_of;
+
+TEST(EquationF3, StoresBesideReadsFromDram) {
+    Machine m = round_machine();
+    Traffic traffic = from_l2();
+    traffic.dram_share = 0.5, traffic.dram_write_share = 0.25;
+    const auto dram = [&](double loads, double stores) {
+        return dram_term<Seconds>(loads, stores, traffic, m).value / ns;
+    };
+    // As if they did not disturb each other: 6,000 B are read and 1,000 of 4,000 leave L2.
+    EXPECT_NEAR(dram(12000.0, 4000.0), 6.0 + 2.0, 1e-9);
+    m.copy_bw = 800e9; // 4,000 B are read while as many are stored, and 2,000 besides
+    EXPECT_NEAR(dram(12000.0, 4000.0), 10.0 + 2.0, 1e-9);
+    // 1,000 B beside as many stores; of 8,000 stored 2,000 leave L2, 1,000 of them behind the reads.
+    EXPECT_NEAR(dram(2000.0, 8000.0), 2.5 + 2.0, 1e-9);
+    EXPECT_NEAR(dram(2000.0, 0.0), 1.0, 1e-9);
+}
 
 TEST(EquationF8, FirstWaveWaitsForDram) {
     Machine m = round_machine();

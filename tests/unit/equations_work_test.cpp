@@ -157,11 +157,19 @@ TEST(EquationW7, ColdReadsAndWhatL2CannotKeep) {
     // of 1,024.
     EXPECT_DOUBLE_EQ(input_read_bytes(shape, hopper()), 992.0);
     GpuProfile profile = find_profile("h200");
-    profile.limits.l2_bytes = 400; // half of it holds distinct lines
+    profile.limits.l2_bytes = 400;
     Work work;
     fill_dram(work, shape, profile);
-    EXPECT_DOUBLE_EQ(*work.dram_read_bytes, 996.0);          // and a filter value
-    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 - 200.0); // 8 * 8 outputs
+    EXPECT_DOUBLE_EQ(*work.dram_read_bytes, 996.0); // and a filter value
+    // 8 * 8 outputs. Pixels that one SM reads have a copy and a half, 2 - 1 / 2, as it is of the line's half
+    // of L2 or of the other: 996 * 1.5 + 256 = 1,750 B passed an L2 of 400.
+    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 1750.0));
+    work.l2_read_bytes = 2.0 * 996.0; // two SMs: 2 - 1 / 4 copies, 996 * 1.75 + 256 = 1,999
+    fill_dram(work, shape, profile);
+    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 1999.0));
+    profile.limits.l2_bytes = 2000;
+    fill_dram(work, shape, profile);
+    EXPECT_EQ(*work.dram_write_bytes, 0.0);
 }
 
 TEST(EquationW1, FourCoefficientsByHand) {
