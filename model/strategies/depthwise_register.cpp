@@ -246,9 +246,6 @@ Activity cta_of(const Tiling &t, std::int64_t threads, const LoadPasses &passes)
     all.work.copying = 0.0;
     all.work.loads = double(warps * (rows * std::ssize(t.row_loads()) + t.taps));
     all.work.shared_wavefronts = double(warps) * (double(rows) * passes.row + double(t.taps) * passes.tap);
-    const double planes = double(threads) / double(t.plane_patches);
-    all.work.load_bytes = planes / double(t.multiplier) * double(s.h * s.w * t.bytes) +
-                          std::ceil(planes) * double(t.taps * t.bytes);
     all.work.store_bytes = double(threads * t.rows * t.columns * s.result_bytes());
     return all;
 }
@@ -330,6 +327,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
     add_traffic(part, t, gpu);
+    part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     const std::int64_t round_ctas = part.ctas_per_sm;
     return plan_of_launch(std::move(part), gpu, round_ctas);
 }
