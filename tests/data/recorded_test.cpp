@@ -287,13 +287,13 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
                        fitted = times_of(accuracy, "test", "four numbers fitted");
     EXPECT_EQ(counters.n, 2579);
     EXPECT_EQ(fitted.n, 2579);
-    EXPECT_LE(counters.mean, 0.089);
+    EXPECT_LE(counters.mean, 0.0885);
     EXPECT_LE(counters.median, 0.07);
     EXPECT_LE(counters.p90, 0.192);
-    EXPECT_NEAR(counters.bias, 1.03, 0.005);
+    EXPECT_NEAR(counters.bias, 1.025, 0.005);
     EXPECT_LE(fitted.mean, 0.08);
-    EXPECT_LE(fitted.median, 0.0602);
-    EXPECT_LE(fitted.p90, 0.176);
+    EXPECT_LE(fitted.median, 0.0607);
+    EXPECT_LE(fitted.p90, 0.1765);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
     EXPECT_GE(*fitted.coverage, 0.85);
     EXPECT_LE(*fitted.coverage, 0.95);
@@ -325,8 +325,8 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
     EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.43, 0.005);
     EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.20, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.016, 0.0005);
-    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0125, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.0143, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0111, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
 
@@ -338,7 +338,7 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_LE(fitted.mean, 0.081);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
-    EXPECT_NEAR(*fitted.coverage, 0.853, 0.001); // nine of ten are meant: docs/accuracy.md
+    EXPECT_NEAR(*fitted.coverage, 0.857, 0.001); // nine of ten are meant: docs/accuracy.md
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
     EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1189, 0.001);

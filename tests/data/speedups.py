@@ -17,8 +17,8 @@ import layers
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = SOURCE / "data" / "recorded"
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
-# GPU -> the depthwise ones of its layers, run again when the strategy `depthwise` was there, and some of cuDNN's times beside.
-LATER = {"h200": "layers_depthwise.json.gz"}
+# GPU -> the depthwise ones of its layers, run again when the strategies for them were there, and cuDNN's times beside.
+LATER = {"h200": "layers_depthwise.json.gz", "h100": "depthwise.json.gz"}
 
 
 def times(path):
@@ -62,7 +62,7 @@ def kind(shape):
     return "dense" if its["g"] == 1 else "depthwise" if its["g"] == its["c"] else "grouped"
 
 
-WITH = "depthwise, with the strategy `depthwise`"
+WITH = "depthwise, with strategies for it"
 
 
 class Compared:
@@ -130,13 +130,13 @@ def sentences(kinds, networks):
     fp32, any_layout, tf32, _ = (head for *_, head in PAIRS)
     (count, one), (_, many) = networks["1"], networks["32"]
     dense, dense100, deep, deep100 = (kinds[gpu, name] for name in ("dense", "depthwise") for gpu in ("h200", "h100"))
-    later = kinds["h200", WITH]
+    later, later100 = kinds["h200", WITH], kinds["h100", WITH]
     text = f"""Our fastest FP32 kernel is, in the geometric mean, {one[fp32].mean:.2f} times as fast as cuDNN's fastest FP32 on the same NCHW tensors at batch 1 (worst {one[fp32].worst:.2f}) and
 {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}), over the {one[fp32].n} different ones of {count} layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200. Against cuDNN with TF32,
 less accurate and PyTorch's default for convolutions, it is {one[tf32].mean:.2f} and {many[tf32].mean:.2f} times (at batch 32 slower on {many[tf32].slower} of {many[tf32].n}). On dense layers of the 15 other networks
-it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On depthwise layers the strategy
-`depthwise`, recorded later, is {later[any_layout].mean:.2f} times as fast as cuDNN's plans for NHWC tensors on an H200 (worst {later[any_layout].worst:.2f}, slower on {later[any_layout].slower} of {later[any_layout].n}). The other strategies reach
-{deep[any_layout].mean:.2f} times there (slower on {deep[any_layout].slower} of {deep[any_layout].n}), and {deep100[any_layout].mean:.2f} times on an H100 ({deep100[any_layout].slower} of {deep100[any_layout].n}), where `depthwise` was not recorded yet."""
+it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On depthwise layers
+`depthwise_register` and `depthwise`, written and recorded later, are {later[any_layout].mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {later[any_layout].worst:.2f}, slower on {later[any_layout].slower} of {later[any_layout].n})
+and {later100[any_layout].mean:.2f} times on an H100 (worst {later100[any_layout].worst:.2f}, slower on {later100[any_layout].slower} of {later100[any_layout].n}). The other strategies reach {deep[any_layout].mean:.2f} times (slower on {deep[any_layout].slower} of {deep[any_layout].n}) and {deep100[any_layout].mean:.2f} times ({deep100[any_layout].slower} of {deep100[any_layout].n})."""
     return text
 
 
