@@ -194,10 +194,10 @@ Work declared_work(const OwnWork &declared, const ConvShape &shape, const Gpu &g
         return text ? value(field, *text) : otherwise;
     };
     Work work;
-    fill_dram(work, shape, gpu);
     work.fmas = or_else("fmas", declared.fmas, shape.fmas().value);
     work.instructions = value("instructions", declared.instructions);
     work.l2_read_bytes = value("l2_read_bytes", declared.l2_read_bytes);
+    fill_dram(work, shape, gpu);
     work.l2_write_bytes =
         or_else("l2_write_bytes", declared.l2_write_bytes, static_cast<double>(shape.output_bytes()));
     work.dram_read_bytes = or_else("dram_read_bytes", declared.dram_read_bytes, *work.dram_read_bytes);

@@ -13,6 +13,9 @@ namespace {
 // registers, and products of a thread.
 constexpr std::int64_t most_taps = 49, most_products = 2048;
 constexpr std::int64_t most_outputs = 64; // of a thread
+// Also unrolled are the rows of pixels under a patch, with the gaps that strides and dilations leave, and the
+// loads of all those rows.
+constexpr std::int64_t most_window = 512, most_loads = 4096;
 
 /// A thread computes a patch of `rows` x `columns` outputs of one plane. It holds its filter in registers and
 /// walks down the rows of pixels under its patch, each of which it loads from global memory as wide as rows
@@ -26,7 +29,7 @@ struct DepthwiseRegister {
     void knobs(const EachKnob &each) {
         each(rows, "rows", 0, 32, {}, "output rows of a thread's patch; 0: 8, or as the map needs");
         each(columns, "columns", 0, 4, {},
-             "output columns of a thread's patch, 1, 2 or 4; 0: as many as rows are aligned to");
+             "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 64");
     }
     SettingsOf<DepthwiseRegister> settings(const ConvShape &s, const Gpu &gpu) const;
@@ -45,6 +48,11 @@ std::string outside(const ConvShape &s) {
          {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.k})
         if (size > most)
             return "a size of " + std::to_string(size) + " exceeds 32 bits";
+    const std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
+    if (reach_h > most_window || reach_h * reach_w > most_loads)
+        return "a filter that reaches over " + std::to_string(reach_h) + " x " + std::to_string(reach_w) +
+               " pixels: at most " + std::to_string(most_window) + " rows and " + std::to_string(most_loads) +
+               " pixels are built";
     if (s.r * s.dilation_h > most || s.s * s.dilation_w > most ||
         (s.h + 2 * s.pad_h + s.r * s.dilation_h) * (s.w + 2 * s.pad_w) > most ||
         s.k * s.p() * s.q() > most / 2)
@@ -137,6 +145,19 @@ struct Tiling {
     }
 };
 
+/// Why the loads of a patch are too many to be unrolled; "" if they are not.
+std::string too_many_loads(const Tiling &t) {
+    const std::int64_t window = (t.rows - 1) * t.s.stride_h + t.reach_h,
+                       pixels = (t.columns - 1) * t.s.stride_w + t.reach_w,
+                       loads = window * (ceil_div(pixels, t.vector) + 1);
+    if (window <= most_window && loads <= most_loads)
+        return "";
+    return "patches of " + std::to_string(t.rows) + " x " + std::to_string(t.columns) +
+           " outputs reach over " + std::to_string(window) + " rows and " + std::to_string(loads) +
+           " loads: at most " + std::to_string(most_window) + " and " + std::to_string(most_loads) +
+           " are built";
+}
+
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
 std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
     if (knobs.columns == 0)
@@ -148,7 +169,8 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
                std::to_string(s.q()) + " outputs of a row";
     constexpr std::int64_t usual_rows = 8;
     if (knobs.rows == 0)
-        knobs.rows = int(rows_of_patch(s, usual_rows));
+        knobs.rows = int(
+            rows_of_patch(s, std::max<std::int64_t>(1, std::min(usual_rows, most_window / 2 / s.stride_h))));
     knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
     if (knobs.threads == 0)
         knobs.threads = 64;
@@ -158,7 +180,7 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
         return "patches of " + std::to_string(outputs) + " outputs are too large: at most " +
                std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    return "";
+    return too_many_loads({s, knobs});
 }
 
 /// Registers of a thread: its sums, its filter, some rows of pixels on their way, places.
@@ -283,7 +305,9 @@ SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, co
         return Infeasible{why, true};
     std::vector<DepthwiseRegister> found;
     std::string why;
-    for (const int of_row : either(columns, {1, 2, 4}))
+    for (const int of_row : either(columns, {1, 2, 4})) {
+        if (columns == 0 && s.q() % of_row != 0)
+            continue;
         for (const std::int64_t most : {14, 8, 4, 2})
             for (const int of_cta : either(threads, {64, 128})) {
                 DepthwiseRegister setting = *this;
@@ -303,6 +327,7 @@ SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, co
                 if (!known)
                     found.push_back(setting);
             }
+    }
     if (found.empty())
         return Infeasible{why};
     return found;

@@ -76,8 +76,8 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
 }
 
 /// F3: what DRAM delivers and what is stored at the same time share the way into L2, also where L2 keeps what
-/// is stored: both together are as fast as the probe that copies. Beside that, DRAM's bus carries reads and,
-/// of what is stored beyond them, what L2 cannot keep.
+/// is stored: both together are as fast as the probe that copies. DRAM's bus then carries the rest of the
+/// reads, and as many writes as are more than that.
 template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
     const double read = loads * traffic.dram_share, both = m.copy_bw > 0.0 ? std::min(read, stores) : 0.0,
                  written = std::max(0.0, stores * traffic.dram_write_share - both);

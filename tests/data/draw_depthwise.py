@@ -19,7 +19,7 @@ def one():
     stride, dilation = random.choice([1, 1, 2]), random.choice([1, 1, 1, 2])
     pad = (filter_size - 1) * dilation // 2
     elements = images * channels * height * width
-    if not 20_000 < elements < 40_000_000 or min(height, width) + 2 * pad < (filter_size - 1) * dilation + 1:
+    if not 20_000 < elements < 40_000_000:
         return None
     parts = [f"n{images}c{channels}h{height}w{width}k{channels}r{filter_size}s{filter_size}",
              f"str{stride}x{stride}" if stride > 1 else "", f"pad{pad}x{pad}", f"dil{dilation}x{dilation}" if dilation > 1 else "",

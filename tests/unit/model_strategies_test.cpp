@@ -158,6 +158,47 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
     EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
 }
 
+TEST(DepthwiseRegister, CountsByHand) {
+    // Two patches of 8 x 4 outputs. The 8 rows are all there are: 22 of their 24 pairs of row and tap lie in
+    // the map, 3 columns of the filter and 4 outputs each.
+    const Partition whole = partition_of("depthwise_register:rows=8,columns=4", "n1c1h8w8k1r3s3_pad1x1");
+    EXPECT_EQ(whole.work.fmas, 2.0 * 4 * 3 * 22);
+    EXPECT_EQ(whole.grid, (std::array<std::int64_t, 3>{1, 1, 1}));
+    EXPECT_EQ(whole.shared_bytes, 0);
+    // 16 filters of 8 channels, 2 x 7 patches of a plane, images along y.
+    const Partition many =
+        partition_of("depthwise_register:rows=7,columns=2,threads=64", "n3c8h14w14k16r3s3_pad1x1_g8");
+    EXPECT_EQ(many.work.fmas, 3.0 * 16 * 14 * 14 * 9);
+    EXPECT_EQ(many.grid, (std::array<std::int64_t, 3>{4, 3, 1})); // 224 patches
+    EXPECT_DOUBLE_EQ(many.step.load_bytes, *many.work.l2_read_bytes / 12.0);
+}
+
+TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto refuses = [&](const char *setting, const char *shape, Status status, const char *why) {
+        const Case item =
+            predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
+        EXPECT_EQ(item.status, status) << setting << " " << shape;
+        EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
+    };
+    refuses("depthwise_register", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
+    refuses("depthwise_register", "n1c4h40w40k4r9s9_g4", Status::unsupported, "more than 49 taps");
+    refuses("depthwise_register", "n1c4h512w512k4r3s3_pad200x200_dil200x200_g4", Status::unsupported,
+            "401 x 401");
+    refuses("depthwise_register", "n1c4h4097w8k4r2s1_dil4096x1_g4", Status::unsupported, "4097 x 1");
+    refuses("depthwise_register", "n1c1h1w1000000001k1r1s2_dil1x1000000000", Status::unsupported,
+            "1 x 1000000001");
+    refuses("depthwise_register:rows=8", "n1c4h8003w8k4r3s3_str1000x1_g4", Status::infeasible, "7003 rows");
+    refuses("depthwise_register:columns=4", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible,
+            "does not divide the 14");
+    refuses("depthwise_register:columns=3", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible, "1, 2 or 4");
+    refuses("depthwise_register:threads=33", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible,
+            "multiple of 32");
+    const Case far = predict(parse_strategy("depthwise_register"),
+                             ConvShape::parse("n1c4h8003w8k4r3s3_str1000x1_g4"), h200, knowledge_for(h200));
+    EXPECT_EQ(far.status, Status::ok) << far.reason.value_or("");
+}
+
 TEST(Depthwise, WholeColumnsLeaveOutTapsBesideTheMap) {
     // 7 rows of 3 taps, of which the first lacks one above and the last one below: 19 a column of the filter.
     const Partition launch = partition_of("depthwise:rows=7,planes=8", "n2c32h7w7k32r3s3_pad1x1_g32");
