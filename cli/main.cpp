@@ -125,7 +125,11 @@ int end_with_the_pipe() {
     return closed_pipe; // the signal is blocked
 }
 
+/// What an interrupt takes away, such as a kernel that is being written, is missed elsewhere: that is no
+/// fault.
 int fail(ExitCode code, const std::string &what) {
+    if (OnInterrupt::flag())
+        OnInterrupt::finish();
     say(what);
     return code;
 }
