@@ -1,6 +1,7 @@
 // Whole numbers divided upwards.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace convcast {
@@ -12,6 +13,16 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 /// The least multiple of b that is not below a.
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
     return ceil_div(a, b) * b;
+}
+
+/// The tile, of `most` or down to half as many things, whose whole number covers `total` with the fewest
+/// surplus ones: the largest of them.
+constexpr std::int64_t least_surplus(std::int64_t total, std::int64_t most) {
+    std::int64_t best = most;
+    for (std::int64_t tile = most; tile >= std::max<std::int64_t>(1, most / 2); --tile)
+        if (round_up(total, tile) < round_up(total, best))
+            best = tile;
+    return best;
 }
 
 } // namespace convcast

@@ -66,11 +66,7 @@ std::string outside(const ConvShape &s) {
 std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
     const std::int64_t reach = (s.r - 1) * s.dilation_h + 1;
     most = std::min({most, s.p(), (most_window - reach) / s.stride_h + 1});
-    std::int64_t best = most;
-    for (std::int64_t rows = most; rows >= std::max<std::int64_t>(1, most / 2); --rows)
-        if (round_up(s.p(), rows) < round_up(s.p(), best))
-            best = rows;
-    return best;
+    return least_surplus(s.p(), most);
 }
 
 /// What follows from the shape and settled knobs.
@@ -320,13 +316,7 @@ SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const
                 why = wrong;
                 continue;
             }
-            // The threads follow from the others, or are given.
-            const bool known = std::any_of(found.begin(), found.end(), [&](const Depthwise &other) {
-                return other.rows == setting.rows && other.tile_h == setting.tile_h &&
-                       other.planes == setting.planes;
-            });
-            if (!known)
-                found.push_back(setting);
+            add_new(found, setting);
         }
     if (found.empty())
         return Infeasible{why};

@@ -63,11 +63,7 @@ std::string outside(const ConvShape &s) {
 /// Rows of a patch, `most` or down to half as many: those with the fewest surplus ones below the map.
 std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most) {
     most = std::min(most, s.p());
-    std::int64_t best = most;
-    for (std::int64_t rows = most; rows >= std::max<std::int64_t>(1, most / 2); --rows)
-        if (round_up(s.p(), rows) < round_up(s.p(), best))
-            best = rows;
-    return best;
+    return least_surplus(s.p(), most);
 }
 
 /// What follows from the shape and settled knobs.
@@ -319,13 +315,7 @@ SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, co
                     why = wrong;
                     continue;
                 }
-                const bool known =
-                    std::any_of(found.begin(), found.end(), [&](const DepthwiseRegister &other) {
-                        return other.rows == setting.rows && other.columns == setting.columns &&
-                               other.threads == setting.threads;
-                    });
-                if (!known)
-                    found.push_back(setting);
+                add_new(found, setting);
             }
     }
     if (found.empty())

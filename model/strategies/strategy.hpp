@@ -49,13 +49,25 @@ using Planned = std::variant<Feasible, Infeasible>;
 /// The settings of S to compare, or why there is none.
 template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 
-template <class S> Strategy strategy_of(const StrategyKind &kind, S setting) {
-    Strategy strategy{&kind, {}};
-    strategy.knobs.reserve(kind.knobs.size());
+template <class S> std::vector<int> knobs_of(S setting, std::size_t count = 0) {
+    std::vector<int> knobs;
+    knobs.reserve(count);
     setting.knobs([&](int value, const char *, int, int, std::initializer_list<int>, const char *) {
-        strategy.knobs.push_back(value);
+        knobs.push_back(value);
     });
-    return strategy;
+    return knobs;
+}
+
+template <class S> Strategy strategy_of(const StrategyKind &kind, const S &setting) {
+    return {&kind, knobs_of(setting, kind.knobs.size())};
+}
+
+/// Adds a setting to those to compare, unless they have it.
+template <class S> void add_new(std::vector<S> &settings, const S &setting) {
+    const std::vector<int> knobs = knobs_of(setting);
+    if (std::none_of(settings.begin(), settings.end(),
+                     [&](const S &other) { return knobs_of(other) == knobs; }))
+        settings.push_back(setting);
 }
 
 template <class S> S setting_of(const Strategy &strategy) {

@@ -17,8 +17,8 @@ import layers
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = SOURCE / "data" / "recorded"
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
-# GPU -> the depthwise ones of its layers, run again when the strategies for them were there, and cuDNN's times beside.
-LATER = {"h200": "layers_depthwise.json.gz", "h100": "depthwise.json.gz"}
+# GPU -> the depthwise ones of its layers, run again when the strategies for them were there: the recordings of our times, and of cuDNN's.
+LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("depthwise.json.gz", "depthwise.json.gz")}
 
 
 def times(path):
@@ -89,11 +89,12 @@ def compared(rows, wanted):
             for over, ours, head in PAIRS}
 
 
-def with_later(rows, later):
-    """The rows of shapes that were run later too: of each side the faster one."""
-    again = {shape: its for (_, shape), its in later.items()}
-    return {key: {side: min(its.get(side, math.inf), again[key[1]].get(side, math.inf)) for side in {*its, *again[key[1]]}}
-            for key, its in rows.items() if key[1] in again}
+def with_later(rows, ours, cudnn):
+    """The rows of shapes that were run later too: our later time, and of cuDNN's the fastest of both recordings."""
+    ours, cudnn = ({shape: its for (_, shape), its in later.items()} for later in (ours, cudnn))
+    return {key: {**its, "ours": ours[key[1]]["ours"],
+                  "cudnn_any": min(its["cudnn_any"], cudnn.get(key[1], {}).get("cudnn_any", math.inf))}
+            for key, its in rows.items() if "ours" in ours.get(key[1], {})}
 
 
 def layers_by_kind():
@@ -104,7 +105,7 @@ def layers_by_kind():
         for name in ("dense", "grouped", "depthwise"):
             out[gpu, name] = compared(rows, lambda shape: kind(shape) == name)
         if gpu in LATER:
-            out[gpu, WITH] = compared(with_later(rows, times(RECORDED / gpu / LATER[gpu])), lambda shape: True)
+            out[gpu, WITH] = compared(with_later(rows, *(times(RECORDED / gpu / name) for name in LATER[gpu])), lambda shape: True)
     return out
 
 

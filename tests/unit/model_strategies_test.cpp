@@ -158,6 +158,14 @@ TEST(PatchRegister, SaysWhatDoesNotFit) {
     EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
 }
 
+/// That a setting is refused on an H200, and that the reason has the words `why`.
+void refuses(const char *setting, const char *shape, Status status, const char *why) {
+    const GpuProfile h200 = find_profile("h200");
+    const Case item = predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
+    EXPECT_EQ(item.status, status) << setting << " " << shape;
+    EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
+}
+
 TEST(DepthwiseRegister, CountsByHand) {
     // Two patches of 8 x 4 outputs. The 8 rows are all there are: 22 of their 24 pairs of row and tap lie in
     // the map, 3 columns of the filter and 4 outputs each.
@@ -174,13 +182,6 @@ TEST(DepthwiseRegister, CountsByHand) {
 }
 
 TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto refuses = [&](const char *setting, const char *shape, Status status, const char *why) {
-        const Case item =
-            predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_EQ(item.status, status) << setting << " " << shape;
-        EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
-    };
     refuses("depthwise_register", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
     refuses("depthwise_register", "n1c4h40w40k4r9s9_g4", Status::unsupported, "more than 49 taps");
     refuses("depthwise_register", "n1c4h512w512k4r3s3_pad200x200_dil200x200_g4", Status::unsupported,
@@ -194,6 +195,7 @@ TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
     refuses("depthwise_register:columns=3", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible, "1, 2 or 4");
     refuses("depthwise_register:threads=33", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible,
             "multiple of 32");
+    const GpuProfile h200 = find_profile("h200");
     const Case far = predict(parse_strategy("depthwise_register"),
                              ConvShape::parse("n1c4h8003w8k4r3s3_str1000x1_g4"), h200, knowledge_for(h200));
     EXPECT_EQ(far.status, Status::ok) << far.reason.value_or("");
@@ -250,13 +252,6 @@ TEST(Depthwise, EveryShapeHasSettingsThatRunAgain) {
 }
 
 TEST(Depthwise, RefusesWithReasons) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto refuses = [&](const char *setting, const char *shape, Status status, const char *why) {
-        const Case item =
-            predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_EQ(item.status, status) << setting << " " << shape;
-        EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
-    };
     refuses("depthwise", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
     refuses("depthwise", "n1c2h8w8k256r3s3_g2", Status::unsupported, "more than 64 filters a channel");
     refuses("depthwise:planes=9", "n1c8h8w8k8r3s3_g8", Status::infeasible, "exceeds the 8 channels");
