@@ -43,6 +43,10 @@ constexpr std::size_t most_timed = 24;
 /// Instrumented code is tens of times slower: a shape with more is not counted so, nor is others' code.
 constexpr double most_instrumented_fmas = 2e9;
 
+/// A baseline's plan is out of the race where its rough time is so many times the fastest plan's, and more by
+/// what the host takes for the call and for waiting.
+constexpr double far_slower = 3.0, host_side_seconds = 200e-6;
+
 /// Relative L2 error beyond which a result is wrong rather than inaccurate.
 constexpr double roughly_right = 1e-2;
 
@@ -125,12 +129,17 @@ MadeCall Executor::call_of(Case &item, const ConvShape &shape) {
     ShapeData &data = data_for(shape); // before a workspace takes what is free
     const Layout layout = layout_of(*item.baseline);
     PlanTrial trial;
-    trial.time = [&, layout](const ConvCall &call) {
+    trial.time = [&, layout](const ConvCall &call, Seconds fastest) {
         StopWatchOptions quick;
         quick.min_samples = quick.max_samples = 3;
         quick.max_time = Seconds(0.05);
         quick.warm_up = Seconds(0.0);
         const auto once = [&](cudaStream_t stream) { data.run(call, Gate::rounding, layout, stream); };
+        // A library has dozens of plans that launch a kernel for each group. Timing each finely takes
+        // minutes.
+        const Seconds rough = watch_.rough_time(once);
+        if (rough.value > far_slower * fastest.value + host_side_seconds)
+            return rough;
         return watch_.measure(once, quick).median_time();
     };
     trial.what_is_wrong = [&, layout](const ConvCall &call, Gate gate) {

@@ -115,6 +115,18 @@ void StopWatch::warm_up(const Call &call, const StopWatchOptions &options) {
     (void)run_batch(call, options.l2, 1);
 }
 
+Seconds StopWatch::rough_time(const Call &call) {
+    Seconds time(0.0);
+    for (const char *which : {"cudaStreamSynchronize after the call that loads code",
+                              "cudaStreamSynchronize after a call that is timed roughly"}) {
+        const HostClock::time_point start = HostClock::now();
+        call(stream());
+        check(cudaStreamSynchronize(stream()), which);
+        time = since(start);
+    }
+    return time;
+}
+
 void StopWatch::enqueue_sample(const Call &call, L2State l2, std::size_t slot) {
     if (l2 == L2State::cold)
         flush_l2();

@@ -64,6 +64,9 @@ class StopWatch {
     /// for the stream is measured too, with its samples marked launch_gaps.
     SampleSeries measure(const Call &call, const StopWatchOptions &options);
 
+    /// A call's time as the host sees it, queueing and waiting included, after one that loads its code.
+    Seconds rough_time(const Call &call);
+
     /// Why times are by events; absent if they are by activity records.
     const std::optional<std::string> &why_events() const { return why_events_; }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -130,9 +131,11 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
         timed->listed_for = listed_for;
         GraphPlans found = graph->plans(shape, listed_for);
         timed->refused = found.refused;
+        Seconds fastest(std::numeric_limits<double>::infinity());
         for (GraphPlan &plan : found.plans) {
             try {
-                const Seconds time = trial.time(plan.call);
+                const Seconds time = trial.time(plan.call, fastest);
+                fastest = Seconds(std::min(fastest.value, time.value));
                 timed->plans.push_back({std::move(plan), time});
             } catch (const DeviceLost &) {
                 throw;

@@ -18,7 +18,9 @@ namespace convcast {
 
 /// What picking a plan asks of whoever can run one.
 struct PlanTrial {
-    std::function<Seconds(const ConvCall &)> time;                    ///< a quick look
+    /// A quick look: rough where the call takes far longer than the fastest so far, which is infinite at
+    /// first.
+    std::function<Seconds(const ConvCall &, Seconds fastest)> time;
     std::function<std::string(const ConvCall &, Gate)> what_is_wrong; ///< with its output; "" if nothing is
 };
 

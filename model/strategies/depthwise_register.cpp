@@ -1,10 +1,7 @@
 // Depthwise convolutions: a filter for each channel. Patches of outputs are computed from pixels that go
 // straight from global memory into registers.
+#include "model/strategies/parts/patch_rows.hpp"
 #include "model/strategies/strategy.hpp"
-
-#include <cmath>
-#include <limits>
-#include <set>
 
 namespace convcast {
 namespace {
@@ -13,9 +10,6 @@ namespace {
 // registers, and products of a thread.
 constexpr std::int64_t most_taps = 49, most_products = 2048;
 constexpr std::int64_t most_outputs = 64; // of a thread
-// Also unrolled are the rows of pixels under a patch, with the gaps that strides and dilations leave, and the
-// loads of all those rows.
-constexpr std::int64_t most_window = 512, most_loads = 4096;
 
 /// A thread computes a patch of `rows` x `columns` outputs of one plane. It holds its filter in registers and
 /// walks down the rows of pixels under its patch, each of which it loads from global memory as wide as rows
@@ -38,121 +32,22 @@ struct DepthwiseRegister {
 };
 
 std::string outside(const ConvShape &s) {
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (s.groups != s.c)
         return "only depthwise shapes, whose groups are as many as their channels; this one has " +
                std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
     if (s.r * s.s > most_taps)
         return "a filter of more than " + std::to_string(most_taps) + " taps";
-    for (const std::int64_t size :
-         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.k})
-        if (size > most)
-            return "a size of " + std::to_string(size) + " exceeds 32 bits";
-    const std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
-    if (reach_h > most_window || reach_h * reach_w > most_loads)
-        return "a filter that reaches over " + std::to_string(reach_h) + " x " + std::to_string(reach_w) +
-               " pixels: at most " + std::to_string(most_window) + " rows and " + std::to_string(most_loads) +
-               " pixels are built";
-    if (s.r * s.dilation_h > most || s.s * s.dilation_w > most ||
-        (s.h + 2 * s.pad_h + s.r * s.dilation_h) * (s.w + 2 * s.pad_w) > most ||
-        s.k * s.p() * s.q() > most / 2)
-        return "an image exceeds 32 bits";
-    return "";
-}
-
-/// Rows of a patch, `most` or down to half as many: those with the fewest surplus ones below the map.
-std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most) {
-    most = std::min(most, s.p());
-    return least_surplus(s.p(), most);
+    return outside_patches(s);
 }
 
 /// What follows from the shape and settled knobs.
 struct Tiling {
     const ConvShape &s;
     const DepthwiseRegister &knobs;
-    std::int64_t bytes = s.element_bytes(), taps = s.r * s.s, multiplier = s.k / s.c;
-    std::int64_t rows = knobs.rows, columns = knobs.columns;
-    std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
-    std::int64_t row_patches = s.q() / columns, row_groups = ceil_div(s.p(), rows);
-    std::int64_t plane_patches = row_patches * row_groups, image_patches = s.k * plane_patches;
-    std::int64_t vector = widest(); ///< elements that are loaded as one
-    bool whole = row_groups == 1;   ///< rows above and below the map are left out
-
-    /// A load of neighbouring pixels of a row: from where, counted from where the patch's first output would
-    /// lie without padding, and how many.
-    struct Load {
-        std::int64_t at = 0, elements = 1;
-    };
-    std::vector<Load> row_loads() const {
-        std::set<std::int64_t> read;
-        for (std::int64_t column = 0; column < columns; ++column)
-            for (std::int64_t tap = 0; tap < s.s; ++tap)
-                read.insert(column * s.stride_w + tap * s.dilation_w - s.pad_w);
-        const std::int64_t low = *read.begin(), high = *read.rbegin() + 1;
-        std::vector<Load> loads;
-        for (std::int64_t at = -round_up(s.pad_w, vector); at < high; at += vector) {
-            const auto next = read.lower_bound(at);
-            if (next == read.end() || *next >= at + vector)
-                continue;
-            std::int64_t from = at, elements = vector;
-            for (std::int64_t part : {vector / 4, vector / 2}) {
-                if (part == 0)
-                    continue;
-                if (low >= at + vector - part) {
-                    from = at + vector - part, elements = part;
-                    break;
-                }
-                if (high <= at + part) {
-                    elements = part;
-                    break;
-                }
-            }
-            loads.push_back({from, elements});
-        }
-        return loads;
-    }
-    /// The rows of pixels that the taps of a patch read, and its multiply-adds of a column of the filter.
-    std::int64_t loaded_rows() const {
-        std::set<std::int64_t> read;
-        each_product([&](std::int64_t row) { read.insert(row); });
-        return std::ssize(read);
-    }
-    std::int64_t column_fmas() const {
-        std::int64_t fmas = 0;
-        each_product([&](std::int64_t) { ++fmas; });
-        return fmas;
-    }
-
-  private:
-    template <class Body> void each_product(const Body &body) const {
-        for (std::int64_t row = 0; row < rows; ++row)
-            for (std::int64_t tap = 0; tap < s.r; ++tap) {
-                const std::int64_t y = row * s.stride_h + tap * s.dilation_h;
-                if (!whole || (y >= s.pad_h && y < s.pad_h + s.h))
-                    body(y);
-            }
-    }
-    std::int64_t widest() const {
-        std::int64_t elements = 1;
-        while (elements * 2 * bytes <= 16 && s.w % (elements * 2) == 0 &&
-               columns * s.stride_w % (elements * 2) == 0)
-            elements *= 2;
-        return elements;
-    }
+    PatchRows patch{s, knobs.rows, knobs.columns};
+    std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
+    std::int64_t image_patches = s.k * patch.plane_patches;
 };
-
-/// Why the loads of a patch are too many to be unrolled; "" if they are not.
-std::string too_many_loads(const Tiling &t) {
-    const std::int64_t window = (t.rows - 1) * t.s.stride_h + t.reach_h,
-                       pixels = (t.columns - 1) * t.s.stride_w + t.reach_w,
-                       loads = window * (ceil_div(pixels, t.vector) + 1);
-    if (window <= most_window && loads <= most_loads)
-        return "";
-    return "patches of " + std::to_string(t.rows) + " x " + std::to_string(t.columns) +
-           " outputs reach over " + std::to_string(window) + " rows and " + std::to_string(loads) +
-           " loads: at most " + std::to_string(most_window) + " and " + std::to_string(most_loads) +
-           " are built";
-}
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
 std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
@@ -165,8 +60,8 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
                std::to_string(s.q()) + " outputs of a row";
     constexpr std::int64_t usual_rows = 8;
     if (knobs.rows == 0)
-        knobs.rows = int(
-            rows_of_patch(s, std::max<std::int64_t>(1, std::min(usual_rows, most_window / 2 / s.stride_h))));
+        knobs.rows = int(rows_of_patch(
+            s, std::max<std::int64_t>(1, std::min(usual_rows, PatchRows::most_window / 2 / s.stride_h))));
     knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
     if (knobs.threads == 0)
         knobs.threads = 64;
@@ -176,25 +71,27 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
         return "patches of " + std::to_string(outputs) + " outputs are too large: at most " +
                std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    return too_many_loads({s, knobs});
+    return PatchRows{s, knobs.rows, knobs.columns}.too_many_loads();
 }
 
 /// Registers of a thread: its sums, its filter, some rows of pixels on their way, places.
 std::int64_t registers_of(const Tiling &t) {
     constexpr std::int64_t places = 24, on_their_way = 48;
     std::int64_t row = 0;
-    for (const Tiling::Load &load : t.row_loads())
+    for (const PatchRows::Load &load : t.patch.row_loads())
         row += load.elements;
-    const std::int64_t pixels = std::min(t.loaded_rows() * row, std::max(on_their_way, 2 * row));
-    return std::clamp<std::int64_t>(round_up(t.rows * t.columns + t.taps + pixels + places, 8), 48, 200);
+    const std::int64_t pixels = std::min(t.patch.loaded_rows() * row, std::max(on_their_way, 2 * row));
+    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + pixels + places, 8),
+                                    48, 200);
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     Partition part;
     part.kernel = DepthwiseRegister::about.name;
-    part.template_arguments = {s.r,     s.s,          s.h,          s.w,    s.stride_h, s.stride_w,  s.pad_h,
-                               s.pad_w, s.dilation_h, s.dilation_w, t.rows, t.columns,  t.multiplier};
+    part.template_arguments = {
+        s.r,     s.s,          s.h,          s.w,          s.stride_h,      s.stride_w,  s.pad_h,
+        s.pad_w, s.dilation_h, s.dilation_w, t.patch.rows, t.patch.columns, t.multiplier};
     if (s.dtype != DataType::f32)
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
     part.grid = {ceil_div(t.image_patches, t.knobs.threads), s.n, 1};
@@ -205,7 +102,7 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.steps = 1;
     part.barriers = 0;
     part.filter_count = s.k;
-    part.independent_sums = t.rows * t.columns;
+    part.independent_sums = t.patch.rows * t.patch.columns;
     part.busy_warps = ceil_div(std::min(part.threads, t.image_patches), warp_lanes);
     return part;
 }
@@ -215,81 +112,46 @@ struct LoadPasses {
     double row = 0.0, tap = 0.0;
 };
 LoadPasses load_passes(const Tiling &t) {
-    const ConvShape &s = t.s;
     constexpr std::int64_t most_warps = 16; // that are looked at
     const std::int64_t warps = std::clamp<std::int64_t>(t.image_patches / warp_lanes, 1, most_warps),
                        lanes = std::min(t.image_patches, warps * warp_lanes);
-    const auto pixel = [&](std::int64_t patch) {
-        const std::int64_t x = patch % t.row_patches, y = patch / t.row_patches % t.row_groups;
-        return patch / t.plane_patches / t.multiplier * s.h * s.w + y * t.rows * s.stride_h * s.w +
-               x * t.columns * s.stride_w;
+    const auto tap = [&](std::int64_t patch) {
+        return patch / t.patch.plane_patches * t.taps * t.patch.bytes / 4;
     };
-    LoadPasses passes;
-    for (const Tiling::Load &load : t.row_loads())
-        passes.row += gathered(lanes, int(std::max<std::int64_t>(1, load.elements * t.bytes / 4)),
-                               [&](std::int64_t patch) {
-                                   return (pixel(patch) + load.at + s.w * s.pad_h + s.pad_w) * t.bytes / 4;
-                               });
-    passes.tap = gathered(lanes, 1,
-                          [&](std::int64_t patch) { return patch / t.plane_patches * t.taps * t.bytes / 4; });
-    passes.row /= double(warps), passes.tap /= double(warps);
-    return passes;
-}
-
-/// What a warp does beside multiply-adds, as the source says it: its loads and stores, each of which is one
-/// instruction at a constant offset; zeros of loads that may leave the map, and the comparisons for them.
-double further_instructions(const Tiling &t) {
-    const ConvShape &s = t.s;
-    const std::int64_t rows = t.loaded_rows(), last_y = (t.row_groups - 1) * t.rows * s.stride_h - s.pad_h,
-                       guarded_rows =
-                           t.whole ? 0 : rows - std::clamp<std::int64_t>(s.h - last_y - s.pad_h, 0, rows);
-    double all = double(t.taps + t.rows * (s.p() % t.rows == 0 ? 1 : 2));
-    for (const Tiling::Load &load : t.row_loads()) {
-        const bool beside =
-            load.at < 0 || (t.row_patches - 1) * t.columns * s.stride_w + load.at + load.elements > s.w;
-        const double guards = 1.0 + double(ceil_div(load.elements * t.bytes, 4));
-        all += double(rows) +
-               (beside ? double(rows) * (guards - 1.0) : double(guarded_rows) * (guards - 1.0)) +
-               double(guarded_rows);
-    }
-    return all;
+    return {t.patch.row_passes(t.image_patches, t.s.h * t.s.w, t.multiplier),
+            gathered(lanes, 1, tap) / double(warps)};
 }
 
 /// What `threads` threads of a CTA do.
 Activity cta_of(const Tiling &t, std::int64_t threads, const LoadPasses &passes) {
     const ConvShape &s = t.s;
-    const std::int64_t warps = ceil_div(threads, warp_lanes), rows = t.loaded_rows();
-    Activity all = does::starts(warps) + does::ffmas(threads, warps, s.s * t.columns * t.column_fmas());
-    all.work.instructions += double(warps) * further_instructions(t);
+    const PatchRows &patch = t.patch;
+    const std::int64_t warps = ceil_div(threads, warp_lanes), rows = patch.loaded_rows();
+    Activity all =
+        does::starts(warps) + does::ffmas(threads, warps, s.s * patch.columns * patch.column_fmas());
+    all.work.instructions += double(warps) * (patch.load_instructions() + double(t.taps) +
+                                              double(patch.rows * (s.p() % patch.rows == 0 ? 1 : 2)));
     all.work.copying = 0.0;
-    all.work.loads = double(warps * (rows * std::ssize(t.row_loads()) + t.taps));
+    all.work.loads = double(warps * (rows * std::ssize(patch.row_loads()) + t.taps));
     all.work.shared_wavefronts = double(warps) * (double(rows) * passes.row + double(t.taps) * passes.tap);
-    all.work.store_bytes = double(threads * t.rows * t.columns * s.result_bytes());
+    all.work.store_bytes = double(threads * patch.rows * patch.columns * s.result_bytes());
     return all;
 }
 
 /// What L2 and DRAM see of the launch.
 void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    // Of a plane a CTA reads the pixels under its patches, and those beside them that its neighbours read
-    // too.
-    const double threads = double(t.knobs.threads), row_patches = double(t.row_patches),
-                 plane = double(s.h * s.w * t.bytes),
-                 planes = std::max(1.0, threads / double(t.plane_patches));
-    const double rows = std::max(1.0, threads / row_patches) * double(t.rows * s.stride_h) +
-                        double(t.reach_h - s.stride_h),
-                 width =
-                     std::min(double(s.w), std::min(threads, row_patches) * double(t.columns * s.stride_w) +
-                                               double(t.reach_w - s.stride_w));
-    const double cta =
-        std::min(rows * spanned_bytes(width * double(t.bytes), t.vector * t.bytes), planes * plane);
-    const double images = double(s.n), image = double(s.c) * plane, ctas = double(part.grid[0]);
-    const double maps =
-        images * read_through_l1(std::min(cta, image), image, ctas, part, gpu, Again::anywhere,
-                                 double(t.knobs.threads * t.rows * t.columns * s.result_bytes()));
-    part.work.l2_read_bytes = maps + images * ctas * spanned_bytes(planes * double(t.taps * t.bytes));
-    part.work.l2_write_bytes = written_bytes_of_columns(s, t.rows, t.columns);
-    if (t.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
+    // Threads of a channel's further filters read the same plane.
+    const double threads = double(t.knobs.threads), plane_patches = double(t.patch.plane_patches),
+                 readers = std::max(threads / double(t.multiplier), std::min(threads, plane_patches)),
+                 planes = std::max(1.0, threads / plane_patches),
+                 image = double(s.c * s.h * s.w * t.patch.bytes), images = double(s.n),
+                 ctas = double(part.grid[0]);
+    const double maps = images * read_through_l1(std::min(t.patch.bytes_under(readers), image), image, ctas,
+                                                 part, gpu, Again::anywhere, part.drain.store_bytes);
+    part.work.l2_read_bytes = maps + images * ctas * spanned_bytes(planes * double(t.taps * t.patch.bytes));
+    part.work.l2_write_bytes = written_bytes_of_columns(s, t.patch.rows, t.patch.columns);
+    if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
         part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
 }

@@ -1,0 +1,265 @@
+// Convolutions of few channels a group. Patches of outputs of several filters are computed from pixels that
+// go straight from global memory into registers.
+#include "model/strategies/parts/patch_rows.hpp"
+#include "model/strategies/strategy.hpp"
+
+namespace convcast {
+namespace {
+
+// What is compiled in and unrolled, so that NVRTC needs two seconds at most: products of a thread with a
+// channel, and outputs, which stay in registers.
+constexpr std::int64_t most_products = 2304, most_outputs = 96;
+constexpr std::int64_t most_pixels = 96; // under a patch, which are in registers at once
+
+/// A thread computes patches of `rows` x `columns` outputs of `filters` filters of a group. For each channel
+/// of the group it loads the rows of pixels under the patch from global memory, as wide as rows are aligned.
+/// The filters lie in shared memory. L1 has what neighbouring patches share.
+struct GroupedRegister {
+    static constexpr About about{
+        "grouped_register",
+        "1 < g < c: patches of several filters in registers, pixels straight from global "
+        "memory, filters in shared memory",
+        17};
+    int rows = 0, columns = 0, filters = 0, threads = 0;
+
+    void knobs(const EachKnob &each) {
+        each(rows, "rows", 0, 32, {}, "output rows of a thread's patch; 0: 2, or as the map needs");
+        each(columns, "columns", 0, 4, {},
+             "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
+        each(filters, "filters", 0, 8, {},
+             "filters of a thread, 1, 2, 4 or 8; 0: the most that divide the filters of a group");
+        each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 128");
+    }
+    SettingsOf<GroupedRegister> settings(const ConvShape &s, const Gpu &gpu) const;
+    Planned plan(const ConvShape &s, const Gpu &gpu);
+    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+};
+
+std::string outside(const ConvShape &s) {
+    if (s.groups == 1)
+        return "only shapes of several groups; this one has one";
+    if (s.groups == s.c)
+        return "not depthwise shapes, whose groups are as many as their channels";
+    return outside_patches(s);
+}
+
+/// What follows from the shape and settled knobs.
+struct Tiling {
+    const ConvShape &s;
+    const GroupedRegister &knobs;
+    PatchRows patch{s, knobs.rows, knobs.columns};
+    std::int64_t channels = s.c / s.groups, group_filters = s.k / s.groups, filters = knobs.filters;
+    std::int64_t blocks = group_filters / filters; ///< of filters, of a group
+    std::int64_t values = channels * s.r * s.s;    ///< of a filter
+    std::int64_t patches = s.n * patch.plane_patches;
+    std::int64_t tiles = ceil_div(patches, std::int64_t{knobs.threads}); ///< CTAs that have the same filters
+    std::int64_t outputs = patch.rows * patch.columns * filters;         ///< of a thread
+};
+
+/// The largest of 4, 2 and 1, or 8 and those, that divides `total`.
+int widest_divisor(std::int64_t total, int most) {
+    while (total % most != 0)
+        most /= 2;
+    return most;
+}
+
+/// Gives the free knobs their values. Returns why a given one is wrong, or "".
+std::string settle(GroupedRegister &knobs, const ConvShape &s) {
+    const std::int64_t group_filters = s.k / s.groups;
+    if (knobs.columns == 0)
+        knobs.columns = widest_divisor(s.q(), 4);
+    if (!power_of_two_in(knobs.columns, 1, 4))
+        return "columns must be 1, 2 or 4, got " + std::to_string(knobs.columns);
+    if (s.q() % knobs.columns != 0)
+        return "columns = " + std::to_string(knobs.columns) + " does not divide the " +
+               std::to_string(s.q()) + " outputs of a row";
+    if (knobs.filters == 0)
+        knobs.filters = widest_divisor(group_filters, 8);
+    if (!power_of_two_in(knobs.filters, 1, 8))
+        return "filters must be 1, 2, 4 or 8, got " + std::to_string(knobs.filters);
+    if (group_filters % knobs.filters != 0)
+        return "filters = " + std::to_string(knobs.filters) + " does not divide the " +
+               std::to_string(group_filters) + " filters of a group";
+    constexpr std::int64_t usual_rows = 2;
+    if (knobs.rows == 0)
+        knobs.rows = int(rows_of_patch(s, usual_rows));
+    knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
+    if (knobs.threads == 0)
+        knobs.threads = 128;
+    if (knobs.threads % warp_lanes != 0)
+        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+    const std::int64_t outputs = std::int64_t{knobs.rows} * knobs.columns * knobs.filters;
+    if (outputs > most_outputs || outputs * s.r * s.s > most_products)
+        return std::to_string(outputs) + " outputs of a thread are too many: at most " +
+               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
+    const PatchRows patch{s, knobs.rows, knobs.columns};
+    if (const std::int64_t pixels = ((patch.rows - 1) * s.stride_h + patch.reach_h) *
+                                    ((patch.columns - 1) * s.stride_w + patch.reach_w);
+        pixels > most_pixels)
+        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
+               std::to_string(most_pixels) + " are built";
+    return patch.too_many_loads();
+}
+
+/// Registers of a thread: its sums, the pixels under its patch, a tap of its filters, places.
+std::int64_t registers_of(const Tiling &t) {
+    constexpr std::int64_t places = 24;
+    std::int64_t row = 0;
+    for (const PatchRows::Load &load : t.patch.row_loads())
+        row += load.elements;
+    return std::clamp<std::int64_t>(round_up(t.outputs + t.patch.loaded_rows() * row + t.filters + places, 8),
+                                    48, 232);
+}
+
+Partition launch_of(const Tiling &t, const Gpu &gpu) {
+    const ConvShape &s = t.s;
+    Partition part;
+    part.kernel = GroupedRegister::about.name;
+    part.template_arguments = {s.r,          s.s,          s.h,
+                               s.w,          s.stride_h,   s.stride_w,
+                               s.pad_h,      s.pad_w,      s.dilation_h,
+                               s.dilation_w, t.patch.rows, t.patch.columns,
+                               t.filters,    t.channels,   t.group_filters};
+    if (s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.grid = {t.tiles * t.blocks, s.groups, 1};
+    part.sharing_ctas = double(t.blocks);
+    part.threads = t.knobs.threads;
+    part.shared_bytes = t.filters * t.values * 4;
+    part.register_cap = registers_of(t);
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
+    part.steps = t.channels;
+    part.barriers = 0; // behind the copy of the filters warps go their own ways
+    part.filter_count = s.k;
+    part.tile_k = t.filters;
+    part.independent_sums = t.outputs;
+    part.busy_warps = ceil_div(std::min(part.threads, t.patches), warp_lanes);
+    return part;
+}
+
+/// What `threads` threads of a CTA do for a channel.
+Activity channel_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
+    const ConvShape &s = t.s;
+    const std::int64_t warps = ceil_div(threads, warp_lanes), rows = t.patch.loaded_rows();
+    const double uniform = t.filters % 4 == 0 ? gpu.architecture.uniform_wide_wavefronts->value : 1.0;
+    const std::int64_t tap_loads = s.r * s.s * ceil_div(t.filters, std::int64_t{4});
+    Activity all = does::ffmas(threads, warps, s.s * t.patch.columns * t.patch.column_fmas() * t.filters) +
+                   does::loads(warps * tap_loads, {uniform, uniform}) + does::iterations(warps);
+    all.work.instructions += double(warps) * t.patch.load_instructions();
+    all.work.loads = double(warps * rows * std::ssize(t.patch.row_loads()));
+    all.work.shared_wavefronts += double(warps * rows) * t.patch.row_passes(t.patches, s.c * s.h * s.w);
+    all.least_wavefronts = all.work.shared_wavefronts; // loads of global memory have no conflicts to count
+    return all;
+}
+
+/// What a CTA does once: copies its filters, finds its patches, stores them.
+Activity once_of(const Tiling &t, std::int64_t threads) {
+    const std::int64_t warps = ceil_div(threads, warp_lanes), all_warps = t.knobs.threads / warp_lanes;
+    Activity all = does::starts(all_warps) +
+                   does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) + does::places(warps) +
+                   does::stores(warps * t.filters * t.patch.rows);
+    all.work.store_bytes = double(threads * t.outputs * t.s.result_bytes());
+    return all;
+}
+
+/// What L2 and DRAM see of the launch.
+void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
+    const ConvShape &s = t.s;
+    const double planes = double(s.n * t.channels), plane = double(s.h * s.w * t.patch.bytes);
+    const double cta = double(t.channels) * t.patch.bytes_under(double(t.knobs.threads)),
+                 filter_bytes = spanned_bytes(double(t.filters * t.values * t.patch.bytes), t.patch.bytes);
+    // The CTAs of a group's further filters read the same pixels on other SMs.
+    const double maps = double(s.groups * t.blocks) *
+                        read_through_l1(std::min(cta, planes * plane), planes * plane, double(t.tiles), part,
+                                        gpu, Again::anywhere, part.drain.store_bytes);
+    part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
+    part.work.l2_write_bytes = written_bytes_of_columns(s, t.patch.rows, t.patch.columns);
+    if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
+        part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+    fill_dram(part.work, s, gpu);
+    part.step.load_bytes = maps / double(part.ctas * t.channels);
+    part.drain.load_bytes = filter_bytes;
+}
+
+} // namespace
+
+SettingsOf<GroupedRegister> GroupedRegister::settings(const ConvShape &s, const Gpu &) const {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    std::vector<GroupedRegister> found;
+    std::string why;
+    for (const int of_row : either(columns, {1, 2, 4}))
+        for (const int of_filters : either(filters, {2, 4, 8}))
+            for (const std::int64_t most : {8, 4, 2, 1}) {
+                if (columns == 0 && s.q() % of_row != 0)
+                    continue;
+                GroupedRegister setting = *this;
+                setting.columns = of_row;
+                setting.filters = filters == 0 ? widest_divisor(s.k / s.groups, of_filters) : of_filters;
+                if (setting.rows == 0)
+                    setting.rows = int(rows_of_patch(s, most));
+                for (const int of_cta : either(threads, {64, 128})) {
+                    setting.threads = of_cta;
+                    if (const std::string wrong = settle(setting, s); !wrong.empty())
+                        why = wrong;
+                    else
+                        add_new(found, setting);
+                }
+            }
+    if (found.empty())
+        return Infeasible{why};
+    return found;
+}
+
+Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
+    if (const std::string why = outside(s); !why.empty())
+        return Infeasible{why, true};
+    if (const std::string why = settle(*this, s); !why.empty())
+        return Infeasible{why};
+    const Tiling t{s, *this};
+    constexpr std::int64_t most_groups = 65535, most_index = std::int64_t{1} << 31;
+    if (s.groups > most_groups)
+        return Infeasible{"more than 65535 groups, of which each has CTAs of its own"};
+    if (t.patches + threads >= most_index || t.tiles * t.blocks >= most_index)
+        return Infeasible{"more than 2^31 patches of outputs"};
+    Partition part = launch_of(t, gpu);
+    if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (const std::string why = does_not_fit(part); !why.empty())
+        return Infeasible{why};
+    fill_schedule(part, gpu.limits);
+    const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
+    part.step = channel_of(t, gpu, full).work;
+    part.drain = once_of(t, full).work;
+    set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
+                            return double(t.channels) * channel_of(t, gpu, some) + once_of(t, some);
+                        }));
+    part.drain.line_waits = 1.0; // pixels behind the filters
+    add_traffic(part, t, gpu);
+    const std::int64_t round_ctas = part.ctas_per_sm;
+    return plan_of_launch(std::move(part), gpu, round_ctas);
+}
+
+Walk GroupedRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+    const Tiling t{s, *this};
+    Walk walk(s, launch);
+    walk.grid = {t.blocks, t.tiles, s.groups};
+    walk.cuts = {{&OutputBox::filters, t.group_filters, 2},
+                 {&OutputBox::filters, t.filters, 0},
+                 {nullptr, threads * rows * columns, 1}};
+    walk.flat = {{&OutputBox::columns, s.q()}, {&OutputBox::rows, s.p()}, {&OutputBox::images, s.n}};
+    walk.positions = s.n * s.p() * s.q();
+    walk.buffers = {{"filters", CopiedTensor::filters, launch.shared_bytes, 1}};
+    walk.threads = {threads, 1, rows, columns, filters};
+    walk.remark = "Pixels go from global memory into registers, where all filters of a thread use them; what "
+                  "neighbouring patches share lies in L1.";
+    return walk;
+}
+
+namespace strategies {
+const StrategyKind &grouped_register() {
+    return kind_of<GroupedRegister>();
+}
+} // namespace strategies
+
+} // namespace convcast

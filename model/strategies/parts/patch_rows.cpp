@@ -1,0 +1,150 @@
+#include "model/strategies/parts/patch_rows.hpp"
+
+#include "model/work/tensors.hpp"
+
+#include <limits>
+#include <set>
+
+namespace convcast {
+namespace {
+
+/// Calls body(row of pixels) for each product of a patch with a column of the filter.
+template <class Body> void each_product(const PatchRows &patch, const Body &body) {
+    const ConvShape &s = patch.s;
+    for (std::int64_t row = 0; row < patch.rows; ++row)
+        for (std::int64_t tap = 0; tap < s.r; ++tap) {
+            const std::int64_t y = row * s.stride_h + tap * s.dilation_h;
+            if (!patch.whole || (y >= s.pad_h && y < s.pad_h + s.h))
+                body(y);
+        }
+}
+
+} // namespace
+
+std::int64_t PatchRows::widest() const {
+    std::int64_t elements = 1;
+    while (elements * 2 * bytes <= 16 && s.w % (elements * 2) == 0 &&
+           columns * s.stride_w % (elements * 2) == 0)
+        elements *= 2;
+    return elements;
+}
+
+std::vector<PatchRows::Load> PatchRows::row_loads() const {
+    std::set<std::int64_t> read;
+    for (std::int64_t column = 0; column < columns; ++column)
+        for (std::int64_t tap = 0; tap < s.s; ++tap)
+            read.insert(column * s.stride_w + tap * s.dilation_w - s.pad_w);
+    const std::int64_t low = *read.begin(), high = *read.rbegin() + 1;
+    std::vector<Load> loads;
+    for (std::int64_t at = -round_up(s.pad_w, vector); at < high; at += vector) {
+        const auto next = read.lower_bound(at);
+        if (next == read.end() || *next >= at + vector)
+            continue;
+        std::int64_t from = at, elements = vector;
+        for (std::int64_t part : {vector / 4, vector / 2}) {
+            if (part == 0)
+                continue;
+            if (low >= at + vector - part) {
+                from = at + vector - part, elements = part;
+                break;
+            }
+            if (high <= at + part) {
+                elements = part;
+                break;
+            }
+        }
+        loads.push_back({from, elements});
+    }
+    return loads;
+}
+
+std::int64_t PatchRows::loaded_rows() const {
+    std::set<std::int64_t> read;
+    each_product(*this, [&](std::int64_t row) { read.insert(row); });
+    return std::ssize(read);
+}
+
+std::int64_t PatchRows::column_fmas() const {
+    std::int64_t fmas = 0;
+    each_product(*this, [&](std::int64_t) { ++fmas; });
+    return fmas;
+}
+
+double PatchRows::row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters) const {
+    constexpr std::int64_t most_warps = 16; // that are looked at
+    const std::int64_t warps = std::clamp<std::int64_t>(patches / warp_lanes, 1, most_warps),
+                       lanes = std::min(patches, warps * warp_lanes);
+    const auto pixel = [&](std::int64_t patch) {
+        const std::int64_t x = patch % row_patches, y = patch / row_patches % row_groups;
+        return patch / plane_patches / filters * planes + y * rows * s.stride_h * s.w +
+               x * columns * s.stride_w;
+    };
+    double passes = 0.0;
+    for (const Load &load : row_loads())
+        passes += gathered(lanes, int(std::max<std::int64_t>(1, load.elements * bytes / 4)),
+                           [&](std::int64_t patch) {
+                               return (pixel(patch) + load.at + s.w * s.pad_h + s.pad_w) * bytes / 4;
+                           });
+    return passes / double(warps);
+}
+
+double PatchRows::load_instructions() const {
+    const std::int64_t all_rows = loaded_rows(), last_y = (row_groups - 1) * rows * s.stride_h - s.pad_h,
+                       guarded_rows =
+                           whole ? 0
+                                 : all_rows - std::clamp<std::int64_t>(s.h - last_y - s.pad_h, 0, all_rows);
+    double all = 0.0;
+    for (const Load &load : row_loads()) {
+        const bool beside =
+            load.at < 0 || (row_patches - 1) * columns * s.stride_w + load.at + load.elements > s.w;
+        const double zeros = double(ceil_div(load.elements * bytes, 4));
+        all += double(all_rows) + double(beside ? all_rows : guarded_rows) * zeros + double(guarded_rows);
+    }
+    return all;
+}
+
+double PatchRows::bytes_under(double threads) const {
+    const double read_rows = std::max(1.0, threads / double(row_patches)) * double(rows * s.stride_h) +
+                             double(reach_h - s.stride_h),
+                 width = std::min(double(s.w),
+                                  std::min(threads, double(row_patches)) * double(columns * s.stride_w) +
+                                      double(reach_w - s.stride_w));
+    const double planes = std::max(1.0, threads / double(plane_patches));
+    return std::min(read_rows * spanned_bytes(width * double(bytes), vector * bytes),
+                    planes * double(s.h * s.w * bytes));
+}
+
+std::string PatchRows::too_many_loads() const {
+    const std::int64_t window = (rows - 1) * s.stride_h + reach_h,
+                       pixels = (columns - 1) * s.stride_w + reach_w,
+                       loads = window * (ceil_div(pixels, vector) + 1);
+    if (window <= most_window && loads <= most_loads)
+        return "";
+    return "patches of " + std::to_string(rows) + " x " + std::to_string(columns) + " outputs reach over " +
+           std::to_string(window) + " rows and " + std::to_string(loads) + " loads: at most " +
+           std::to_string(most_window) + " and " + std::to_string(most_loads) + " are built";
+}
+
+std::string outside_patches(const ConvShape &s) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    for (const std::int64_t size :
+         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.k})
+        if (size > most)
+            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+    const std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
+    if (reach_h > PatchRows::most_window || reach_h * reach_w > PatchRows::most_loads)
+        return "a filter that reaches over " + std::to_string(reach_h) + " x " + std::to_string(reach_w) +
+               " pixels: at most " + std::to_string(PatchRows::most_window) + " rows and " +
+               std::to_string(PatchRows::most_loads) + " pixels are built";
+    if (s.r * s.dilation_h > most || s.s * s.dilation_w > most ||
+        (s.h + 2 * s.pad_h + s.r * s.dilation_h) * (s.w + 2 * s.pad_w) > most ||
+        s.k * s.p() * s.q() > most / 2)
+        return "an image exceeds 32 bits";
+    return "";
+}
+
+std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most) {
+    return least_surplus(s.p(), std::min(most, s.p()));
+}
+
+} // namespace convcast

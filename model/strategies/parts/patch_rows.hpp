@@ -1,0 +1,68 @@
+// Patches of outputs whose pixels a thread loads row by row from global memory, as wide as rows are aligned:
+// executor/kernels/patch_row.cuh.
+#pragma once
+
+#include "model/base/divide.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "model/work/shared_access.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A thread's patch of `rows` x `columns` outputs of a plane, and the patches that a plane is made of: along
+/// its rows, then those below. `columns` divides the outputs of a row.
+struct PatchRows {
+    const ConvShape &s;
+    std::int64_t rows = 1, columns = 1;
+    std::int64_t bytes = s.element_bytes();
+    std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
+    std::int64_t row_patches = s.q() / columns, row_groups = ceil_div(s.p(), rows),
+                 plane_patches = row_patches * row_groups;
+    std::int64_t vector = widest(); ///< elements that are loaded as one
+    bool whole = row_groups == 1;   ///< rows above and below the map are left out
+
+    /// A load of neighbouring pixels of a row: from where, counted from where the patch's first output would
+    /// lie without padding, and how many.
+    struct Load {
+        std::int64_t at = 0, elements = 1;
+    };
+    std::vector<Load> row_loads() const;
+
+    /// The rows of pixels that the taps of a patch read.
+    std::int64_t loaded_rows() const;
+    /// Multiply-adds of a patch with one column of a filter.
+    std::int64_t column_fmas() const;
+
+    /// Passes through L1 of a warp's loads of a row of pixels, on average over warps, where neighbouring
+    /// threads take neighbouring patches. `planes`: how far apart in memory planes lie, in elements;
+    /// `filters`: how many planes of outputs, one after another, read the same plane.
+    double row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters = 1) const;
+
+    /// Instructions of a warp for the loads of a channel: the loads, each of which is one instruction at a
+    /// constant offset, zeros of those that may leave the map, and the comparisons for them.
+    double load_instructions() const;
+
+    /// Bytes of a plane's pixels that `threads` neighbouring patches read.
+    double bytes_under(double threads) const;
+
+    /// What is unrolled at most: rows of pixels under a patch, with the gaps that strides and dilations
+    /// leave, and the loads of all those rows. NVRTC needs two seconds for these.
+    static constexpr std::int64_t most_window = 512, most_loads = 4096;
+    /// Why the loads of a patch are too many to be unrolled; "" if they are not.
+    std::string too_many_loads() const;
+
+  private:
+    std::int64_t widest() const;
+};
+
+/// Why no patch of this shape is built: sizes beyond 32 bits, or filters that reach too far; "" if one is.
+std::string outside_patches(const ConvShape &s);
+
+/// Rows of a patch, `most` or down to half as many: those with the fewest surplus ones below the map.
+std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most);
+
+} // namespace convcast
