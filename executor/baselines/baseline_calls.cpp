@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -42,6 +43,10 @@ template <class Library> struct Lazy {
     }
 };
 
+/// An engine whose plan takes so many times as long as the fastest plan: no other knobs of it are tried. On
+/// layers of many groups most engines launch a kernel for each group.
+constexpr double hopeless_times = 30.0;
+
 std::string microseconds(Seconds time) {
     return fmt::format("{:.1f} us", time.value * 1e6);
 }
@@ -64,8 +69,9 @@ struct BaselineCalls::Timed {
     ConvShape shape;
     std::string listed_for; ///< the baseline whose notes allow these plans
     std::vector<Plan> plans;
-    std::size_t refused = 0; ///< by cuDNN, when built or run
-    std::string why_none;    ///< of the last refusal when run
+    std::size_t refused = 0;  ///< by cuDNN, when built or run
+    std::size_t left_out = 0; ///< of engines that are hopeless_times slower with other knobs
+    std::string why_none;     ///< of the last refusal when run
 };
 
 BaselineCalls::BaselineCalls(Compiler &compiler, int compute_capability)
@@ -132,10 +138,17 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
         GraphPlans found = graph->plans(shape, listed_for);
         timed->refused = found.refused;
         Seconds fastest(std::numeric_limits<double>::infinity());
+        std::set<std::int64_t> hopeless; // engines
         for (GraphPlan &plan : found.plans) {
+            if (hopeless.contains(plan.engine)) {
+                ++timed->left_out;
+                continue;
+            }
             try {
                 const Seconds time = trial.time(plan.call, fastest);
                 fastest = Seconds(std::min(fastest.value, time.value));
+                if (time.value > hopeless_times * fastest.value)
+                    hopeless.insert(plan.engine);
                 timed->plans.push_back({std::move(plan), time});
             } catch (const DeviceLost &) {
                 throw;
@@ -165,9 +178,14 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
                 fmt::format("; {} ({}) was faster, but not right: {}", plan.name, microseconds(time), wrong);
             continue;
         }
-        std::string detail = fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look",
-                                         plan.name, plan.note_names.empty() ? "none" : join(plan.note_names),
-                                         plan.workspace_bytes, microseconds(time), timed_->plans.size());
+        const std::string untried = timed_->left_out == 0
+                                        ? ""
+                                        : fmt::format(", {} more are of engines {:.0f} times slower",
+                                                      timed_->left_out, hopeless_times);
+        std::string detail =
+            fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look{}", plan.name,
+                        plan.note_names.empty() ? "none" : join(plan.note_names), plan.workspace_bytes,
+                        microseconds(time), timed_->plans.size(), untried);
         return ReadyBaseline{{plan.call, detail + left_out}, gate, listed_for + " " + plan.name};
     }
     return fmt::format("cuDNN's graph interface has no such plan that runs here; it refused {} settings{}{}",

@@ -494,7 +494,8 @@ GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline
             continue;
         std::optional<Descriptor<Library>> plan = convolution.plan(engine->second.descriptor, setting);
         if (plan) {
-            GraphPlan made{setting.text(),
+            GraphPlan made{setting.engine,
+                           setting.text(),
                            engine->second.notes,
                            engine->second.note_names,
                            plan->template value<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE),

@@ -14,6 +14,7 @@ namespace convcast {
 
 /// An engine with its knobs, for one shape.
 struct GraphPlan {
+    std::int64_t engine = 0; ///< cuDNN's number
     std::string name; ///< "engine 70, knobs 2=12 18=0", in cuDNN's numbers, which hold for one version of it
     PlanNotes notes;
     std::vector<std::string> note_names; ///< as cuDNN calls them: "WINOGRAD_TILE_4x4"

@@ -2,8 +2,8 @@
 // of `Filters` filters of a group. Pixels come straight from global memory into registers, where all those
 // filters use them; patches of neighbours overlap, and L1 has what they share. The filters lie in shared
 // memory, so that one load brings a tap of four of them:
-//   filters -> shared memory | for each channel of the group: load the rows of pixels under the patch, zeros
-//   where they leave the map; multiply them with each tap of the filters | store the patches
+//   filters -> shared memory | for each `AtOnce` channels of the group: load the rows of pixels under the
+//   patch, zeros where they leave the map; multiply them with each tap of the filters | store the patches
 // Does every stride, padding, dilation and width, in floats, halves and 8-bit integers.
 #include "executor/kernels/patch_row.cuh"
 
@@ -14,7 +14,8 @@ using namespace convcast;
 /// beside each other, so that their CTAs read the same pixels at the same time; then come the next patches of
 /// all images, which threads take plane by plane, row by row.
 template <int R, int S, int H, int W, int StrideH, int StrideW, int PadH, int PadW, int DilationH,
-          int DilationW, int Rows, int Columns, int Filters, int Channels, int GroupFilters, int Type = 0>
+          int DilationW, int Rows, int Columns, int Filters, int AtOnce, int Channels, int GroupFilters,
+          int Type = 0>
 __global__ void __maxnreg__(REGISTER_CAP)
     grouped_register(const typename Element<Type>::In *__restrict__ input,
                      const typename Element<Type>::In *__restrict__ filters,
@@ -50,13 +51,14 @@ __global__ void __maxnreg__(REGISTER_CAP)
 
     Sum sum[Filters][Rows][Columns] = {};
 #pragma unroll 1
-    for (int channel = 0; channel < Channels; ++channel, from += H * W) {
-        Sum pixels[window][Row::count];
+    for (int channel = 0; channel < Channels; channel += AtOnce, from += AtOnce * H * W) {
+        Sum pixels[AtOnce * window][Row::count];
 #pragma unroll
-        for (int i = 0; i < window; ++i)
-            Row::load(pixels[i], from + i * W, x_in, row_lies_inside<H, PadH, StrideH, Rows, row_groups>(i, y_in));
+        for (int i = 0; i < AtOnce * window; ++i)
+            Row::load(pixels[i], from + (i / window * H + i % window) * W, x_in,
+                      row_lies_inside<H, PadH, StrideH, Rows, row_groups>(i % window, y_in));
 #pragma unroll
-        for (int r = 0; r < R; ++r)
+        for (int r = 0; r < AtOnce * R; ++r) // rows of the channels' filters, one after another
 #pragma unroll
             for (int s = 0; s < S; ++s) {
                 Sum tap[Filters];
@@ -65,14 +67,15 @@ __global__ void __maxnreg__(REGISTER_CAP)
                 for (int f = 0; f < Filters; ++f)
 #pragma unroll
                     for (int row = 0; row < Rows; ++row) {
-                        const int i = row * StrideH + r * DilationH;
+                        const int i = row * StrideH + r % R * DilationH;
                         if (row_groups == 1 && (i < PadH || i >= PadH + H))
                             continue; // zeros for every patch
 #pragma unroll
                         for (int column = 0; column < Columns; ++column)
                             sum[f][row][column] =
-                                multiply_add(pixels[i][column * StrideW + s * DilationW - PadW - Row::first], tap[f],
-                                             sum[f][row][column]);
+                                multiply_add(pixels[r / R * window + i]
+                                                   [column * StrideW + s * DilationW - PadW - Row::first],
+                                             tap[f], sum[f][row][column]);
                     }
             }
     }

@@ -9,7 +9,8 @@ namespace {
 // What is compiled in and unrolled, so that NVRTC needs two seconds at most: products of a thread with a
 // channel, and outputs, which stay in registers.
 constexpr std::int64_t most_products = 2304, most_outputs = 96;
-constexpr std::int64_t most_pixels = 96; // under a patch, which are in registers at once
+// Pixels that are in registers at once: under a patch of one channel, and of several.
+constexpr std::int64_t most_pixels = 96, most_pixels_at_once = 48;
 
 /// A thread computes patches of `rows` x `columns` outputs of `filters` filters of a group. For each channel
 /// of the group it loads the rows of pixels under the patch from global memory, as wide as rows are aligned.
@@ -20,7 +21,7 @@ struct GroupedRegister {
         "1 < g < c: patches of several filters in registers, pixels straight from global "
         "memory, filters in shared memory",
         17};
-    int rows = 0, columns = 0, filters = 0, threads = 0;
+    int rows = 0, columns = 0, filters = 0, channels = 0, threads = 0;
 
     void knobs(const EachKnob &each) {
         each(rows, "rows", 0, 32, {}, "output rows of a thread's patch; 0: 2, or as the map needs");
@@ -28,6 +29,9 @@ struct GroupedRegister {
              "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(filters, "filters", 0, 8, {},
              "filters of a thread, 1, 2, 4 or 8; 0: the most that divide the filters of a group");
+        each(channels, "channels", 0, 4, {},
+             "channels whose pixels a thread loads at once, 1, 2 or 4; 0: the most for which there are "
+             "registers");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 128");
     }
     SettingsOf<GroupedRegister> settings(const ConvShape &s, const Gpu &gpu) const;
@@ -48,7 +52,8 @@ struct Tiling {
     const ConvShape &s;
     const GroupedRegister &knobs;
     PatchRows patch{s, knobs.rows, knobs.columns};
-    std::int64_t channels = s.c / s.groups, group_filters = s.k / s.groups, filters = knobs.filters;
+    std::int64_t at_once = knobs.channels, channels = s.c / s.groups, group_filters = s.k / s.groups,
+                 filters = knobs.filters;
     std::int64_t blocks = group_filters / filters; ///< of filters, of a group
     std::int64_t values = channels * s.r * s.s;    ///< of a filter
     std::int64_t patches = s.n * patch.plane_patches;
@@ -93,11 +98,21 @@ std::string settle(GroupedRegister &knobs, const ConvShape &s) {
         return std::to_string(outputs) + " outputs of a thread are too many: at most " +
                std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
     const PatchRows patch{s, knobs.rows, knobs.columns};
-    if (const std::int64_t pixels = ((patch.rows - 1) * s.stride_h + patch.reach_h) *
-                                    ((patch.columns - 1) * s.stride_w + patch.reach_w);
-        pixels > most_pixels)
+    const std::int64_t channels = s.c / s.groups, products = outputs * s.r * s.s,
+                       pixels = ((patch.rows - 1) * s.stride_h + patch.reach_h) *
+                                ((patch.columns - 1) * s.stride_w + patch.reach_w);
+    if (pixels > most_pixels)
         return std::to_string(pixels) + " pixels under a patch are too many: at most " +
                std::to_string(most_pixels) + " are built";
+    const auto together = [&](std::int64_t at_once) {
+        return channels % at_once == 0 && (at_once == 1 || (at_once * pixels <= most_pixels_at_once &&
+                                                            at_once * products <= most_products));
+    };
+    if (knobs.channels == 0)
+        knobs.channels = together(4) ? 4 : together(2) ? 2 : 1;
+    if (!power_of_two_in(knobs.channels, 1, 4) || !together(knobs.channels))
+        return "channels must be 1, 2 or 4, divide the " + std::to_string(channels) +
+               " channels of a group and leave registers, got " + std::to_string(knobs.channels);
     return patch.too_many_loads();
 }
 
@@ -107,19 +122,18 @@ std::int64_t registers_of(const Tiling &t) {
     std::int64_t row = 0;
     for (const PatchRows::Load &load : t.patch.row_loads())
         row += load.elements;
-    return std::clamp<std::int64_t>(round_up(t.outputs + t.patch.loaded_rows() * row + t.filters + places, 8),
-                                    48, 232);
+    return std::clamp<std::int64_t>(
+        round_up(t.outputs + t.at_once * t.patch.loaded_rows() * row + t.filters + places, 8), 48, 232);
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     Partition part;
     part.kernel = GroupedRegister::about.name;
-    part.template_arguments = {s.r,          s.s,          s.h,
-                               s.w,          s.stride_h,   s.stride_w,
-                               s.pad_h,      s.pad_w,      s.dilation_h,
-                               s.dilation_w, t.patch.rows, t.patch.columns,
-                               t.filters,    t.channels,   t.group_filters};
+    part.template_arguments = {s.r,          s.s,          s.h,          s.w,
+                               s.stride_h,   s.stride_w,   s.pad_h,      s.pad_w,
+                               s.dilation_h, s.dilation_w, t.patch.rows, t.patch.columns,
+                               t.filters,    t.at_once,    t.channels,   t.group_filters};
     if (s.dtype != DataType::f32)
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
     part.grid = {t.tiles * t.blocks, s.groups, 1};
@@ -128,7 +142,7 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.shared_bytes = t.filters * t.values * 4;
     part.register_cap = registers_of(t);
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
-    part.steps = t.channels;
+    part.steps = t.channels / t.at_once;
     part.barriers = 0; // behind the copy of the filters warps go their own ways
     part.filter_count = s.k;
     part.tile_k = t.filters;
@@ -137,19 +151,19 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     return part;
 }
 
-/// What `threads` threads of a CTA do for a channel.
-Activity channel_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
+/// What `threads` threads of a CTA do for the channels that they load at once.
+Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
     const ConvShape &s = t.s;
     const std::int64_t warps = ceil_div(threads, warp_lanes), rows = t.patch.loaded_rows();
     const double uniform = t.filters % 4 == 0 ? gpu.architecture.uniform_wide_wavefronts->value : 1.0;
     const std::int64_t tap_loads = s.r * s.s * ceil_div(t.filters, std::int64_t{4});
     Activity all = does::ffmas(threads, warps, s.s * t.patch.columns * t.patch.column_fmas() * t.filters) +
-                   does::loads(warps * tap_loads, {uniform, uniform}) + does::iterations(warps);
+                   does::loads(warps * tap_loads, {uniform, uniform});
     all.work.instructions += double(warps) * t.patch.load_instructions();
     all.work.loads = double(warps * rows * std::ssize(t.patch.row_loads()));
     all.work.shared_wavefronts += double(warps * rows) * t.patch.row_passes(t.patches, s.c * s.h * s.w);
     all.least_wavefronts = all.work.shared_wavefronts; // loads of global memory have no conflicts to count
-    return all;
+    return double(t.at_once) * all + does::iterations(warps);
 }
 
 /// What a CTA does once: copies its filters, finds its patches, stores them.
@@ -177,7 +191,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
         part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
-    part.step.load_bytes = maps / double(part.ctas * t.channels);
+    part.step.load_bytes = maps / double(part.ctas * part.steps);
     part.drain.load_bytes = filter_bytes;
 }
 
@@ -229,10 +243,10 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
-    part.step = channel_of(t, gpu, full).work;
+    part.step = step_of(t, gpu, full).work;
     part.drain = once_of(t, full).work;
     set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
-                            return double(t.channels) * channel_of(t, gpu, some) + once_of(t, some);
+                            return double(part.steps) * step_of(t, gpu, some) + once_of(t, some);
                         }));
     part.drain.line_waits = 1.0; // pixels behind the filters
     add_traffic(part, t, gpu);
