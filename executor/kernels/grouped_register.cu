@@ -35,6 +35,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     extern __shared__ __align__(16) unsigned char memory[];
     Sum *const taps = reinterpret_cast<Sum *>(memory); // [channel][tap][filter]
     const long long first_filter = static_cast<long long>(blockIdx.y) * GroupFilters + blockIdx.x % blocks * Filters;
+#pragma unroll 8 // loads that are under way at once
     for (int i = threadIdx.x; i < Filters * values; i += blockDim.x)
         taps[i % values * Filters + i / values] = widened(filters[first_filter * values + i]);
     __syncthreads();

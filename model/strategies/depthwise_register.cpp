@@ -74,13 +74,23 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
     return PatchRows{s, knobs.rows, knobs.columns}.too_many_loads();
 }
 
-/// Registers of a thread: its sums, its filter, some rows of pixels on their way, places.
-std::int64_t registers_of(const Tiling &t) {
-    constexpr std::int64_t places = 24, on_their_way = 48;
+/// Pixels that a thread loads, and those that are on their way at once, for which there are registers.
+struct Pixels {
+    std::int64_t all = 0, at_once = 0;
+};
+Pixels pixels_of(const Tiling &t) {
+    constexpr std::int64_t on_their_way = 48;
     std::int64_t row = 0;
     for (const PatchRows::Load &load : t.patch.row_loads())
         row += load.elements;
-    const std::int64_t pixels = std::min(t.patch.loaded_rows() * row, std::max(on_their_way, 2 * row));
+    const std::int64_t all = t.patch.loaded_rows() * row;
+    return {all, std::min(all, std::max(on_their_way, 2 * row))};
+}
+
+/// Registers of a thread: its sums, its filter, pixels on their way, places.
+std::int64_t registers_of(const Tiling &t) {
+    constexpr std::int64_t places = 24;
+    const std::int64_t pixels = pixels_of(t).at_once;
     return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + pixels + places, 8),
                                     48, 200);
 }
@@ -197,12 +207,14 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_schedule(part, gpu.limits);
-    const LoadPasses passes = load_passes(t);
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
-                                           [&](std::int64_t some) { return cta_of(t, some, passes); }));
-    part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), passes).work;
+                                           [&](std::int64_t some) { return cta_of(t, some, {}); }));
+    // L1's passes take the path of shared memory, whose counters leave them out.
+    part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), load_passes(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
+    const Pixels pixels = pixels_of(t);
+    part.drain.line_waits = double(pixels.all) / double(pixels.at_once) - 1.0;
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     const std::int64_t round_ctas = part.ctas_per_sm;

@@ -161,8 +161,6 @@ Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
                    does::loads(warps * tap_loads, {uniform, uniform});
     all.work.instructions += double(warps) * t.patch.load_instructions();
     all.work.loads = double(warps * rows * std::ssize(t.patch.row_loads()));
-    all.work.shared_wavefronts += double(warps * rows) * t.patch.row_passes(t.patches, s.c * s.h * s.w);
-    all.least_wavefronts = all.work.shared_wavefronts; // loads of global memory have no conflicts to count
     return double(t.at_once) * all + does::iterations(warps);
 }
 
@@ -187,6 +185,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
                         read_through_l1(std::min(cta, planes * plane), planes * plane, double(t.tiles), part,
                                         gpu, Again::anywhere, part.drain.store_bytes);
     part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
+    part.mergeable_reads = mergeable_reads(maps, {double(t.blocks), 1.0}, part, gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, t.patch.rows, t.patch.columns);
     if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
         part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
@@ -245,10 +244,16 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;
     part.drain = once_of(t, full).work;
+    // Pixels that L1 has take the path of shared memory too; counters of shared memory leave them out.
+    part.step.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.at_once * t.patch.loaded_rows()) *
+                                   t.patch.row_passes(t.patches, s.c * s.h * s.w);
     set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
                             return double(part.steps) * step_of(t, gpu, some) + once_of(t, some);
                         }));
-    part.drain.line_waits = 1.0; // pixels behind the filters
+    // Filters come in groups of loads, one group after another, and pixels behind them.
+    constexpr std::int64_t copies_at_once = 8; // of a thread
+    part.drain.line_waits =
+        double(ceil_div(ceil_div(t.filters * t.values, std::int64_t{threads}), copies_at_once));
     add_traffic(part, t, gpu);
     const std::int64_t round_ctas = part.ctas_per_sm;
     return plan_of_launch(std::move(part), gpu, round_ctas);

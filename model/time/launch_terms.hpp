@@ -118,6 +118,12 @@ inline double first_load_bytes(const Partition &part, const Round &round) {
     return round.ctas * round.sms * (part.step.load_bytes + part.drain.load_bytes);
 }
 
+/// F26: loads that need the result of the first ones, or their registers.
+template <Yield T> T one_by_one_leaf(const Partition &part, const Start &start) {
+    return leaf<T>("loads one by one", s(part.drain.line_waits * start.latency), "{:.1f} * {:.0f} ns",
+                   part.drain.line_waits, start.latency * 1e9);
+}
+
 template <Yield T>
 T first_data_term(const Partition &part, const Machine &m, const Round &round, const Traffic &traffic,
                   const Start &start) {
@@ -164,9 +170,8 @@ T fill_term(const Partition &part, const Machine &m, const Round &round, const T
     if (behind > 0.0)
         filled.front() =
             max_of<T>("first data and code", list_of<T>(std::move(filled.front()), code(behind)));
-    if (part.drain.line_waits > 0.0 && m.has(Equation::F26))
-        filled.push_back(leaf<T>("loads one by one", s(part.drain.line_waits * start.latency),
-                                 "{:.0f} * {:.0f} ns", part.drain.line_waits, start.latency * 1e9));
+    if (part.drain.line_waits > 0.0 && m.has(Equation::F26) && !as_they_come(part, m))
+        filled.push_back(one_by_one_leaf<T>(part, start));
     // Copying warps fill a buffer while others compute the one before. At first there is nothing to compute,
     // so the first copies are part of the fill (F22).
     if (part.copy_warps > 0 && m.has(Equation::F22))
@@ -258,6 +263,11 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
                      list_of<T>(yield(last, round.ctas, all_last), yield(ends, round.ctas, all_ends)));
     if (!as_they_come(part, m))
         return in_turn;
+    // While some warps wait, others keep the memory busy.
+    if (part.drain.line_waits > 0.0 && m.has(Equation::F26))
+        in_turn =
+            sum<T>("loads in turn", list_of<T>(one_by_one_leaf<T>(part, start_of(part, m, round, traffic)),
+                                               std::move(in_turn)));
     const double stores = round.ctas * round.sms * (part.step.store_bytes + part.drain.store_bytes);
     return max_of<T>(
         "loads, arithmetic and stores",
