@@ -112,6 +112,7 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.steps = 1;
     part.barriers = 0;
     part.filter_count = s.k;
+    part.copy_passes = 1.0;
     part.independent_sums = t.patch.rows * t.patch.columns;
     part.busy_warps = ceil_div(std::min(part.threads, t.image_patches), warp_lanes);
     return part;

@@ -146,6 +146,7 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.barriers = 0; // behind the copy of the filters warps go their own ways
     part.filter_count = s.k;
     part.tile_k = t.filters;
+    part.copy_passes = 1.0;
     part.independent_sums = t.outputs;
     part.busy_warps = ceil_div(std::min(part.threads, t.patches), warp_lanes);
     return part;

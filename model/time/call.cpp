@@ -51,9 +51,11 @@ template <Yield T> T bounded(T term, const T &bound) {
     return term;
 }
 
-/// S1, given the time of the products on an SM.
+/// S1, given the time of the products on an SM. What SMs store shares the way into L2 with what DRAM delivers
+/// (F3), so that both together are no faster than the faster of the two alone.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
-    const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes());
+    const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
+                 writes = static_cast<double>(shape.output_bytes());
     return evaluated(sum<T>(
         "speed of light",
         list_of<T>(
@@ -64,8 +66,9 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
                                           list_of<T>(leaf<T>("load latency", s(m.latency_s), "{:.0f} ns",
                                                              m.latency_s * 1e9),
                                                      bandwidth_leaf<T>("DRAM reads", reads, m.read_bw))),
-                                 bandwidth_leaf<T>("writes", static_cast<double>(shape.output_bytes()),
-                                                   m.write_bw))))));
+                                 bandwidth_leaf<T>("writes", writes, m.write_bw),
+                                 bandwidth_leaf<T>("reads and writes", reads + writes,
+                                                   std::max(m.read_bw, m.write_bw)))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
