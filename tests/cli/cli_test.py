@@ -1873,7 +1873,7 @@ class Json(Cli):
         self.assertEqual([s["name"] for s in listing["strategies"]],
                          ["filter_split", "map_split", "row_register", "stride_fixed_block", "implicit_gemm", "block_register",
                           "channel_split", "filter_stream", "map_stream", "naive_global", "naive_shared", "patch_register",
-                          "winograd", "implicit_gemm_3xtf32", "depthwise", "depthwise_register"])
+                          "winograd", "implicit_gemm_3xtf32", "depthwise", "depthwise_register", "grouped_register"])
         self.assertEqual(self.ok("list", "--schema", "profile").out, (SOURCE / "docs" / "schemas" / "profile.json").read_text())
         self.refused(2, ["list", "--schema", "profil"], "did you mean 'profile'.*Documents: architecture")
 

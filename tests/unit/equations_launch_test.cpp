@@ -212,6 +212,10 @@ TEST(EquationF28, OneStoresWhileAnotherComputes) {
     part.step.load_bytes = 100e3;
     EXPECT_NEAR(last_steps(part, 2.0), 500.0, 1e-9);
     EXPECT_NEAR(fill(part), 100.0, 1e-9); // and the fill is a latency
+    // Loads that wait for registers: 3 * 100 before the 300, while other warps keep the memory busy (F26).
+    part.drain.line_waits = 3.0;
+    EXPECT_NEAR(last_steps(part, 2.0), 600.0, 1e-9);
+    EXPECT_NEAR(fill(part), 100.0, 1e-9);
 }
 
 TEST(EquationF29, SlowerClock) {

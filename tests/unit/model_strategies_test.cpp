@@ -201,6 +201,46 @@ TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
     EXPECT_EQ(far.status, Status::ok) << far.reason.value_or("");
 }
 
+TEST(DepthwiseRegister, PixelsBeyondTheRegistersWait) {
+    // 9 rows of 6 pixels, of which 48 are on their way at once.
+    EXPECT_DOUBLE_EQ(
+        partition_of("depthwise_register:rows=7,columns=4", "n1c1h28w28k1r3s3_pad1x1").drain.line_waits,
+        9.0 * 6.0 / 48.0 - 1.0);
+    EXPECT_EQ(partition_of("depthwise_register:rows=4,columns=4", "n1c1h28w28k1r3s3_pad1x1").drain.line_waits,
+              0.0);
+}
+
+TEST(GroupedRegister, CountsByHand) {
+    // 16 patches of 2 x 4 outputs in the two images. A group's 4 filters lie in 4 * 36 words of shared
+    // memory; for its 4 channels, of 4 x 6 pixels each, there are registers two at a time.
+    const Partition part =
+        partition_of("grouped_register:rows=2,columns=4,filters=4,threads=32", "n2c8h8w8k8r3s3_pad1x1_g2");
+    EXPECT_EQ(part.work.fmas, 2.0 * 8 * 8 * 8 * 9 * 4);
+    EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{1, 2, 1}));
+    EXPECT_EQ(part.shared_bytes, 4 * 4 * 36);
+    EXPECT_EQ(part.steps, 2);
+    EXPECT_EQ(part.step.fmas, 2.0 * 16 * 8 * 4 * 9);
+    EXPECT_EQ(part.drain.line_waits, 1.0); // 144 values: 5 of a thread, loaded together
+    // 8 filters of a group, two at a time: 4 CTAs read the same pixels.
+    const Partition split =
+        partition_of("grouped_register:rows=2,columns=4,filters=2,threads=32", "n2c8h8w8k16r3s3_pad1x1_g2");
+    EXPECT_EQ(split.grid, (std::array<std::int64_t, 3>{4, 2, 1}));
+    EXPECT_EQ(split.sharing_ctas, 4.0);
+}
+
+TEST(GroupedRegister, RefusesWhatItDoesNotDo) {
+    refuses("grouped_register", "n1c8h8w8k8r3s3", Status::unsupported, "this one has one");
+    refuses("grouped_register", "n1c8h8w8k8r3s3_g8", Status::unsupported, "not depthwise");
+    refuses("grouped_register:filters=8", "n1c8h8w8k12r3s3_g2", Status::infeasible,
+            "does not divide the 6 filters");
+    refuses("grouped_register:channels=4", "n1c12h8w8k12r3s3_g2", Status::infeasible,
+            "6 channels of a group");
+    refuses("grouped_register:rows=8,columns=4,filters=4", "n1c8h8w8k8r3s3_pad1x1_g2", Status::infeasible,
+            "at most 96 are built");
+    refuses("grouped_register", "n1c131072h1w1k131072r1s1_g65536", Status::infeasible,
+            "more than 65535 groups");
+}
+
 TEST(Depthwise, WholeColumnsLeaveOutTapsBesideTheMap) {
     // 7 rows of 3 taps, of which the first lacks one above and the last one below: 19 a column of the filter.
     const Partition launch = partition_of("depthwise:rows=7,planes=8", "n2c32h7w7k32r3s3_pad1x1_g32");
