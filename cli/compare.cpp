@@ -17,13 +17,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -209,19 +207,6 @@ std::string outcome_text(const ProfileComparison &comparison, std::size_t width)
     return text;
 }
 
-/// A share; absent without the option.
-std::optional<double> tolerance_of(const Arguments &arguments) {
-    if (!arguments.has("tolerance"))
-        return std::nullopt;
-    const std::string text = arguments.text("tolerance", "");
-    double percent = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
-        throw UsageError("compare: --tolerance must be a number of percent from 0 to 1000000, got '" + text +
-                         "'");
-    return percent / 100.0;
-}
-
 /// One row a number, the values in its bare unit.
 Table param_sheet(const ProfileComparison &comparison) {
     std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name},
@@ -317,7 +302,7 @@ int compare(const Arguments &arguments) {
         return compare_run_documents(arguments, run_of(given[0]), run_of(given[1]));
     refuse_run_options(arguments);
     CompareOptions options;
-    options.tolerance = tolerance_of(arguments);
+    options.tolerance = arguments.share("tolerance");
     options.only = arguments.texts("only");
     std::vector<NamedProfile> profiles;
     for (const Given &one : given)

@@ -9,16 +9,15 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace convcast::cli {
@@ -28,15 +27,14 @@ namespace {
 int capability_of(const std::string &text, const std::string &what) {
     std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
     std::erase(digits, '.');
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc{} || end != digits.data() + digits.size() || number < 0 || number > 999)
+    const std::optional<int> number = number_of<int>(digits);
+    if (!number || *number < 0 || *number > 999)
         throw UsageError("compile: " + what + " must name an architecture like sm_90, got '" + text + "'");
-    if (number < least_compute_major * 10)
+    if (*number < least_compute_major * 10)
         throw UsageError(
             fmt::format("compile: {} is {}; the kernels need sm_{}0 or newer, for example --arch sm_90", what,
                         text, least_compute_major));
-    return number;
+    return *number;
 }
 
 /// Of what a Run document or the options ask for. With kernels of the user's own, these and no others unless

@@ -88,7 +88,7 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
         }
         if (!refused)
             continue;
-        const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+        const std::string text = item.called();
         std::string name = item.strategy ? text.substr(0, text.find(':')) : text;
         const auto &asked = question.strategies;
         const bool exactly = std::find(asked.begin(), asked.end(), name) != asked.end();

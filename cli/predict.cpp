@@ -152,10 +152,15 @@ int predict(const Arguments &arguments) {
             return forecast_lines(file, output, arguments);
         Run document = read_document(file);
         forecast_document(document, file, arguments);
-        if (as_sheet)
-            write_file_atomically(output, forecasts_sheet(document, format));
-        else
+        if (as_sheet) {
+            Question asked; // what a document says of it
+            asked.profile.id = document.profile_id;
+            std::vector<Row> rows;
+            add_rows(rows, asked, document.cases);
+            write_file_atomically(output, cases_sheet(rows, format, false));
+        } else {
             write_run_file(output, document);
+        }
         return code_of(document);
     }
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
@@ -195,7 +200,7 @@ int predict(const Arguments &arguments) {
     const int code = refusals.any() || !compiled ? 1 : 0;
     std::string text;
     if (sheet) {
-        text = forecasts_sheet(answers, arguments, format);
+        text = cases_sheet(rows_of(answers), format, !arguments.has("sweep"));
     } else if (!document) {
         text = forecasts_text(answers, arguments);
     } else if (answers.size() == 1) {

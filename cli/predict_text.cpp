@@ -77,7 +77,7 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
                        bold(headed("",
                                    item.shape + " on " +
                                        (question.variant.empty() ? question.profile.id : question.variant) +
-                                       ", " + item.strategy.value_or(item.baseline.value_or("")),
+                                       ", " + item.called(),
                                    0, terminal_width())) +
                        block;
         }
@@ -85,13 +85,7 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
 }
 
 std::string many(const std::vector<ForecastCases> &answers, const Arguments &arguments, const Behind &asked) {
-    std::vector<Row> rows;
-    std::vector<KnownTimes> known;
-    for (const ForecastCases &answer : answers)
-        known.push_back(known_times(arguments, *answer.question));
-    for (std::size_t i = 0; i < answers.size(); ++i)
-        for (const Case &item : answers[i].cases)
-            rows.push_back({&item, answers[i].question, &known[i]});
+    const std::vector<Row> rows = rows_of(answers);
     const Question &first = *answers.front().question;
     const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
         return row.item->shape == rows.front().item->shape;
@@ -118,9 +112,9 @@ std::string many(const std::vector<ForecastCases> &answers, const Arguments &arg
     return out;
 }
 
-std::string one(const Case &item, const Question &question, const Arguments &arguments, const Behind &asked) {
-    std::string out = verdict(item, question, known_times(arguments, question),
-                              item.status == Status::ok ? faster_than(item, question) : std::nullopt);
+std::string one(const Case &item, const Question &question, const Behind &asked) {
+    std::string out =
+        verdict(item, question, item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
     if (const std::string calls = calls_words(item); !calls.empty())
         out += verdict_line("total", calls);
@@ -135,7 +129,7 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
     const Behind asked(arguments);
     std::string out;
     if (answers.size() == 1 && answers.front().cases.size() == 1)
-        out = one(answers.front().cases.front(), *answers.front().question, arguments, asked);
+        out = one(answers.front().cases.front(), *answers.front().question, asked);
     else
         out = many(answers, arguments, asked);
     std::vector<const Question *> timed;
@@ -146,30 +140,11 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
     return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
 }
 
-std::string forecasts_sheet(const std::vector<ForecastCases> &answers, const Arguments &arguments,
-                            Format format) {
-    std::vector<SheetRow> rows;
-    std::vector<Row> totals;
-    std::vector<KnownTimes> known;
-    known.reserve(answers.size());
-    for (const ForecastCases &answer : answers) {
-        known.push_back(known_times(arguments, *answer.question));
-        for (const Case &item : answer.cases) {
-            rows.push_back(sheet_row(item, *answer.question, known.back()));
-            totals.push_back({&item, answer.question, &known.back()});
-        }
-    }
-    if (format == Format::csv)
-        return to_csv(case_sheet(rows));
-    const std::string total = arguments.has("sweep") ? "" : total_text(totals);
-    return to_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
-}
-
-std::string forecasts_sheet(const Run &document, Format format) {
-    std::vector<SheetRow> rows;
-    for (const Case &item : document.cases)
-        rows.push_back({&item, document.profile_id, "", std::nullopt, std::nullopt, std::nullopt});
-    return format == Format::csv ? to_csv(case_sheet(rows)) : to_markdown(case_sheet(rows));
+std::vector<Row> rows_of(const std::vector<ForecastCases> &answers) {
+    std::vector<Row> rows;
+    for (const ForecastCases &answer : answers)
+        add_rows(rows, *answer.question, answer.cases);
+    return rows;
 }
 
 } // namespace convcast::cli

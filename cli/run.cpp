@@ -166,28 +166,31 @@ std::string in_one_line(const std::string &reason) {
 }
 
 std::string summary(const Run &run) {
-    std::vector<std::vector<std::string>> rows;
-    for (const Case &item : run.cases) {
-        const Measurement *cold = item.measured(L2State::cold), *warm = item.measured(L2State::warm);
-        const bool forecast = item.prediction && item.prediction->time_s;
-        rows.push_back(
-            {item.shape, boost::describe::enum_to_string(item.status, "?"),
-             forecast ? short_time(*item.prediction->time_s) : "-", cold ? short_time(cold->time_s) : "-",
-             warm ? short_time(warm->time_s) : "-",
-             forecast && cold
-                 ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
-                 : "-",
-             item.strategy.value_or(item.baseline.value_or("")) + (of_declared_work(item) ? " !" : "") +
-                 (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason) : "")});
-    }
-    return table({{"shape"},
-                  {"status"},
-                  {"forecast", Align::right, Keep::high},
-                  {"cold", Align::right, Keep::must},
-                  {"warm", Align::right},
-                  {"error", Align::right, Keep::must},
-                  {"strategy", Align::left, Keep::must, Fit::wrap}},
-                 rows, terminal_width()) +
+    using Line = const Case &;
+    const auto measured = [](Line item, L2State l2) {
+        const Measurement *found = item.measured(l2);
+        return found ? std::optional(found->time_s) : std::nullopt;
+    };
+    return table(
+               table_of<Case>(
+                   run.cases,
+                   {{{"shape"}, &Case::shape},
+                    {{"status"}, [](Line item) { return boost::describe::enum_to_string(item.status, "?"); }},
+                    {{"forecast", As::number, Keep::high},
+                     [](Line item) { return time_cell(item.forecast_s()); }},
+                    {{"cold", As::number, Keep::must},
+                     [&](Line item) { return time_cell(measured(item, L2State::cold)); }},
+                    {{"warm", As::number},
+                     [&](Line item) { return time_cell(measured(item, L2State::warm)); }},
+                    {{"error", As::number, Keep::must},
+                     [&](Line item) { return error_cell(item.forecast_s(), measured(item, L2State::cold)); }},
+                    {{"strategy", As::text, Keep::must, Fit::wrap},
+                     [](Line item) {
+                         return item.called() + (of_declared_work(item) ? " !" : "") +
+                                (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason)
+                                                                          : "");
+                     }}}),
+               terminal_width()) +
            (std::any_of(run.cases.begin(), run.cases.end(), of_declared_work)
                 ? wrapped(declared_work_remark, 0, terminal_width())
                 : "");

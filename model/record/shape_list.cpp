@@ -6,14 +6,12 @@
 #include "model/record/study.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -110,12 +108,11 @@ ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &col
 
 std::int64_t whole_number(std::string_view text, const std::string &what, std::int64_t low) {
     constexpr std::int64_t most = std::int64_t{1} << 30; // so that no product of two overflows
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < low || value > most)
+    const std::optional<std::int64_t> value = number_of<std::int64_t>(text);
+    if (!value || *value < low || *value > most)
         throw UsageError(what + ": expected an integer from " + std::to_string(low) + " to 2^30, found '" +
                          shortened(text, 40) + "'. Example: " + std::to_string(low + 2));
-    return value;
+    return *value;
 }
 
 DataType data_type(std::string_view name) {

@@ -1,9 +1,9 @@
 #include "model/record/shards.hpp"
 
 #include "model/base/document.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -12,7 +12,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,20 +21,12 @@ namespace {
 
 constexpr int most_shards = 1000000;
 
-std::optional<int> whole(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return value;
-}
-
 /// A document may hold a case several times: they are told apart by which time it is.
 using CaseKey = std::tuple<std::optional<std::string>, std::string, std::optional<std::string>,
                            std::optional<std::string>, int>;
 
 std::string name_of(const Case &item) {
-    return item.shape + " " + item.strategy.value_or(item.baseline.value_or(""));
+    return item.shape + " " + item.called();
 }
 
 /// How much a document knows of a case.
@@ -129,8 +120,8 @@ std::string joined_condition(const std::string &name, const std::vector<std::str
 Shard parse_shard(const std::string &text) {
     const std::size_t slash = text.find('/');
     const std::string_view all = text;
-    const std::optional<int> index = whole(all.substr(0, slash)),
-                             count = slash == std::string::npos ? std::nullopt : whole(all.substr(slash + 1));
+    const std::optional<int> index = number_of<int>(all.substr(0, slash)),
+                             count = number_of<int>(slash == std::string::npos ? "" : all.substr(slash + 1));
     if (!index || !count || *count < 1 || *count > most_shards || *index < 1 || *index > *count)
         throw UsageError("a shard is I/N with I from 1 to N, for example 2/8, got '" + text + "'");
     return {*index, *count};

@@ -1399,7 +1399,7 @@ class Compare(Cli):
             (["compare", "toy", "h20"], "unknown GPU 'h20'", "did you mean 'h200'"),
             (["compare", "toy", "toy", "--only", "sm_clok"], "'sm_clok'", "did you mean 'sm_clock'"),
             *((["compare", "toy", "toy", "--tolerance", value], "--tolerance must be a number", f"'{value}'")
-              for value in ("x", "-1", "3%", "nan", "1e9")),
+              for value in ("x", "-1", "3 parts", "nan", "1e9")),
             (["compare", "toy", "toy", "--tolerance", ""], "--tolerance"),
         ])
         self.write("bad.json", "{}")
