@@ -1,6 +1,7 @@
 #include "cli/answers.hpp"
 
 #include "cli/terminal.hpp"
+#include "model/base/errors.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/regime/words.hpp"
 
@@ -266,12 +267,7 @@ std::string status_words(const std::vector<const Case *> &refused) {
     return join({words.begin(), words.end()}, " or ");
 }
 
-/// "conv1, conv2 and 3 more"
-std::string some_of(const std::vector<std::string> &names) {
-    constexpr std::size_t most = 8;
-    return join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size()))}) +
-           (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
-}
+constexpr std::size_t most_named = 8; ///< layers without a time
 
 std::vector<const Case *> refused_of(const std::vector<Row> &rows) {
     std::vector<const Case *> refused;
@@ -298,7 +294,8 @@ std::string refused_text(const std::vector<Row> &rows, const Overview &overview)
             without.push_back(layer);
     }
     const bool aloud = !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
-    return (overview.shapes && !without.empty() ? hanging("without a time: " + some_of(without)) : "") +
+    return (overview.shapes && !without.empty() ? hanging("without a time: " + join_some(without, most_named))
+                                                : "") +
            hanging(
                fmt::format("{}{}: ", overview.shapes ? fmt::format("{} cases are ", refused.size()) : "",
                            status_words(refused)) +
@@ -463,18 +460,11 @@ void add_rows(std::vector<Row> &rows, const Question &question, const std::vecto
 }
 
 std::string refused_words(const std::vector<const Case *> &refused) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
-    for (const Case *item : refused) {
-        const std::string reason = item->prediction ? item->prediction->reason.value_or("")
-                                                    : item->reason.value_or(""),
-                          name = item->kernel();
-        auto same = std::find_if(by_reason.begin(), by_reason.end(),
-                                 [&](const auto &entry) { return entry.first == reason; });
-        if (same == by_reason.end())
-            same = by_reason.insert(by_reason.end(), {reason, {}});
-        if (std::find(same->second.begin(), same->second.end(), name) == same->second.end())
-            same->second.push_back(name);
-    }
+    ByReason by_reason;
+    for (const Case *item : refused)
+        add_to(by_reason,
+               item->prediction ? item->prediction->reason.value_or("") : item->reason.value_or(""),
+               item->kernel());
     std::string text;
     for (const auto &[reason, names] : by_reason)
         text += (text.empty() ? "" : "; ") + join(names) + ": " + reason;

@@ -225,9 +225,8 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
         constexpr std::size_t most = 4;
         if (of.size() == 1)
             return of.front();
-        if (of.size() > most)
-            return join({of.begin(), of.begin() + most}) + fmt::format(" and {} more", of.size() - most);
-        return join({of.begin(), of.end() - 1}) + " and " + of.back();
+        return of.size() > most ? join_some(of, most)
+                                : join({of.begin(), of.end() - 1}) + " and " + of.back();
     };
     if (names.size() > 1 || variants.size() == 1)
         return listed(names);

@@ -60,44 +60,15 @@ ReadableUnit unit_of(const ComparedParam &param) {
 Table param_table(const ProfileComparison &comparison) {
     std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        fields.push_back({{letter(file), As::number}, [file](const ComparedParam &param) {
+        fields.push_back({{letter(file), As::number, Keep::must}, [file](const ComparedParam &param) {
                               const std::optional<double> &value = param.values[file].value;
                               return value ? Cell(*value / unit_of(param).size) : Cell();
                           }});
-    fields.push_back({{"unit"}, [](const ComparedParam &param) { return unit_of(param).text; }});
-    fields.push_back({{"off", As::number}, off_text});
-    fields.push_back({{"verdict"}, verdict_text});
+    fields.push_back(
+        {{"unit", As::text, Keep::must}, [](const ComparedParam &param) { return unit_of(param).text; }});
+    fields.push_back({{"off", As::number, Keep::must}, off_text});
+    fields.push_back({{"verdict", As::text, Keep::must}, verdict_text});
     return table_of<ComparedParam>(comparison.params, fields);
-}
-
-std::string param_text(const ProfileComparison &comparison, std::size_t width) {
-    const Table params = param_table(comparison);
-    std::string wide = table(params, std::string::npos);
-    std::size_t longest = 0;
-    for (std::size_t at = 0; at < wide.size();) {
-        const std::size_t end = wide.find('\n', at);
-        longest = std::max(longest, shown_width(wide.substr(at, end - at)));
-        at = end + 1;
-    }
-    if (longest <= width)
-        return wide;
-    // Too narrow for columns: the values of each number on a line of their own.
-    std::string narrow;
-    for (const std::vector<std::string> &row : cell_texts(params)) {
-        const std::string right = fmt::format("{:>8}  ", row[row.size() - 2]) + row.back();
-        const std::size_t room = width > 17 ? width - 17 : 0;
-        narrow += row.front() + std::string(room > row.front().size() ? room - row.front().size() : 1, ' ') +
-                  right + "\n";
-        std::string values;
-        for (std::size_t file = 0; file < comparison.files.size(); ++file)
-            values += (file == 0 ? "" : "\xC2\xA0 ") + letter(file) + "\xC2\xA0" + row[1 + file];
-        values = wrapped(values + (row[row.size() - 3].empty() ? "" : " " + row[row.size() - 3]), 4, width);
-        // Held together while the line was broken.
-        for (std::size_t at; (at = values.find("\xC2\xA0")) != std::string::npos;)
-            values.replace(at, 2, " ");
-        narrow += values;
-    }
-    return narrow;
 }
 
 std::string files_text(const ProfileComparison &comparison, std::size_t width) {
@@ -116,15 +87,10 @@ std::string files_text(const ProfileComparison &comparison, std::size_t width) {
 std::string lacking_text(const ProfileComparison &comparison, std::size_t width) {
     std::string text;
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
-        std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+        ByReason reasons;
         for (const ComparedParam &param : comparison.params)
-            if (const std::optional<std::string> &why = param.values[file].missing) {
-                auto same = std::find_if(reasons.begin(), reasons.end(),
-                                         [&](const auto &entry) { return entry.first == *why; });
-                if (same == reasons.end())
-                    same = reasons.insert(reasons.end(), {*why, {}});
-                same->second.push_back(param.name);
-            }
+            if (const std::optional<std::string> &why = param.values[file].missing)
+                add_to(reasons, *why, param.name);
         for (const auto &[why, names] : reasons)
             text += headed(letter(file) + "  ", join(names) + ": " + why, 3, width);
     }
@@ -244,7 +210,7 @@ std::vector<Given> given_of(const std::vector<std::string> &names) {
     const std::vector<std::string> shipped = shipped_profiles();
     std::vector<Given> given;
     for (const std::string &name : names) {
-        Given &one = given.emplace_back(Given{name == "-" ? "standard input" : name, std::nullopt});
+        Given &one = given.emplace_back(Given{shown_name(name), std::nullopt});
         const bool named = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
         one.lines = name != "-" && !named && holds_lines(name);
         if (name == "-" || (!named && !one.lines && file_exists(name))) // else the profile's reader says why
@@ -330,7 +296,7 @@ int compare(const Arguments &arguments) {
         else if (format == Format::markdown)
             text = to_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
         else
-            text = printable(files_text(comparison, width) + param_text(comparison, width) +
+            text = printable(files_text(comparison, width) + table(param_table(comparison), width) +
                              lacking_text(comparison, width) + surroundings_text(comparison, width) +
                              curves_text(comparison, width) + outcome_text(comparison, width));
         write_file_atomically("-", text);

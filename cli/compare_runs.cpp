@@ -271,7 +271,7 @@ int compare_run_documents(const Arguments &arguments, const Run &first, const Ru
     const CompareRunsOptions options = options_of(arguments);
     const auto shown = [&](std::size_t i) {
         const std::string &name = arguments.positional()[i];
-        return name == "-" ? std::string("standard input") : name;
+        return shown_name(name);
     };
     const RunComparison comparison = compare_runs(first, shown(0), second, shown(1), options);
     const Format format = format_of("compare", arguments, true);

@@ -183,7 +183,7 @@ Run read_document(const std::string &file) {
         say_unread(run, file);
         return run;
     }
-    return read_document(read_file(file), file == "-" ? "standard input" : file);
+    return read_document(read_file(file), shown_name(file));
 }
 
 void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {

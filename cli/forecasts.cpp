@@ -124,11 +124,8 @@ void Refusals::say(bool named) const {
     if (named && named_.size() > most_named)
         note(fmt::format("and {} more reasons; the document has them", named_.size() - most_named));
     if (named_.empty() && !nothing_.empty()) // what is named has its reason already
-        note(join({nothing_.begin(),
-                   nothing_.begin() + static_cast<std::ptrdiff_t>(std::min(most_said, nothing_.size()))}) +
-             (nothing_.size() > most_said ? " and " + std::to_string(nothing_.size() - most_said) + " more"
-                                          : "") +
-             ": no strategy does this" + (named ? "; the document has the reasons" : ""));
+        note(join_some(nothing_, most_said) + ": no strategy does this" +
+             (named ? "; the document has the reasons" : ""));
 }
 
 } // namespace convcast::cli

@@ -35,7 +35,7 @@ constexpr const char *sms_condition = "sms";
 constexpr std::size_t most_swept = 100000, most_variants = 1000; ///< that a --sweep and what-ifs may make
 
 std::string place_of_sms(const std::string &file) {
-    return (file == "-" ? "standard input" : file) + ": /conditions/" + sms_condition;
+    return shown_name(file) + ": /conditions/" + sms_condition;
 }
 
 void add_shapes(Question &question, const Arguments &arguments) {
@@ -80,7 +80,7 @@ void add_lists(Question &question, const Arguments &arguments) {
             places.emplace(question.shapes[i].shape.id(), i);
     const std::string size = input_size(arguments);
     for (const std::string &name : arguments.texts("shapes")) {
-        const std::string shown = name == "-" ? "standard input" : name, text = read_file(name);
+        const std::string shown = shown_name(name), text = read_file(name);
         ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);

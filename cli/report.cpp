@@ -342,7 +342,7 @@ int report(const Arguments &arguments) {
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
     const std::string file = arguments.positional().front();
-    const std::string shown = file == "-" ? "standard input" : file;
+    const std::string shown = shown_name(file);
     const std::vector<std::string> profiles = shipped_profiles();
     if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
         return report_profile(find_profile(file), arguments);

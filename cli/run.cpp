@@ -59,10 +59,7 @@ bool asks_shapes(const Arguments &arguments) {
 
 /// Nothing of it is left to be measured.
 bool settled(const Run &run) {
-    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
-        return item.measurements.empty() && item.status != Status::infeasible &&
-               item.status != Status::unsupported;
-    });
+    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); });
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
@@ -108,17 +105,9 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
-    if (arguments.has("shard")) { // only its shapes are forecast; cases_of would pick the same ones
-        const Shard shard = parse_shard(arguments.text("shard", ""));
-        std::map<std::string, int> order;
-        for (const AskedShape &asked : question.shapes)
-            order.try_emplace(asked.shape.id(), static_cast<int>(order.size()));
-        if (std::ssize(order) >= shard.count)
-            std::erase_if(question.shapes, [&](const AskedShape &asked) {
-                return order.at(asked.shape.id()) % shard.count != shard.index - 1;
-            });
-        sharded = std::ssize(order) >= shard.count;
-    }
+    if (arguments.has("shard")) // only its shapes are forecast
+        sharded = keep_shard(parse_shard(arguments.text("shard", "")), question.shapes,
+                             [](const AskedShape &asked) { return asked.shape.id(); });
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
     Run run = new_run(profile, knowledge, question.sms,
                       predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
@@ -135,7 +124,7 @@ void resume(Run &run, const std::string &file) {
         require_same_origin(earlier, run, file);
     if (sms_of(earlier, file) != sms_of(run, file))
         throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
-    join_own_kernels(run, earlier, file);
+    join_own_kernels(run, earlier.own_kernels, file);
     run.conditions = earlier.conditions;
     run.unread = std::move(earlier.unread);
     for (UnreadCase &unread : run.unread)

@@ -128,17 +128,30 @@ Shard parse_shard(const std::string &text) {
 }
 
 std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
-    std::map<std::string, std::size_t> shapes; // -> in order of first appearance
-    for (const Case &item : cases)
-        shapes.try_emplace(item.shape, shapes.size());
-    const auto count = static_cast<std::size_t>(shard.count),
-               index = static_cast<std::size_t>(shard.index - 1);
-    const bool by_shape = shapes.size() >= count;
-    std::vector<Case> mine;
-    for (std::size_t i = 0; i < cases.size(); ++i)
-        if ((by_shape ? shapes.at(cases[i].shape) : i) % count == index)
-            mine.push_back(std::move(cases[i]));
-    return mine;
+    if (!keep_shard(shard, cases, [](const Case &item) { return item.shape; })) {
+        std::vector<Case> mine;
+        for (std::size_t i = 0; i < cases.size(); ++i)
+            if (shard.has(i))
+                mine.push_back(std::move(cases[i]));
+        return mine;
+    }
+    return cases;
+}
+
+void join_own_kernels(Run &run, const std::vector<OwnKernel> &others, const std::string &file) {
+    for (const OwnKernel &kernel : others) {
+        OwnKernel *there = nullptr;
+        for (OwnKernel &known : run.own_kernels)
+            there = known.name == kernel.name ? &known : there;
+        if (there == nullptr)
+            run.own_kernels.push_back(kernel);
+        else if (!same_kernel(*there, kernel))
+            throw InputError(file, "has another kernel of the name " + kernel.name +
+                                       " than an earlier document or the question; one document holds "
+                                       "one text of a kernel: give the new one another \"name\"");
+        else
+            there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
+    }
 }
 
 Run merge(std::vector<NamedRun> documents, Conflict conflict) {
@@ -157,15 +170,7 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     merged.conditions = joined_conditions(documents);
 
     for (const NamedRun &document : documents)
-        for (const OwnKernel &kernel : document.run.own_kernels) {
-            const OwnKernel *there = merged.own_kernel(own_prefix + kernel.name);
-            if (there == nullptr)
-                merged.own_kernels.push_back(kernel);
-            else if (!same_kernel(*there, kernel))
-                throw InputError(document.file, "has another kernel of the name " + kernel.name +
-                                                    " than an earlier document; one document holds one text "
-                                                    "of a kernel");
-        }
+        join_own_kernels(merged, document.run.own_kernels, document.file);
 
     struct Kept {
         std::size_t place;    ///< in merged.cases
