@@ -71,6 +71,9 @@ std::string output_words(const std::string &shape);
 /// A line of a verdict: its label in a column of its own.
 std::string verdict_line(const std::string &label, const std::string &text);
 
+/// "  unsupported: the stride is 2", of a case that is not ok.
+std::string refusal_line(const Case &item);
+
 /// A case in about five lines. `faster`: the first of the ranking, where it is another and was looked for.
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster);
 

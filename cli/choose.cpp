@@ -315,16 +315,11 @@ std::string assumptions_of(const std::vector<Question> &questions) {
 /// The answer as a document: a Run of one profile, or rows of many.
 std::string document_of(const std::vector<RankedShape> &answers, const std::vector<Question> &questions,
                         const std::map<std::string, std::string> &conditions, const std::string &output) {
-    std::vector<Case> chosen;
-    WhatIf rows;
-    for (const RankedShape &answer : answers)
-        for (const Case &item : answer.choice.ranked)
-            if (questions.size() > 1)
-                rows.rows.push_back(what_if_row(item, *answer.question));
-            else
-                chosen.push_back(item);
     if (questions.size() > 1)
-        return write_what_if(rows);
+        return write_what_if(choice_rows(answers));
+    std::vector<Case> chosen;
+    for (const RankedShape &answer : answers)
+        chosen.insert(chosen.end(), answer.choice.ranked.begin(), answer.choice.ranked.end());
     const Question &question = questions.front();
     Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
     document.conditions.insert(conditions.begin(), conditions.end());

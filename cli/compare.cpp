@@ -10,7 +10,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
-#include "model/record/run_lines.hpp"
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -188,53 +187,17 @@ Table param_sheet(const ProfileComparison &comparison) {
     return table_of<ComparedParam>(comparison.params, fields);
 }
 
-/// A word of the command line: the name of what ships, or a file with its text; of a file of lines, which may
-/// be longer than any text, only that it is one.
-struct Given {
-    std::string shown;
-    std::optional<std::string> text;
-    bool lines = false;
-};
-
-std::string kind_of(const Given &given) {
-    if (given.lines || (given.text && are_run_lines(*given.text)))
-        return Run().schema;
-    return given.text ? schema_of(*given.text, given.shown) : "";
-}
-
-Run run_of(const Given &given) {
-    return given.lines ? read_document(given.shown) : read_document(*given.text, given.shown);
-}
-
-std::vector<Given> given_of(const std::vector<std::string> &names) {
-    const std::vector<std::string> shipped = shipped_profiles();
-    std::vector<Given> given;
-    for (const std::string &name : names) {
-        Given &one = given.emplace_back(Given{shown_name(name), std::nullopt});
-        const bool named = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
-        one.lines = name != "-" && !named && holds_lines(name);
-        if (name == "-" || (!named && !one.lines && file_exists(name))) // else the profile's reader says why
-            one.text = read_file(name);
-    }
-    return given;
-}
-
-/// Refuses documents of convcast that are neither runs nor profiles, by their own names.
-void refuse_other_documents(const std::vector<Given> &given) {
-    for (const Given &one : given) {
-        const std::string schema = kind_of(one);
-        if (schema.starts_with("convcast/") && !schema.starts_with("convcast/run/") &&
-            !schema.starts_with("convcast/profile/"))
-            throw UsageError("compare: " + one.shown + " is a document of " + schema +
-                             "; expected two Run documents (convcast/run/1), or two or more profiles");
-    }
-}
-
-/// Whether two Run documents are given. Throws UsageError where one stands among other files.
-bool are_runs(const std::vector<Given> &given) {
-    const auto runs = std::count_if(given.begin(), given.end(), [](const Given &one) {
-        return kind_of(one).starts_with("convcast/run/");
+/// Whether two Run documents are given. Throws UsageError where one stands among other files, and for other
+/// documents of convcast.
+bool are_runs(const std::vector<NamedDocument> &given) {
+    const auto runs = std::count_if(given.begin(), given.end(), [](const NamedDocument &one) {
+        return one.schema.starts_with("convcast/run/");
     });
+    for (const NamedDocument &one : given)
+        if (one.schema.starts_with("convcast/") && !one.schema.starts_with("convcast/run/") &&
+            !one.schema.starts_with("convcast/profile/"))
+            throw UsageError("compare: " + one.shown + " is a document of " + one.schema +
+                             "; expected two Run documents (convcast/run/1), or two or more profiles");
     if (runs != 0 && (runs != 2 || given.size() != 2))
         throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
                          std::to_string(runs) + " Run documents among " + std::to_string(given.size()) +
@@ -262,18 +225,18 @@ int compare(const Arguments &arguments) {
     if (std::count(names.begin(), names.end(), "-") > 1)
         throw UsageError("compare: standard input (-) can be only one of the files");
     const Format format = format_of("compare", arguments, false);
-    const std::vector<Given> given = given_of(names);
-    refuse_other_documents(given);
+    std::vector<NamedDocument> given;
+    for (const std::string &name : names)
+        given.push_back(look_at(name));
     if (are_runs(given))
-        return compare_run_documents(arguments, run_of(given[0]), run_of(given[1]));
+        return compare_run_documents(arguments, given[0].run(), given[1].run());
     refuse_run_options(arguments);
     CompareOptions options;
     options.tolerance = arguments.share("tolerance");
     options.only = arguments.texts("only");
     std::vector<NamedProfile> profiles;
-    for (const Given &one : given)
-        profiles.push_back(
-            {one.shown, one.text ? read_profile(*one.text, one.shown) : find_profile(one.shown)});
+    for (const NamedDocument &one : given)
+        profiles.push_back({one.shown, one.profile()});
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
         if (std::find(known.begin(), known.end(), name) == known.end())

@@ -210,11 +210,7 @@ int predict(const Arguments &arguments) {
         run.own_kernels = question.own_kernels;
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
-        WhatIf rows;
-        for (const ForecastCases &answer : answers)
-            for (const Case &item : answer.cases)
-                rows.rows.push_back(what_if_row(item, *answer.question));
-        text = write_what_if(rows);
+        text = write_what_if(rows_of(answers));
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return code;

@@ -67,11 +67,7 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
             const Question &question = *answer.question;
             std::string block = behind(item, question, asked);
             if (item.status != Status::ok)
-                block = headed("  ",
-                               std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                   item.reason.value_or(""),
-                               2, terminal_width()) +
-                        block;
+                block = refusal_line(item) + block;
             if ((asked.terms || asked.rules) && !block.empty())
                 out += "\n" +
                        bold(headed("",

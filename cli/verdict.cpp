@@ -261,6 +261,13 @@ std::string verdict_line(const std::string &label, const std::string &text) {
                   indent, terminal_width());
 }
 
+std::string refusal_line(const Case &item) {
+    return headed("  ",
+                  std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                      item.reason.value_or(""),
+                  2, terminal_width());
+}
+
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
     std::string out =
@@ -269,10 +276,7 @@ std::string verdict(const Case &item, const Question &question, const std::optio
                         ") on " + question.gpu + ", " + item.called(),
                     0, terminal_width()));
     if (item.status != Status::ok)
-        return out + headed("  ",
-                            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                item.reason.value_or(""),
-                            2, terminal_width());
+        return out + refusal_line(item);
     const Prediction &p = *item.prediction;
     if (item.baseline && !p.time_s)
         return out +

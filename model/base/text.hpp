@@ -16,6 +16,13 @@ std::string lower(std::string_view text);
 /// What stands between the separators: "a,,b" is "a", "" and "b"; "" is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
+/// The same but for separators in parentheses or between backticks, and without blanks around each part. With
+/// `also_inside` parentheses hold nothing together.
+std::vector<std::string> split_outside(std::string_view text, char separator, bool also_inside = false);
+
+/// Without blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
 /// The number that a text is, all of it; absent where it is none, or none that the type holds.
 template <class Number> std::optional<Number> number_of(std::string_view text) {
     Number value{};

@@ -130,13 +130,6 @@ DataType data_type(std::string_view name) {
                      "'. Example: f16");
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 void each_line(std::string_view text, const std::function<bool(std::size_t, std::string_view)> &take) {
     std::size_t number = 1;
     for (std::size_t at = 0; at < text.size(); ++number) {
