@@ -1,7 +1,7 @@
-#include "cli/choice_figure.hpp"
 #include "cli/choose_text.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/network.hpp"
