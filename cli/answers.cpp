@@ -1,6 +1,7 @@
 #include "cli/answers.hpp"
 
 #include "cli/terminal.hpp"
+#include "model/base/errors.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/regime/words.hpp"
 
@@ -23,28 +24,12 @@
 namespace convcast::cli {
 namespace {
 
-/// A strategy's name without its knobs, or a baseline's.
-std::string name_of(const Case &item) {
-    const std::string text = item.strategy.value_or(item.baseline.value_or(""));
-    return item.strategy ? text.substr(0, text.find(':')) : text;
-}
-
-/// What was measured of a case: its own time where it has one, as one measured elsewhere does, or a
-/// recording's.
-std::optional<Seconds> measured_time(const Row &row) {
-    if (const Measurement *cold = row.item->measured(L2State::cold))
-        return cold->time_s;
-    const auto own =
-        row.known->find(row.item->shape, row.item->strategy.value_or(row.item->baseline.value_or("")));
-    return own ? std::optional(own->time_s) : std::nullopt;
-}
-
 bool is_from_elsewhere(const Case &item) {
     return item.baseline && is_elsewhere(*item.baseline);
 }
 
 std::optional<Seconds> time_of(const Row &row) {
-    return row.item->prediction ? row.item->prediction->time_s : std::nullopt;
+    return row.item->forecast_s();
 }
 
 std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
@@ -59,16 +44,6 @@ std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
 using LayerKey = std::pair<std::string, std::string>;
 LayerKey layer_of(const Row &row) {
     return {row.item->study.value_or(""), row.item->shape};
-}
-
-/// How often the list has the row's shape.
-std::int64_t calls_of(const Row &row) {
-    if (row.item->count)
-        return *row.item->count;
-    for (const AskedShape &asked : row.question->shapes)
-        if (asked.study == row.item->study && asked.shape.id() == row.item->shape)
-            return asked.count;
-    return 1;
 }
 
 /// The fastest of every shape of a question, as often as it is asked. What computes on tensor cores counts
@@ -103,11 +78,11 @@ Total total_of(const Question &question, const std::vector<Row> &rows) {
         ++total.timed;
     }
     for (const auto &[key, row] : fastest) {
-        const auto times = static_cast<double>(calls_of(*row));
+        const auto times = static_cast<double>(row->calls());
         total.time += times * *time_of(*row);
         total.bound += times * row->item->prediction->times.tier0_s.value_or(Seconds(0.0));
         total.with_tensor_cores += times * of_all.at(key);
-        total.calls += calls_of(*row);
+        total.calls += row->calls();
     }
     total.shapes = fastest.size();
     total.asked = asked.size();
@@ -130,7 +105,7 @@ struct Overview {
     std::map<std::pair<const Question *, std::string>, Seconds> fastest;
 
     bool is_ambiguous(const Row &row) const {
-        return row.item->strategy && ambiguous.contains({row.question, row.item->shape, name_of(*row.item)});
+        return row.item->strategy && ambiguous.contains({row.question, row.item->shape, row.item->kernel()});
     }
 };
 
@@ -173,7 +148,7 @@ Overview overview_of(const std::vector<Row> &rows) {
         if (item.status != Status::ok)
             continue;
         if (item.strategy)
-            settings[{row.question, item.shape, name_of(item)}].insert(*item.strategy);
+            settings[{row.question, item.shape, item.kernel()}].insert(*item.strategy);
         const Prediction &p = *item.prediction;
         out.elsewhere = out.elsewhere || is_from_elsewhere(item);
         out.bound = out.bound || (!is_from_elsewhere(item) && !p.time_s && item.baseline && p.times.tier0_s);
@@ -181,7 +156,7 @@ Overview overview_of(const std::vector<Row> &rows) {
         out.interval = out.interval || (p.time_s && p.times.fitted_s);
         if (p.time_s)
             shortest = std::min(shortest, p.time_s->value);
-        out.measured = out.measured || measured_time(row);
+        out.measured = out.measured || row.measured();
     }
     out.lettered = lettered_questions(rows);
     if (out.timed)
@@ -216,7 +191,7 @@ Cell over_forecast_cell(const Row &row, const Overview &overview) {
     if (const auto least = overview.fastest.find({row.question, row.item->shape});
         !forecast && is_from_elsewhere(*row.item) && least != overview.fastest.end())
         forecast = least->second;
-    const std::optional<Seconds> measured = measured_time(row);
+    const std::optional<Seconds> measured = row.measured();
     return measured && forecast ? Cell(fmt::format("{:.2f}", *measured / *forecast)) : Cell();
 }
 
@@ -249,7 +224,7 @@ std::vector<Field<Row>> fields_of(const Overview &overview) {
     add(o.bound, {"bound", As::time, Keep::high},
         of_prediction([](const Prediction &p) { return p.times.tier0_s; }));
     add(true, {"regime"}, of_prediction(regime_cell));
-    add(o.measured, {"measured", As::time, Keep::high}, measured_time);
+    add(o.measured, {"measured", As::time, Keep::high}, &Row::measured);
     add(o.elsewhere, {"/ forecast", As::number, Keep::high},
         [&](const Row &row) { return over_forecast_cell(row, o); });
     add(o.timed, {"limiter", As::text, Keep::low},
@@ -260,8 +235,7 @@ std::vector<Field<Row>> fields_of(const Overview &overview) {
         }));
     add(true, {"strategy", As::text, Keep::must, Fit::knobs}, [&](const Row &row) {
         const bool whole = !row.item->strategy || o.is_ambiguous(row);
-        return (whole ? row.item->strategy.value_or(row.item->baseline.value_or("")) : name_of(*row.item)) +
-               mark_of(*row.item);
+        return (whole ? row.item->called() : row.item->kernel()) + mark_of(*row.item);
     });
     return fields;
 }
@@ -293,12 +267,7 @@ std::string status_words(const std::vector<const Case *> &refused) {
     return join({words.begin(), words.end()}, " or ");
 }
 
-/// "conv1, conv2 and 3 more"
-std::string some_of(const std::vector<std::string> &names) {
-    constexpr std::size_t most = 8;
-    return join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size()))}) +
-           (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
-}
+constexpr std::size_t most_named = 8; ///< layers without a time
 
 std::vector<const Case *> refused_of(const std::vector<Row> &rows) {
     std::vector<const Case *> refused;
@@ -319,13 +288,14 @@ std::string refused_text(const std::vector<Row> &rows, const Overview &overview)
             done.insert(row.item->shape);
     std::vector<std::string> without;
     for (const Case *item : refused) {
-        names.insert(name_of(*item));
+        names.insert(item->kernel());
         if (const std::string layer = item->name.value_or(item->shape);
             !done.contains(item->shape) && std::find(without.begin(), without.end(), layer) == without.end())
             without.push_back(layer);
     }
     const bool aloud = !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
-    return (overview.shapes && !without.empty() ? hanging("without a time: " + some_of(without)) : "") +
+    return (overview.shapes && !without.empty() ? hanging("without a time: " + join_some(without, most_named))
+                                                : "") +
            hanging(
                fmt::format("{}{}: ", overview.shapes ? fmt::format("{} cases are ", refused.size()) : "",
                            status_words(refused)) +
@@ -373,17 +343,17 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
         const Case &item = *row.item;
         if (item.status != Status::ok)
             continue;
-        const std::string key = overview.is_ambiguous(row) ? *item.strategy : name_of(item);
+        const std::string key = overview.is_ambiguous(row) ? *item.strategy : item.kernel();
         const auto [place, fresh] = places.emplace(std::pair(layer_of(row), one ? "" : key), all.size());
         if (fresh)
-            all.push_back({item.name.value_or(""), item.shape, calls_of(row),
+            all.push_back({item.name.value_or(""), item.shape, row.calls(),
                            std::vector<std::optional<Seconds>>(questions.size()),
                            std::vector<std::string>(questions.size())});
         Layer &layer = all[place->second];
         const auto at = static_cast<std::size_t>(std::find(questions.begin(), questions.end(), row.question) -
                                                  questions.begin());
         layer.times[at] = item.prediction->time_s;
-        layer.strategies[at] = (one ? name_of(item) : key) + mark_of(item);
+        layer.strategies[at] = (one ? item.kernel() : key) + mark_of(item);
     }
     return all;
 }
@@ -463,19 +433,38 @@ std::string side_by_side(const std::vector<Row> &rows) {
 
 } // namespace
 
+std::optional<Seconds> Row::measured() const {
+    if (const Measurement *cold = item->measured(L2State::cold); cold && item->status == Status::ok)
+        return cold->time_s;
+    const auto own = question->known ? question->known->find(item->shape, item->called()) : std::nullopt;
+    return own ? std::optional(own->time_s) : std::nullopt;
+}
+
+std::int64_t Row::calls() const {
+    if (item->count)
+        return *item->count;
+    for (const AskedShape &asked : question->shapes) // a study's counts stand in its document
+        if (asked.study == item->study && asked.shape.id() == item->shape)
+            return asked.count;
+    return 1;
+}
+
+std::optional<double> Row::over_best() const {
+    const std::optional<Seconds> time = item->forecast_s();
+    return best && time ? std::optional(*time / *best) : std::nullopt;
+}
+
+void add_rows(std::vector<Row> &rows, const Question &question, const std::vector<Case> &cases) {
+    for (const Case &item : cases)
+        rows.push_back({&item, &question});
+}
+
 std::string refused_words(const std::vector<const Case *> &refused) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
-    for (const Case *item : refused) {
-        const std::string reason = item->prediction ? item->prediction->reason.value_or("")
-                                                    : item->reason.value_or(""),
-                          name = name_of(*item);
-        auto same = std::find_if(by_reason.begin(), by_reason.end(),
-                                 [&](const auto &entry) { return entry.first == reason; });
-        if (same == by_reason.end())
-            same = by_reason.insert(by_reason.end(), {reason, {}});
-        if (std::find(same->second.begin(), same->second.end(), name) == same->second.end())
-            same->second.push_back(name);
-    }
+    ByReason by_reason;
+    for (const Case *item : refused)
+        add_to(by_reason,
+               item->prediction ? item->prediction->reason.value_or("") : item->reason.value_or(""),
+               item->kernel());
     std::string text;
     for (const auto &[reason, names] : by_reason)
         text += (text.empty() ? "" : "; ") + join(names) + ": " + reason;

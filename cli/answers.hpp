@@ -2,10 +2,11 @@
 #pragma once
 
 #include "cli/question.hpp"
-#include "model/record/known_times.hpp"
 #include "model/record/run.hpp"
+#include "reports/table.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,8 +14,11 @@
 
 namespace convcast::cli {
 
-/// What ships of the GPU model, and the documents of --recorded. Throws UsageError for one of another GPU.
-KnownTimes known_times(const Arguments &arguments, const Question &question);
+/// "+9 %": by how much a forecast is off.
+std::string error_words(Seconds forecast, Seconds measured);
+/// The same in a table, and a time with its unit; empty where a time is absent.
+Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
+Cell time_cell(const std::optional<Seconds> &time);
 
 /// Whether a strategy's text names one that computes on tensor cores.
 bool on_tensor_cores(const std::string &strategy);
@@ -47,7 +51,7 @@ std::string rate_words(const Rates &rates, const std::string &strategy);
 
 /// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
 /// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.
-std::string known_lines(const Case &item, const Question &question, const KnownTimes &known,
+std::string known_lines(const Case &item, const Question &question,
                         const std::function<bool(const std::string &)> &wanted);
 
 /// What is assumed of each question's GPU: all of it where `whole`, of one GPU, or where it is short, else a
@@ -67,16 +71,30 @@ std::string output_words(const std::string &shape);
 /// A line of a verdict: its label in a column of its own.
 std::string verdict_line(const std::string &label, const std::string &text);
 
+/// "  unsupported: the stride is 2", of a case that is not ok.
+std::string refusal_line(const Case &item);
+
 /// A case in about five lines. `faster`: the first of the ranking, where it is another and was looked for.
-std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
-                    const std::optional<Case> &faster);
+std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster);
 
 /// What a table says of a case, one that has a time or not.
 struct Row {
     const Case *item = nullptr;
     const Question *question = nullptr;
-    const KnownTimes *known = nullptr; ///< of the question's GPU
+    std::optional<std::int64_t> rank{}; ///< in a ranking
+    std::optional<Seconds> best{};      ///< the time of the first of that ranking
+
+    /// What was measured of it: its own time where it has one, as one measured elsewhere does, or a
+    /// recording's.
+    std::optional<Seconds> measured() const;
+    /// How often the list has its shape.
+    std::int64_t calls() const;
+    /// Its time over that of the first of the ranking.
+    std::optional<double> over_best() const;
 };
+
+/// Rows of a question's cases.
+void add_rows(std::vector<Row> &rows, const Question &question, const std::vector<Case> &cases);
 
 /// A table of cases: shape, what of the question varies, strategy, time, interval, regime, limiter, distance
 /// to the speed of light, and the measured time where a recording has it. Of a list of layers on a few GPUs

@@ -2,14 +2,16 @@
 
 #include "cli/options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/shape/conv_shape.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -202,12 +204,28 @@ int Arguments::integer(const std::string &name, int otherwise, int low, int high
     if (values.empty())
         return otherwise;
     const std::string &value = values.front();
-    int number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size() || number < low || number > high)
+    const std::optional<int> number = number_of<int>(value);
+    if (!number || *number < low || *number > high)
         refuse("--" + name + " must be an integer from " + std::to_string(low) + " to " +
                std::to_string(high) + ", got '" + value + "'");
-    return number;
+    return *number;
+}
+
+std::optional<double> Arguments::share(const std::string &name) const {
+    if (!has(name))
+        return std::nullopt;
+    const std::string given = text(name, "");
+    const std::optional<double> percent =
+        number_of<double>(std::string_view(given).substr(0, given.find_last_not_of("% ") + 1));
+    if (!percent || !(*percent >= 0.0 && *percent <= 1e6))
+        refuse("--" + name + " must be a number of percent from 0 to 1000000, got '" + given +
+               "'. Example: --" + name + " 5%");
+    constexpr double least_percent = 0.5; // a bare number below it was meant as a share
+    if (*percent > 0.0 && *percent < least_percent && given.find('%') == std::string::npos)
+        refuse(fmt::format("--{0} {1} is {1} percent, or was {2:g}% meant? Say which: --{0} {1}% or --{0} "
+                           "{2:g}%",
+                           name, given, 100.0 * *percent));
+    return *percent / 100.0;
 }
 
 int Arguments::integer(const std::string &name) const {

@@ -39,6 +39,9 @@ class Arguments {
     int integer(const std::string &name, int otherwise, int low, int high) const;
     /// The same with the bounds and the default of the table.
     int integer(const std::string &name) const;
+    /// A share that is given in percent, "5%", "5 %" or "5"; absent where the option was not given. Throws
+    /// UsageError for another text, and for a bare number that is likely meant as a share.
+    std::optional<double> share(const std::string &name) const;
     const std::vector<std::string> &positional() const { return positional_; }
 
   private:

@@ -5,6 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,13 +40,11 @@ std::int64_t time_of_files() {
     if (text == nullptr || *text == '\0')
         return start_of_1980;
     const std::string_view digits = text;
-    std::int64_t seconds = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-    if (error != std::errc{} || end != digits.data() + digits.size() || seconds < 0 ||
-        seconds > 0777'7777'7777)
+    const std::optional<std::int64_t> seconds = number_of<std::int64_t>(digits);
+    if (!seconds || *seconds < 0 || *seconds > 0777'7777'7777)
         throw UsageError("SOURCE_DATE_EPOCH must be seconds since 1970, for example 1700000000, got '" +
                          shortened(digits, 40) + "'");
-    return seconds;
+    return *seconds;
 }
 
 /// The header of a file of `size` bytes: texts and octal numbers at fixed places, with a sum of its bytes.

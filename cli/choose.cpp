@@ -1,7 +1,7 @@
-#include "cli/choice_figure.hpp"
 #include "cli/choose_text.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
+#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/network.hpp"
@@ -56,7 +56,7 @@ void add_refusals(Refusals &refusals, const RankedShape &answer) {
 /// What --figure draws of each ranking that has times.
 std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers) {
     std::vector<ChoiceAnswer> out;
-    for (const auto &[question, shape, choice, known] : answers) {
+    for (const auto &[question, shape, choice] : answers) {
         if (!has_times(choice))
             continue;
         const Prediction &first = *choice.ranked.front().prediction;
@@ -74,7 +74,7 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers)
 RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, std::int64_t count, int device,
                  std::map<std::string, std::string> &conditions, const std::function<void()> &answer) {
     std::vector<Case *> timed;
-    for (auto &[question_of_it, shape, choice, known] : answers)
+    for (auto &[question_of_it, shape, choice] : answers)
         for (std::size_t i = 0; i < choice.ranked.size(); ++i)
             if (choice.ranks[i] <= count)
                 timed.push_back(&choice.ranked[i]);
@@ -153,11 +153,10 @@ std::size_t shapes_of(const std::vector<Question> &questions) {
 /// The cases of a ranking that keep the tree of terms: trees of very many cases would fill the memory.
 enum class Terms { of_all, of_the_first, of_none };
 
-RankedShape answer_of(const AskedShape &shape, const Question &question, const KnownTimes &known,
-                      const Extent &extent, Terms terms) {
+RankedShape answer_of(const AskedShape &shape, const Question &question, const Extent &extent, Terms terms) {
     RankedShape answer{
         &question, &shape,
-        choice_of(shape.shape, question.profile, question.knowledge, question.strategies, extent), &known};
+        choice_of(shape.shape, question.profile, question.knowledge, question.strategies, extent)};
     for (std::vector<Case> *cases : {&answer.choice.ranked, &answer.choice.refused})
         for (Case &item : *cases)
             label(item, shape);
@@ -186,11 +185,10 @@ class SaysHowFar {
 /// The answers for some of a question's shapes, in order. Where there are as many of them as cores, each core
 /// has shapes of its own; fewer are ranked one after another, each by all cores.
 std::vector<RankedShape> answers_of(const Question &question, std::size_t begin, std::size_t count,
-                                    const KnownTimes &known, const Extent &extent, Terms terms,
-                                    SaysHowFar *how_far = nullptr) {
+                                    const Extent &extent, Terms terms, SaysHowFar *how_far = nullptr) {
     std::vector<RankedShape> answers(count);
     const auto find_answer = [&](std::size_t i) {
-        answers[i] = answer_of(question.shapes[begin + i], question, known, extent, terms);
+        answers[i] = answer_of(question.shapes[begin + i], question, extent, terms);
         if (how_far != nullptr)
             how_far->ranked_one();
     };
@@ -212,8 +210,7 @@ std::size_t at_once(std::size_t shapes) {
     return shapes >= usable_cores() ? std::max(piece, usable_cores()) : 1;
 }
 
-std::vector<RankedShape> rank_all(const std::vector<Question> &questions,
-                                  const std::vector<KnownTimes> &known, Asked &asked) {
+std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked) {
     std::vector<RankedShape> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.view.blocks && asked.format != Format::json)
@@ -236,7 +233,7 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions,
             progress.show(answers.size(), total, shapes[begin].shape.id());
             const std::size_t count = std::min(at_once(shapes.size()), shapes.size() - begin);
             for (RankedShape &answer :
-                 answers_of(questions[i], begin, count, known[i], asked.view.extent, terms, &how_far))
+                 answers_of(questions[i], begin, count, asked.view.extent, terms, &how_far))
                 answers.push_back(std::move(answer));
         }
     }
@@ -263,7 +260,7 @@ void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer,
 
 /// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
 /// interrupt keeps the pieces before it. `resume`: such a document, or "". Returns the exit code.
-int choose_lines(Question question, const KnownTimes &known, const Asked &asked, const std::string &resume) {
+int choose_lines(Question question, const Asked &asked, const std::string &resume) {
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
     const std::size_t all = question.shapes.size();
     RunLineWriter writer(asked.output, piece);
@@ -291,8 +288,7 @@ int choose_lines(Question question, const KnownTimes &known, const Asked &asked,
     for (std::size_t begin = 0; begin < left; begin += at_once(left)) {
         progress.show(all - left + begin, all, question.shapes[begin].shape.id());
         const std::size_t count = std::min(at_once(left), left - begin);
-        for (RankedShape &answer :
-             answers_of(question, begin, count, known, asked.view.extent, Terms::of_none)) {
+        for (RankedShape &answer : answers_of(question, begin, count, asked.view.extent, Terms::of_none)) {
             add_refusals(refusals, answer);
             std::move(answer.choice.ranked.begin(), answer.choice.ranked.end(),
                       std::back_inserter(piece.cases));
@@ -319,16 +315,11 @@ std::string assumptions_of(const std::vector<Question> &questions) {
 /// The answer as a document: a Run of one profile, or rows of many.
 std::string document_of(const std::vector<RankedShape> &answers, const std::vector<Question> &questions,
                         const std::map<std::string, std::string> &conditions, const std::string &output) {
-    std::vector<Case> chosen;
-    WhatIf rows;
-    for (const RankedShape &answer : answers)
-        for (const Case &item : answer.choice.ranked)
-            if (questions.size() > 1)
-                rows.rows.push_back(what_if_row(item, *answer.question));
-            else
-                chosen.push_back(item);
     if (questions.size() > 1)
-        return write_what_if(rows);
+        return write_what_if(choice_rows(answers));
+    std::vector<Case> chosen;
+    for (const RankedShape &answer : answers)
+        chosen.insert(chosen.end(), answer.choice.ranked.begin(), answer.choice.ranked.end());
     const Question &question = questions.front();
     Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
     document.conditions.insert(conditions.begin(), conditions.end());
@@ -344,16 +335,13 @@ int choose(const Arguments &arguments) {
         return choose_network(arguments);
     Asked asked = asked_choice(arguments);
     const std::vector<Question> questions = questions_of(arguments, asked);
-    std::vector<KnownTimes> known;
-    for (const Question &question : questions)
-        known.push_back(known_times(arguments, question));
     if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
         !asked.is_timed() && !asked.view.extent.regimes)
-        return choose_lines(questions.front(), known.front(), asked, arguments.text("resume", ""));
+        return choose_lines(questions.front(), asked, arguments.text("resume", ""));
     if (arguments.has("resume"))
         throw UsageError(
             "choose: --resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
-    std::vector<RankedShape> answers = rank_all(questions, known, asked);
+    std::vector<RankedShape> answers = rank_all(questions, asked);
     if (asked.view.extent.regimes)
         write_choice_figure(drawn_answers(answers), arguments);
     std::map<std::string, std::string> conditions;
@@ -367,7 +355,7 @@ int choose(const Arguments &arguments) {
         else if (asked.format == Format::text)
             text = printable(choice_text(answers, view) + assumptions_of(questions));
         else
-            text = choice_sheet(answers, asked.format, !view.sweep);
+            text = cases_sheet(choice_rows(answers), asked.format, !view.sweep);
         write_file_atomically(asked.output, text);
     };
     RunEnd end = RunEnd::finished;

@@ -50,36 +50,41 @@ std::string strategy_cell(const Choice &choice, std::size_t at) {
     return name + (changed.empty() ? "" : ": " + changed);
 }
 
-std::string forecast_table(const Choice &choice, const KnownTimes &known) {
-    const bool timed = has_times(choice);
-    const TimeUnit unit = time_unit(timed ? *choice.ranked.front().prediction->time_s : Seconds(1e-6));
-    bool measured = false, tensor = false;
-    for (const Case &item : choice.ranked) {
-        measured = measured || known.find(item.shape, *item.strategy);
-        tensor = tensor || on_tensor_cores(*item.strategy);
+/// Its cases with their ranks and the time of the first; neither without times.
+std::vector<Row> rows_of(const RankedShape &answer) {
+    const Choice &choice = answer.choice;
+    std::vector<Row> rows;
+    add_rows(rows, *answer.question, choice.ranked);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].rank = choice.ranks[i];
+        if (has_times(choice))
+            rows[i].best = choice.ranked.front().prediction->time_s;
     }
-    std::vector<Column> columns = {{"rank", Align::right},
-                                   {"time (" + unit.name + ")", Align::right, Keep::must},
-                                   {"/ best", Align::right, Keep::high}};
-    if (measured)
-        columns.push_back({"measured", Align::right, Keep::high});
-    columns.insert(columns.end(), {{"limiter"}, {"strategy", Align::left, Keep::must, Fit::wrap}});
-    std::vector<std::vector<std::string>> rows;
-    for (std::size_t i = 0; i < choice.ranked.size(); ++i) {
-        const Case &item = choice.ranked[i];
-        const std::optional<Seconds> time = item.prediction->time_s;
-        const std::optional<KnownTime> own = known.find(item.shape, *item.strategy);
-        std::vector<std::string> row = {
-            timed ? std::to_string(choice.ranks[i]) : "-", time ? number_in(unit, *time) : "-",
-            time && timed ? fmt::format("{:.2f}", *time / *choice.ranked.front().prediction->time_s) : "-"};
-        if (measured)
-            row.push_back(own ? number_in(unit, own->time_s) : "-");
-        row.push_back(item.prediction->limiter.value_or("-"));
-        row.push_back(strategy_cell(choice, i) + (on_tensor_cores(*item.strategy) ? " *" : ""));
-        rows.push_back(std::move(row));
-    }
-    return (rows.empty() ? "" : table(columns, rows, terminal_width())) +
-           (tensor ? wrapped(tensor_core_remark, 0, terminal_width()) : "");
+    return rows;
+}
+
+std::string forecast_table(const RankedShape &answer) {
+    using Line = const Row &;
+    const Choice &choice = answer.choice;
+    const std::vector<Row> rows = rows_of(answer);
+    const auto is_marked = [](Line row) { return on_tensor_cores(*row.item->strategy); };
+    std::vector<Field<Row>> fields = {
+        {{"rank", As::number}, [](Line row) { return row.best ? Cell(row.rank) : Cell(); }},
+        {{"time", As::time, Keep::must}, [](Line row) { return row.item->forecast_s(); }},
+        {{"/ best", As::number, Keep::high},
+         [](Line row) { return row.over_best() ? Cell(fmt::format("{:.2f}", *row.over_best())) : Cell(); }}};
+    if (std::any_of(rows.begin(), rows.end(), [](Line row) { return row.measured().has_value(); }))
+        fields.push_back({{"measured", As::time, Keep::high}, &Row::measured});
+    fields.push_back({{"limiter"}, [](Line row) { return row.item->prediction->limiter; }});
+    fields.push_back({{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
+                          return strategy_cell(choice, static_cast<std::size_t>(&row - rows.data())) +
+                                 (is_marked(row) ? " *" : "");
+                      }});
+    Table ranking = table_of<Row>(rows, fields);
+    ranking.unit_of = rows.empty() ? std::nullopt : rows.front().best;
+    return table(ranking, terminal_width()) + (std::any_of(rows.begin(), rows.end(), is_marked)
+                                                   ? wrapped(tensor_core_remark, 0, terminal_width())
+                                                   : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -134,8 +139,7 @@ bool is_ranked(const std::string &text, const Question &question, const Extent &
 }
 
 /// What to take. `brief`: that alone, and whether another strategy ties.
-std::string verdict_of(const Choice &choice, const Question &question, const KnownTimes &known,
-                       const Extent &extent, bool brief) {
+std::string verdict_of(const Choice &choice, const Question &question, const Extent &extent, bool brief) {
     const Case &best = choice.ranked.front();
     const Prediction &p = *best.prediction;
     std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
@@ -159,7 +163,7 @@ std::string verdict_of(const Choice &choice, const Question &question, const Kno
     if (choice.left_out)
         out += verdict_line("else", fmt::format("on tensor cores {}, {:.2f}x; --tensor-cores ranks it too",
                                                 choice.left_out->name, choice.left_out->time / *p.time_s));
-    return out + known_lines(best, question, known,
+    return out + known_lines(best, question,
                              [&](const std::string &text) { return is_ranked(text, question, extent); });
 }
 
@@ -192,9 +196,9 @@ std::string what_is_left_out(const std::vector<RankedShape> &answers, bool total
 std::string compact(const std::vector<RankedShape> &answers, bool total) {
     std::vector<Row> rows;
     std::string refused;
-    for (const auto &[question, shape, choice, known] : answers) {
+    for (const auto &[question, shape, choice] : answers) {
         if (!choice.ranked.empty())
-            rows.push_back({&choice.ranked.front(), question, known});
+            rows.push_back({&choice.ranked.front(), question});
         if (!choice.refused.empty() && (choice.ranked.empty() || !question->strategies.empty()))
             refused += shape->shape.id() + " " + refused_line(choice, *question, true);
     }
@@ -221,9 +225,8 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
         constexpr std::size_t most = 4;
         if (of.size() == 1)
             return of.front();
-        if (of.size() > most)
-            return join({of.begin(), of.begin() + most}) + fmt::format(" and {} more", of.size() - most);
-        return join({of.begin(), of.end() - 1}) + " and " + of.back();
+        return of.size() > most ? join_some(of, most)
+                                : join({of.begin(), of.end() - 1}) + " and " + of.back();
     };
     if (names.size() > 1 || variants.size() == 1)
         return listed(names);
@@ -319,7 +322,7 @@ std::string places_text(const std::vector<RankedShape> &answers, const std::vect
         const std::string &asked = placed[p];
         double logs = 0.0, worst = 1.0;
         std::int64_t shapes = 0, first = 0, better = 0, settings = 0;
-        for (const auto &[question, shape, choice, known] : answers) {
+        for (const auto &[question, shape, choice] : answers) {
             for (std::size_t i = 0; i < choice.ranked.size(); ++i) {
                 if (choice.ranked[i].strategy != choice.placed[p] || !has_times(choice))
                     continue;
@@ -346,37 +349,45 @@ std::string places_text(const std::vector<RankedShape> &answers, const std::vect
 }
 
 /// What was measured beside what was forecast, in the order of the forecast, and whose time was the shortest.
-std::string measured_table(const Choice &choice, const Question &question, std::int64_t count) {
-    std::vector<std::pair<double, std::size_t>> order; // measured time, index
+std::string measured_table(const RankedShape &answer, std::int64_t count) {
+    using Line = const Row &;
+    const Choice &choice = answer.choice;
+    const auto time_of = [](const Case &item) { // measured
+        const Measurement *cold = item.measured(L2State::cold);
+        return cold && item.status == Status::ok ? std::optional(cold->time_s) : std::nullopt;
+    };
+    std::vector<std::pair<Seconds, std::size_t>> order; // measured time, index
     for (std::size_t i = 0; i < choice.ranked.size(); ++i)
-        if (const Measurement *cold = choice.ranked[i].measured(L2State::cold);
-            cold && choice.ranked[i].status == Status::ok)
-            order.emplace_back(cold->time_s.value, i);
+        if (const std::optional<Seconds> time = time_of(choice.ranked[i]))
+            order.emplace_back(*time, i);
     std::sort(order.begin(), order.end());
-    std::vector<std::vector<std::string>> rows;
-    for (std::size_t i = 0; i < choice.ranked.size() && choice.ranks[i] <= count; ++i) {
-        const Case &item = choice.ranked[i];
-        const std::optional<Seconds> forecast = item.prediction->time_s;
-        const auto place =
-            std::find_if(order.begin(), order.end(), [&](const auto &entry) { return entry.second == i; });
-        const bool there = place != order.end();
-        rows.push_back({std::to_string(choice.ranks[i]), forecast ? short_time(*forecast) : "-",
-                        there ? short_time(Seconds(place->first)) : "-",
-                        there && forecast
-                            ? fmt::format("{:+.0f} %", 100.0 * (forecast->value / place->first - 1.0))
-                            : "-",
-                        there ? std::to_string(place - order.begin() + 1)
-                              : boost::describe::enum_to_string(item.status, "?"),
-                        *item.strategy + (there || !item.reason ? "" : ": " + *item.reason)});
-    }
-    std::string text = table({{"rank", Align::right},
-                              {"forecast", Align::right, Keep::must},
-                              {"measured", Align::right, Keep::must},
-                              {"error", Align::right, Keep::must},
-                              {"place", Align::right, Keep::high},
-                              {"strategy", Align::left, Keep::must, Fit::wrap}},
-                             rows, terminal_width());
-    text += refused_line(choice, question, false);
+    std::vector<Row> rows = rows_of(answer);
+    std::erase_if(rows, [&](Line row) { return *row.rank > count; });
+    const auto place_of = [&](Line row) -> Cell {
+        const std::optional<Seconds> time = time_of(*row.item);
+        const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
+        return !time ? Cell(boost::describe::enum_to_string(row.item->status, "?"))
+                     : Cell(std::to_string(
+                           std::lower_bound(order.begin(), order.end(), std::pair(*time, index)) -
+                           order.begin() + 1));
+    };
+    std::string text = table(
+        table_of<Row>(
+            rows,
+            {{{"rank", As::number}, &Row::rank},
+             {{"forecast", As::number, Keep::must},
+              [](Line row) { return time_cell(row.item->forecast_s()); }},
+             {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
+             {{"error", As::number, Keep::must},
+              [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
+             {{"place", As::number, Keep::high}, place_of},
+             {{"strategy", As::text, Keep::must, Fit::wrap},
+              [&](Line row) {
+                  const bool says_why = !time_of(*row.item) && row.item->reason;
+                  return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
+              }}}),
+        terminal_width());
+    text += refused_line(choice, *answer.question, false);
     if (order.empty())
         return text;
     const auto &[fastest, at] = order.front();
@@ -386,7 +397,7 @@ std::string measured_table(const Choice &choice, const Question &question, std::
         text += ", the first of the forecast";
     else if (first && choice.ranked.front().status == Status::ok)
         text += fmt::format(", rank {}; the first of the forecast takes {:.1f} % longer", choice.ranks[at],
-                            100.0 * (first->time_s.value / fastest - 1.0));
+                            100.0 * (first->time_s / fastest - 1.0));
     return text + "\n";
 }
 
@@ -404,21 +415,20 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
         return text + "knobs: --top 1, or --json\n";
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
-        const auto &[question, shape, choice, known] = answers[i];
+        const auto &[question, shape, choice] = answers[i];
         text += bold((shape->name.empty() ? "" : shape->name + ", ") + shape->shape.id() + " (" +
                      output_words(shape->shape.id()) + ") on " +
                      (question->variant.empty() ? question->gpu : question->variant)) +
                 "\n";
         if (view.measured > 0) {
-            text += measured_table(choice, *question, view.measured);
+            text += measured_table(answers[i], view.measured);
         } else {
-            text += choice.ranked.empty()
-                        ? ""
-                        : verdict_of(choice, *question, *known, view.extent, answers.size() > 1);
+            text +=
+                choice.ranked.empty() ? "" : verdict_of(choice, *question, view.extent, answers.size() > 1);
             if (const std::string calls = choice.ranked.empty() ? "" : calls_words(choice.ranked.front());
                 !calls.empty())
                 text += verdict_line("total", calls);
-            text += forecast_table(choice, *known) + refused_line(choice, *question, view.extent.why);
+            text += forecast_table(answers[i]) + refused_line(choice, *question, view.extent.why);
         }
         text += (view.extent.why ? reasons(choice) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
@@ -435,22 +445,12 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     return text + places_text(answers, view.extent.placed);
 }
 
-std::string choice_sheet(const std::vector<RankedShape> &answers, Format format, bool total) {
-    std::vector<SheetRow> rows;
-    std::vector<Row> firsts;
-    for (const auto &[question, shape, choice, known] : answers)
-        for (std::size_t i = 0; i < choice.ranked.size(); ++i) {
-            const Case &item = choice.ranked[i];
-            SheetRow &row = rows.emplace_back(sheet_row(item, *question, *known));
-            row.rank = choice.ranks[i];
-            if (has_times(choice) && item.prediction->time_s)
-                row.over_best = *item.prediction->time_s / *choice.ranked.front().prediction->time_s;
-            firsts.push_back({&item, question, known});
-        }
-    if (format == Format::csv)
-        return to_csv(case_sheet(rows));
-    const std::string sum = total ? total_text(firsts) : "";
-    return to_markdown(case_sheet(rows)) + (sum.empty() ? "" : "\n" + sum);
+std::vector<Row> choice_rows(const std::vector<RankedShape> &answers) {
+    std::vector<Row> rows;
+    for (const RankedShape &answer : answers)
+        for (Row &row : rows_of(answer))
+            rows.push_back(row);
+    return rows;
 }
 
 } // namespace convcast::cli

@@ -1,4 +1,4 @@
-// What `choose` says of its rankings, as text and as a sheet.
+// What `choose` says of its rankings.
 #pragma once
 
 #include "cli/answers.hpp"
@@ -19,7 +19,6 @@ struct RankedShape {
     const Question *question = nullptr;
     const AskedShape *shape = nullptr;
     Choice choice;
-    const KnownTimes *known = nullptr; ///< of the question's GPU
 };
 
 /// How answers are shown.
@@ -32,7 +31,7 @@ struct ChoiceView {
 
 std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceView &view);
 
-/// The rankings as CSV or Markdown. `total`: with the fastest of all shapes added up.
-std::string choice_sheet(const std::vector<RankedShape> &answers, Format format, bool total);
+/// Every case of the rankings, with its rank and the time of the first.
+std::vector<Row> choice_rows(const std::vector<RankedShape> &answers);
 
 } // namespace convcast::cli

@@ -10,20 +10,17 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
-#include "model/record/run_lines.hpp"
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -62,44 +59,15 @@ ReadableUnit unit_of(const ComparedParam &param) {
 Table param_table(const ProfileComparison &comparison) {
     std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        fields.push_back({{letter(file), As::number}, [file](const ComparedParam &param) {
+        fields.push_back({{letter(file), As::number, Keep::must}, [file](const ComparedParam &param) {
                               const std::optional<double> &value = param.values[file].value;
                               return value ? Cell(*value / unit_of(param).size) : Cell();
                           }});
-    fields.push_back({{"unit"}, [](const ComparedParam &param) { return unit_of(param).text; }});
-    fields.push_back({{"off", As::number}, off_text});
-    fields.push_back({{"verdict"}, verdict_text});
+    fields.push_back(
+        {{"unit", As::text, Keep::must}, [](const ComparedParam &param) { return unit_of(param).text; }});
+    fields.push_back({{"off", As::number, Keep::must}, off_text});
+    fields.push_back({{"verdict", As::text, Keep::must}, verdict_text});
     return table_of<ComparedParam>(comparison.params, fields);
-}
-
-std::string param_text(const ProfileComparison &comparison, std::size_t width) {
-    const Table params = param_table(comparison);
-    std::string wide = table(params, std::string::npos);
-    std::size_t longest = 0;
-    for (std::size_t at = 0; at < wide.size();) {
-        const std::size_t end = wide.find('\n', at);
-        longest = std::max(longest, shown_width(wide.substr(at, end - at)));
-        at = end + 1;
-    }
-    if (longest <= width)
-        return wide;
-    // Too narrow for columns: the values of each number on a line of their own.
-    std::string narrow;
-    for (const std::vector<std::string> &row : cell_texts(params)) {
-        const std::string right = fmt::format("{:>8}  ", row[row.size() - 2]) + row.back();
-        const std::size_t room = width > 17 ? width - 17 : 0;
-        narrow += row.front() + std::string(room > row.front().size() ? room - row.front().size() : 1, ' ') +
-                  right + "\n";
-        std::string values;
-        for (std::size_t file = 0; file < comparison.files.size(); ++file)
-            values += (file == 0 ? "" : "\xC2\xA0 ") + letter(file) + "\xC2\xA0" + row[1 + file];
-        values = wrapped(values + (row[row.size() - 3].empty() ? "" : " " + row[row.size() - 3]), 4, width);
-        // Held together while the line was broken.
-        for (std::size_t at; (at = values.find("\xC2\xA0")) != std::string::npos;)
-            values.replace(at, 2, " ");
-        narrow += values;
-    }
-    return narrow;
 }
 
 std::string files_text(const ProfileComparison &comparison, std::size_t width) {
@@ -118,15 +86,10 @@ std::string files_text(const ProfileComparison &comparison, std::size_t width) {
 std::string lacking_text(const ProfileComparison &comparison, std::size_t width) {
     std::string text;
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
-        std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+        ByReason reasons;
         for (const ComparedParam &param : comparison.params)
-            if (const std::optional<std::string> &why = param.values[file].missing) {
-                auto same = std::find_if(reasons.begin(), reasons.end(),
-                                         [&](const auto &entry) { return entry.first == *why; });
-                if (same == reasons.end())
-                    same = reasons.insert(reasons.end(), {*why, {}});
-                same->second.push_back(param.name);
-            }
+            if (const std::optional<std::string> &why = param.values[file].missing)
+                add_to(reasons, *why, param.name);
         for (const auto &[why, names] : reasons)
             text += headed(letter(file) + "  ", join(names) + ": " + why, 3, width);
     }
@@ -209,19 +172,6 @@ std::string outcome_text(const ProfileComparison &comparison, std::size_t width)
     return text;
 }
 
-/// A share; absent without the option.
-std::optional<double> tolerance_of(const Arguments &arguments) {
-    if (!arguments.has("tolerance"))
-        return std::nullopt;
-    const std::string text = arguments.text("tolerance", "");
-    double percent = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
-        throw UsageError("compare: --tolerance must be a number of percent from 0 to 1000000, got '" + text +
-                         "'");
-    return percent / 100.0;
-}
-
 /// One row a number, the values in its bare unit.
 Table param_sheet(const ProfileComparison &comparison) {
     std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name},
@@ -237,53 +187,17 @@ Table param_sheet(const ProfileComparison &comparison) {
     return table_of<ComparedParam>(comparison.params, fields);
 }
 
-/// A word of the command line: the name of what ships, or a file with its text; of a file of lines, which may
-/// be longer than any text, only that it is one.
-struct Given {
-    std::string shown;
-    std::optional<std::string> text;
-    bool lines = false;
-};
-
-std::string kind_of(const Given &given) {
-    if (given.lines || (given.text && are_run_lines(*given.text)))
-        return Run().schema;
-    return given.text ? schema_of(*given.text, given.shown) : "";
-}
-
-Run run_of(const Given &given) {
-    return given.lines ? read_document(given.shown) : read_document(*given.text, given.shown);
-}
-
-std::vector<Given> given_of(const std::vector<std::string> &names) {
-    const std::vector<std::string> shipped = shipped_profiles();
-    std::vector<Given> given;
-    for (const std::string &name : names) {
-        Given &one = given.emplace_back(Given{name == "-" ? "standard input" : name, std::nullopt});
-        const bool named = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
-        one.lines = name != "-" && !named && holds_lines(name);
-        if (name == "-" || (!named && !one.lines && file_exists(name))) // else the profile's reader says why
-            one.text = read_file(name);
-    }
-    return given;
-}
-
-/// Refuses documents of convcast that are neither runs nor profiles, by their own names.
-void refuse_other_documents(const std::vector<Given> &given) {
-    for (const Given &one : given) {
-        const std::string schema = kind_of(one);
-        if (schema.starts_with("convcast/") && !schema.starts_with("convcast/run/") &&
-            !schema.starts_with("convcast/profile/"))
-            throw UsageError("compare: " + one.shown + " is a document of " + schema +
-                             "; expected two Run documents (convcast/run/1), or two or more profiles");
-    }
-}
-
-/// Whether two Run documents are given. Throws UsageError where one stands among other files.
-bool are_runs(const std::vector<Given> &given) {
-    const auto runs = std::count_if(given.begin(), given.end(), [](const Given &one) {
-        return kind_of(one).starts_with("convcast/run/");
+/// Whether two Run documents are given. Throws UsageError where one stands among other files, and for other
+/// documents of convcast.
+bool are_runs(const std::vector<NamedDocument> &given) {
+    const auto runs = std::count_if(given.begin(), given.end(), [](const NamedDocument &one) {
+        return one.schema.starts_with("convcast/run/");
     });
+    for (const NamedDocument &one : given)
+        if (one.schema.starts_with("convcast/") && !one.schema.starts_with("convcast/run/") &&
+            !one.schema.starts_with("convcast/profile/"))
+            throw UsageError("compare: " + one.shown + " is a document of " + one.schema +
+                             "; expected two Run documents (convcast/run/1), or two or more profiles");
     if (runs != 0 && (runs != 2 || given.size() != 2))
         throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
                          std::to_string(runs) + " Run documents among " + std::to_string(given.size()) +
@@ -311,18 +225,18 @@ int compare(const Arguments &arguments) {
     if (std::count(names.begin(), names.end(), "-") > 1)
         throw UsageError("compare: standard input (-) can be only one of the files");
     const Format format = format_of("compare", arguments, false);
-    const std::vector<Given> given = given_of(names);
-    refuse_other_documents(given);
+    std::vector<NamedDocument> given;
+    for (const std::string &name : names)
+        given.push_back(look_at(name));
     if (are_runs(given))
-        return compare_run_documents(arguments, run_of(given[0]), run_of(given[1]));
+        return compare_run_documents(arguments, given[0].run(), given[1].run());
     refuse_run_options(arguments);
     CompareOptions options;
-    options.tolerance = tolerance_of(arguments);
+    options.tolerance = arguments.share("tolerance");
     options.only = arguments.texts("only");
     std::vector<NamedProfile> profiles;
-    for (const Given &one : given)
-        profiles.push_back(
-            {one.shown, one.text ? read_profile(*one.text, one.shown) : find_profile(one.shown)});
+    for (const NamedDocument &one : given)
+        profiles.push_back({one.shown, one.profile()});
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
         if (std::find(known.begin(), known.end(), name) == known.end())
@@ -345,7 +259,7 @@ int compare(const Arguments &arguments) {
         else if (format == Format::markdown)
             text = to_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
         else
-            text = printable(files_text(comparison, width) + param_text(comparison, width) +
+            text = printable(files_text(comparison, width) + table(param_table(comparison), width) +
                              lacking_text(comparison, width) + surroundings_text(comparison, width) +
                              curves_text(comparison, width) + outcome_text(comparison, width));
         write_file_atomically("-", text);

@@ -15,46 +15,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace convcast::cli {
 namespace {
 
-/// "5%", "5 %" or "5" as a share.
-double share_of(const Arguments &arguments, const std::string &option, const std::string &otherwise) {
-    std::string text = arguments.text(option, otherwise);
-    const std::string given = text;
-    while (!text.empty() && (text.back() == '%' || text.back() == ' '))
-        text.pop_back();
-    double percent = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (error != std::errc{} || end != text.data() + text.size() || !(percent >= 0.0 && percent <= 1e6))
-        throw UsageError("compare: --" + option + " must be a number of percent from 0 to 1000000, got '" +
-                         given + "'. Example: --" + option + " 5%");
-    constexpr double least_percent = 0.5; // a bare number below it was meant as a share
-    if (percent > 0.0 && percent < least_percent && given.find('%') == std::string::npos)
-        throw UsageError(fmt::format(
-            "compare: --{0} {1} is {1} percent, or was {2:g}% meant? Say which: --{0} {1}% or --{0} {2:g}%",
-            option, given, 100.0 * percent));
-    return percent / 100.0;
-}
-
 CompareRunsOptions options_of(const Arguments &arguments) {
     if (arguments.has("only"))
         throw UsageError("compare: --only is a number of profiles, and these are Run documents");
     CompareRunsOptions options;
-    options.tolerance = share_of(arguments, "tolerance", "3");
-    if (arguments.has("fail-over"))
-        options.fail_over = share_of(arguments, "fail-over", "");
+    options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
+    options.fail_over = arguments.share("fail-over");
     const std::string l2 = arguments.text("l2", "cold");
     if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
         throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
@@ -293,7 +271,7 @@ int compare_run_documents(const Arguments &arguments, const Run &first, const Ru
     const CompareRunsOptions options = options_of(arguments);
     const auto shown = [&](std::size_t i) {
         const std::string &name = arguments.positional()[i];
-        return name == "-" ? std::string("standard input") : name;
+        return shown_name(name);
     };
     const RunComparison comparison = compare_runs(first, shown(0), second, shown(1), options);
     const Format format = format_of("compare", arguments, true);

@@ -9,16 +9,15 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace convcast::cli {
@@ -28,15 +27,14 @@ namespace {
 int capability_of(const std::string &text, const std::string &what) {
     std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
     std::erase(digits, '.');
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc{} || end != digits.data() + digits.size() || number < 0 || number > 999)
+    const std::optional<int> number = number_of<int>(digits);
+    if (!number || *number < 0 || *number > 999)
         throw UsageError("compile: " + what + " must name an architecture like sm_90, got '" + text + "'");
-    if (number < least_compute_major * 10)
+    if (*number < least_compute_major * 10)
         throw UsageError(
             fmt::format("compile: {} is {}; the kernels need sm_{}0 or newer, for example --arch sm_90", what,
                         text, least_compute_major));
-    return number;
+    return *number;
 }
 
 /// Of what a Run document or the options ask for. With kernels of the user's own, these and no others unless
@@ -67,30 +65,34 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
     return document;
 }
 
-std::string number_text(const std::optional<std::int64_t> &number) {
-    return number ? std::to_string(*number) : "-";
+/// "40 of 48": what there is, and what was planned.
+std::string beside_plan(const std::optional<std::int64_t> &number,
+                        const std::optional<std::int64_t> &planned) {
+    const auto text = [](const std::optional<std::int64_t> &of) { return of ? std::to_string(*of) : "-"; };
+    return text(number) + (planned ? " of " + text(planned) : "");
 }
 
 std::string as_text(const CompileReport &report, std::size_t problems) {
-    std::vector<std::vector<std::string>> rows;
-    for (const CheckedKernel &k : report.kernels) {
-        const bool compiled = k.registers.has_value();
-        rows.push_back(
-            {number_text(k.registers) + (k.register_cap ? " of " + number_text(k.register_cap) : ""),
-             compiled ? number_text(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0)) : "-",
-             compiled ? number_text(*k.spill_store_bytes + *k.spill_load_bytes) : "-",
-             number_text(k.stack_bytes),
-             number_text(k.ctas_per_sm) +
-                 (k.planned_ctas_per_sm ? " of " + number_text(k.planned_ctas_per_sm) : ""),
-             k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "")});
-    }
-    std::string text = table({{"registers", Align::right},
-                              {"shared, B", Align::right},
-                              {"spills, B", Align::right, Keep::high},
-                              {"stack, B", Align::right, Keep::low},
-                              {"CTAs/SM", Align::right, Keep::high},
-                              {"kernel", Align::left, Keep::must, Fit::wrap}},
-                             rows, terminal_width());
+    using Line = const CheckedKernel &;
+    std::string text = table(
+        table_of<CheckedKernel>(
+            report.kernels,
+            {{{"registers", As::number}, [](Line k) { return beside_plan(k.registers, k.register_cap); }},
+             {{"shared, B", As::number},
+              [](Line k) {
+                  return k.registers ? Cell(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0))
+                                     : Cell();
+              }},
+             {{"spills, B", As::number, Keep::high},
+              [](Line k) { return k.registers ? Cell(*k.spill_store_bytes + *k.spill_load_bytes) : Cell(); }},
+             {{"stack, B", As::number, Keep::low}, &CheckedKernel::stack_bytes},
+             {{"CTAs/SM", As::number, Keep::high},
+              [](Line k) { return beside_plan(k.ctas_per_sm, k.planned_ctas_per_sm); }},
+             {{"kernel", As::text, Keep::must, Fit::wrap},
+              [](Line k) {
+                  return k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "");
+              }}}),
+        terminal_width());
     text += fmt::format("\n{} kernel{} for {} by NVRTC {}, {}{}\n", report.kernels.size(),
                         report.kernels.size() == 1 ? "" : "s", report.architecture, report.nvrtc,
                         problems == 0 ? "none with a problem" : fmt::format("{} with a problem", problems),

@@ -15,6 +15,8 @@
 #include "reports/profile_figures.hpp"
 #include "reports/report_figures.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,9 +24,13 @@
 namespace convcast::cli {
 namespace {
 
-/// What can stand in one place of the command line.
+/// A word that can stand in a place of the command line, and what it means.
+struct Candidate {
+    std::string word, means;
+};
+/// What can stand in one place.
 struct Candidates {
-    std::vector<std::string> words;
+    std::vector<Candidate> words;
     bool files = false, folders = false;
 };
 
@@ -97,7 +103,9 @@ const std::map<std::string, std::vector<std::string> (*)()> lists = {{"gpus", sh
 
 /// Of an option's value, or of a word such as RUN. A shape or a number has no candidates.
 Candidates candidates_of(const Option &option) {
-    Candidates found{option.list.empty() ? option.words : lists.at(option.list)()};
+    Candidates found;
+    for (const std::string &word : option.list.empty() ? option.words : lists.at(option.list)())
+        found.words.push_back({word, ""});
     found.folders = contains(option.value, "FOLDER");
     found.files = !found.folders && (contains(option.value, "FILE") || contains(option.value, "RUN") ||
                                      contains(option.value, "PROFILE"));
@@ -116,175 +124,129 @@ Candidates words_of(const std::string &verb) {
     return all;
 }
 
-std::string joined(const std::vector<std::string> &words) {
-    return join(words, " ");
-}
-
-/// A text between single quotes of a shell. Ours have no line breaks.
-std::string shell_quoted(const std::string &text) {
-    std::string out = "'";
-    for (const char letter : text)
-        out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return out + "'";
-}
-
-// ---- bash ----
-
-std::string bash_answer(const Candidates &found) {
-    std::string line = "_convcast_answer " + shell_quoted(joined(found.words));
-    if (found.files)
-        line += " -f";
-    if (found.folders)
-        line += " -d";
-    return line;
-}
-
-std::string bash_verb(const std::string &verb) {
-    std::string values, names;
-    for (const Option *option : options_of(verb)) {
+/// Names that are typed as options, each with its help.
+Candidates options_to_type(const std::string &verb) {
+    Candidates found;
+    for (const Option *option : options_of(verb))
         for (const std::string &name : names_of(*option))
-            names += (names.empty() ? "" : " ") + name;
-        if (option->takes == Takes::word || option->value.empty())
-            continue;
-        values += "        " + join(names_of(*option), "|") + ") " + bash_answer(candidates_of(*option)) +
-                  "; return ;;\n";
-    }
-    return "    " + verb + ")\n        case $option in\n" + values + "        esac\n" +
-           "        if [[ $word == -* ]]; then _convcast_answer " + shell_quoted(names) + "; else " +
-           bash_answer(words_of(verb)) + "; fi ;;\n";
+            found.words.push_back({name, option->help});
+    return found;
 }
 
-std::string bash() {
-    std::string text = R"(# bash completion of convcast; made by: convcast list --completion bash
-_convcast_answer() { # WORDS [-f|-d]: those that begin with what was typed, and files or folders
-    local names=$1 kind=${2-}
-    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
+Candidates verbs_to_type(bool with_options) {
+    Candidates found;
+    for (const VerbLine &verb : verb_lines())
+        found.words.push_back({verb.name, verb.summary});
+    if (with_options)
+        for (const char *word : {"help", "--help", "--version"})
+            found.words.push_back({word, ""});
+    return found;
+}
+
+/// The option of a verb whose value stands behind `word`, where `typed` can be one; nullptr if none.
+const Option *takes_value(const std::string &verb, const std::string &word, const std::string &typed) {
+    for (const Option *option : options_of(verb)) {
+        const std::vector<std::string> names = names_of(*option);
+        const bool may_lack = option->takes == Takes::number_or_none && typed.starts_with("-");
+        if (!option->value.empty() && !may_lack && std::find(names.begin(), names.end(), word) != names.end())
+            return option;
+    }
+    return nullptr;
+}
+
+// What each shell is told: to ask what may stand last, and to look for files or folders itself.
+
+constexpr const char *bash = R"(# bash completion of convcast; made by: convcast list --completion bash
+_convcast() {
+    local word=${COMP_WORDS[COMP_CWORD]} line kind="" found
+    COMPREPLY=()
+    while IFS= read -r line; do
+        case $line in
+        :files) kind=-f ;;
+        :folders) kind=-d ;;
+        *) COMPREPLY+=("${line%%$'\t'*}") ;;
+        esac
+    done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
     if [[ -n $kind ]]; then
-        local found
+        if [[ $word == "=" ]]; then word=""; fi # --gpu= and nothing yet
         mapfile -t found < <(compgen "$kind" -- "$word")
         COMPREPLY+=("${found[@]}")
         compopt -o filenames 2> /dev/null
     fi
 }
+complete -F _convcast convcast
+)";
 
+constexpr const char *zsh = R"(#compdef convcast
+# zsh completion of convcast; made by: convcast list --completion zsh
 _convcast() {
-    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]}
-    COMPREPLY=()
-    if [[ $word == "=" ]]; then word=""; fi # --gpu= and nothing yet
-    if [[ $option == "=" ]] && ((COMP_CWORD > 2)); then option=${COMP_WORDS[COMP_CWORD-2]}; fi
-    if ((COMP_CWORD == 1)); then
-        _convcast_answer )";
-    text += shell_quoted(joined(verb_names()) + " help --help --version") + "\n        return\n    fi\n" +
-            "    case ${COMP_WORDS[1]} in\n    help) _convcast_answer " + shell_quoted(joined(verb_names())) +
-            " ;;\n";
-    for (const std::string &verb : verb_names())
-        text += bash_verb(verb);
-    return text + "    esac\n}\ncomplete -F _convcast convcast\n";
+    local line kind=""
+    local -a found
+    for line in "${(@f)$("$words[1]" __complete "${(@)words[2,CURRENT]}" 2> /dev/null)}"; do
+        case $line in
+        :files|:folders) kind=$line ;;
+        ?*) found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+        esac
+    done
+    if (( $#found )); then _describe convcast found; fi
+    if [[ $kind == :files ]]; then _files; fi
+    if [[ $kind == :folders ]]; then _files -/; fi
 }
+if [[ $funcstack[1] == _convcast ]]; then _convcast "$@"; else compdef _convcast convcast; fi
+)";
 
-// ---- zsh ----
-
-/// What an explanation in brackets may not contain as it is.
-std::string zsh_text(const std::string &text) {
-    std::string out;
-    for (const char letter : text)
-        out += letter == '[' || letter == ']' || letter == ':' ? "\\" + std::string(1, letter)
-                                                               : std::string(1, letter);
-    return out;
-}
-
-std::string zsh_action(const Candidates &found) {
-    // A colon would end the action; a blank before it keeps _arguments from giving it words of its own.
-    const std::string words = "(" + zsh_text(joined(found.words)) + ")";
-    if (found.files && !found.words.empty())
-        return " _alternative \"" + zsh_text("names:name:") + words + "\" \"" +
-               zsh_text("files:file:_files") + "\"";
-    if (found.files)
-        return "_files";
-    if (found.folders)
-        return "_files -/";
-    return found.words.empty() ? " " : words;
-}
-
-std::string zsh_verb(const std::string &verb) {
-    std::string text = "    " + verb + ")\n        _arguments";
-    for (const Option *option : options_of(verb))
-        for (const std::string &name : names_of(*option)) {
-            std::string spec = "*" + name + "[" + zsh_text(option->help) + "]";
-            if (!option->value.empty())
-                spec += ":" + zsh_text(option->value) + ":" + zsh_action(candidates_of(*option));
-            text += " \\\n            " + shell_quoted(spec);
-        }
-    const Candidates words = words_of(verb);
-    if (words.files || !words.words.empty())
-        text += " \\\n            " + shell_quoted("*:word:" + zsh_action(words));
-    return text + " ;;\n";
-}
-
-std::string zsh() {
-    std::string text =
-        "#compdef convcast\n# zsh completion of convcast; made by: convcast list --completion zsh\n"
-        "_convcast() {\n    local -a verbs=(\n";
-    for (const VerbLine &verb : verb_lines())
-        text += "        " + shell_quoted(verb.name + ":" + zsh_text(verb.summary)) + "\n";
-    text += "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
-            "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n";
-    for (const std::string &verb : verb_names())
-        text += zsh_verb(verb);
-    // Sourced, the function is bound here; as a file of $fpath, it is called by what loaded it.
-    return text + "    esac\n}\nif [[ $funcstack[1] == _convcast ]]; then _convcast \"$@\"; else compdef "
-                  "_convcast convcast; fi\n";
-}
-
-// ---- fish ----
-
-std::string fish_option(const std::string &when, const Option &option) {
-    std::string line = "complete -c convcast -n " + shell_quoted(when);
-    for (const std::string &name : names_of(option))
-        line += name.compare(0, 2, "--") == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    if (!option.value.empty()) {
-        const Candidates found = candidates_of(option);
-        line += found.files ? " -r -F" : " -x";
-        if (found.folders)
-            line += " -a '(__fish_complete_directories)'";
-        else if (!found.words.empty())
-            line += " -a " + shell_quoted(joined(found.words));
-    }
-    return line + " -d " + shell_quoted(option.help) + "\n";
-}
-
-std::string fish() {
-    std::string text = "# fish completion of convcast; made by: convcast list --completion fish\n"
-                       "complete -c convcast -f\n";
-    for (const VerbLine &verb : verb_lines())
-        text += "complete -c convcast -n __fish_use_subcommand -a " + verb.name + " -d " +
-                shell_quoted(verb.summary) + "\n";
-    for (const std::string &verb : verb_names()) {
-        const std::string when = "__fish_seen_subcommand_from " + verb;
-        for (const Option *option : options_of(verb))
-            if (option->takes != Takes::word)
-                text += fish_option(when, *option);
-        const Candidates words = words_of(verb);
-        if (words.files)
-            text += "complete -c convcast -n " + shell_quoted(when) + " -F\n";
-        if (!words.words.empty())
-            text += "complete -c convcast -n " + shell_quoted(when) + " -a " +
-                    shell_quoted(joined(words.words)) + "\n";
-    }
-    return text;
-}
+constexpr const char *fish = R"(# fish completion of convcast; made by: convcast list --completion fish
+function __convcast_complete
+    set -l words (commandline -opc)
+    for line in ($words[1] __complete $words[2..-1] (commandline -ct) 2> /dev/null)
+        switch $line
+            case :files
+                __fish_complete_path (commandline -ct)
+            case :folders
+                __fish_complete_directories (commandline -ct)
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c convcast -f -a '(__convcast_complete)'
+)";
 
 } // namespace
 
+std::string completions_of(const std::vector<std::string> &words) {
+    std::string typed = words.empty() ? "" : words.back(), lead,
+                before = words.size() > 1 ? words[words.size() - 2] : "";
+    if (const std::size_t equals = typed.find('='); typed == "=") { // bash parts words there, others do not
+        typed.clear();
+    } else if (before == "=" && words.size() > 2) {
+        before = words[words.size() - 3];
+    } else if (typed.starts_with("--") && equals != std::string::npos) {
+        before = typed.substr(0, equals);
+        lead = typed.substr(0, equals + 1);
+        typed.erase(0, equals + 1);
+    }
+    Candidates found;
+    if (words.size() < 2 || words.front() == "help")
+        found = verbs_to_type(words.size() < 2);
+    else if (const Option *option = takes_value(words.front(), before, typed))
+        found = candidates_of(*option);
+    else
+        found = typed.starts_with("-") ? options_to_type(words.front()) : words_of(words.front());
+    std::string text;
+    for (const Candidate &one : found.words)
+        if (one.word.starts_with(typed))
+            text += lead + one.word + "\t" + one.means + "\n";
+    return text + (found.folders ? ":folders\n" : found.files ? ":files\n" : "");
+}
+
 std::string completion(const std::string &shell) {
-    if (shell == "bash")
-        return bash();
-    if (shell == "zsh")
-        return zsh();
-    if (shell == "fish")
-        return fish();
-    throw UsageError("list: no completion for '" + shell + "'" +
-                     did_you_mean(shell, {"bash", "zsh", "fish"}) + " Shells: bash, zsh, fish");
+    const std::map<std::string, const char *> scripts = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    const auto script = scripts.find(shell);
+    if (script == scripts.end())
+        throw UsageError("list: no completion for '" + shell + "'" +
+                         did_you_mean(shell, {"bash", "zsh", "fish"}) + " Shells: bash, zsh, fish");
+    return script->second;
 }
 
 } // namespace convcast::cli

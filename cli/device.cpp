@@ -179,11 +179,8 @@ RunEnd measure_open(Run &run, const GpuProfile &profile, Compiler &compiler, con
     Executor executor(compiler, device, profile, std::move(options));
     const RunEnd end = executor.run_all(run, [&](const Run &so_far, std::size_t settled) {
         const bool more = settled < so_far.cases.size();
-        cases.show(
-            settled, so_far.cases.size(),
-            more ? so_far.cases[settled].shape + " " +
-                       so_far.cases[settled].strategy.value_or(so_far.cases[settled].baseline.value_or(""))
-                 : "");
+        cases.show(settled, so_far.cases.size(),
+                   more ? so_far.cases[settled].shape + " " + so_far.cases[settled].called() : "");
         keep(so_far, !more);
     });
     if (end == RunEnd::interrupted)

@@ -50,13 +50,16 @@ int doctor(const Arguments &arguments) {
     if (arguments.has("json")) {
         write_file_atomically("-", to_text(described::write(findings)));
     } else {
-        std::vector<std::vector<std::string>> rows;
-        for (const Finding &finding : findings)
-            rows.push_back(
-                {boost::describe::enum_to_string(finding.health, "?"), finding.what, finding.detail});
-        write_file_atomically("-",
-                              table({{"state"}, {"what"}, {"detail", Align::left, Keep::must, Fit::wrap}},
-                                    rows, terminal_width()));
+        using Line = const Finding &;
+        write_file_atomically(
+            "-", table(table_of<Finding>(findings,
+                                         {{{"state"},
+                                           [](Line finding) {
+                                               return boost::describe::enum_to_string(finding.health, "?");
+                                           }},
+                                          {{"what"}, &Finding::what},
+                                          {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}}),
+                       terminal_width()));
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding &finding) { return finding.health == Health::broken; });

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -93,10 +94,6 @@ void refuse_any(const std::string &verb, const Output &output, const std::vector
                     output.files.size() == 1 ? "file" : "place"));
 }
 
-} // namespace
-
-namespace {
-
 /// Says which cases of a document cannot be read, whether it comes as a whole or in pieces.
 class SaysUnread {
   public:
@@ -132,12 +129,6 @@ class SaysUnread {
     std::size_t cases_ = 0, unread_ = 0, problems_ = 0, unsaid_ = 0;
 };
 
-void say_unread(const Run &run, const std::string &shown) {
-    SaysUnread says(shown);
-    says.add(run);
-    says.finish();
-}
-
 void refuse_onnx(const std::string &text, const std::string &shown) {
     if (is_onnx(text))
         throw InputError(
@@ -150,7 +141,9 @@ void refuse_onnx(const std::string &text, const std::string &shown) {
 Run read_document(const std::string &text, const std::string &shown) {
     refuse_onnx(text, shown);
     Run run = read_run(text, shown, check_baseline);
-    say_unread(run, shown);
+    SaysUnread says(shown);
+    says.add(run);
+    says.finish();
     return run;
 }
 
@@ -168,22 +161,51 @@ void read_document_pieces(const std::string &file, const std::function<void(Run,
     says.finish();
 }
 
-std::string schema_of(const std::string &text, const std::string &shown) {
-    refuse_onnx(text, shown);
-    return schema_of_json(text, shown);
+NamedDocument look_at(const std::string &name) {
+    constexpr std::size_t longest_other = 16 << 20; // a run may be far longer, and is read once
+    const std::vector<std::string> shipped = shipped_profiles();
+    NamedDocument found{name, shown_name(name), std::nullopt, ""};
+    std::error_code none;
+    const bool is_file = name == "-" || (file_exists(name) && !std::filesystem::is_directory(name, none));
+    if (!is_file) { // whoever reads it says what is wrong
+        if (std::find(shipped.begin(), shipped.end(), name) != shipped.end())
+            found.schema = GpuProfile().schema;
+    } else if (holds_lines(name)) {
+        found.schema = Run().schema;
+    } else {
+        found.text = read_file(name);
+        refuse_onnx(*found.text, found.shown);
+        found.schema = found.text->size() > longest_other || are_run_lines(*found.text)
+                           ? Run().schema
+                           : schema_of_json(*found.text, found.shown);
+    }
+    return found;
+}
+
+GpuProfile NamedDocument::profile() const {
+    return text ? read_profile(*text, shown) : find_profile(name);
+}
+
+Run NamedDocument::run(const std::function<void(Run &piece, std::size_t of)> &each) const {
+    if (text || !holds_lines(name)) {
+        Run run = read_document(text ? *text : read_file(name), shown);
+        if (each)
+            each(run, run.cases.size());
+        return run;
+    }
+    Progress progress("read " + name, Progress::Where::terminal_after_a_while);
+    std::optional<Run> run;
+    read_document_pieces(name, [&](Run piece, std::size_t of) {
+        if (each)
+            each(piece, of);
+        append(run, std::move(piece));
+        progress.show(std::min(run->cases.size(), of), of, "cases");
+    });
+    return std::move(*run);
 }
 
 Run read_document(const std::string &file) {
-    if (holds_lines(file)) {
-        Progress progress("read " + file, Progress::Where::terminal_after_a_while);
-        const std::size_t cases = cases_in_lines(file);
-        Run run = read_run_lines("", file, check_baseline, [&](std::size_t done) {
-            progress.show(std::min(done, cases), cases, "cases");
-        });
-        say_unread(run, file);
-        return run;
-    }
-    return read_document(read_file(file), file == "-" ? "standard input" : file);
+    return NamedDocument{file, shown_name(file), std::nullopt, ""}.run();
 }
 
 void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {

@@ -2,17 +2,30 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
 
-/// What a document says it is, "convcast/run/1", or "". `shown` is its name in messages.
-std::string schema_of(const std::string &text, const std::string &shown);
+/// What a word of the command line names: a profile that ships, or a document, - for standard input.
+struct NamedDocument {
+    std::string name;
+    std::string shown; ///< in messages
+    std::optional<std::string>
+        text;           ///< of a document, unless it is of lines, which may be longer than any text
+    std::string schema; ///< "convcast/run/1"; "" where it says none
+
+    GpuProfile profile() const;
+    /// As read_document; `each` sees it piece by piece where it comes in pieces, with the cases of the whole.
+    Run run(const std::function<void(Run &piece, std::size_t of)> &each = {}) const;
+};
+NamedDocument look_at(const std::string &name);
 
 /// Reads a Run document, - for standard input. Says on standard error, by file and place, which of its cases
 /// cannot be read; they are its Run::unread. Throws InputError where nothing of it can be read.

@@ -7,6 +7,8 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/machine/profile.hpp"
 #include "model/paper/rules.hpp"
 
@@ -17,6 +19,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -27,6 +30,10 @@ namespace convcast::cli {
 namespace {
 
 constexpr std::size_t most_suggestions = 12;
+
+std::size_t page_width() {
+    return std::max<std::size_t>(40, terminal_width());
+}
 
 /// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
 std::string folded(const std::string &name) {
@@ -53,8 +60,9 @@ std::string last_part(const std::string &name) {
     return mark == std::string::npos ? name : name.substr(mark + 1);
 }
 
-template <class Matches>
-std::vector<Explanation> those(const std::vector<Explanation> &all, Matches matches) {
+using IsNamed = std::function<bool(const std::string &name)>;
+
+std::vector<Explanation> those(const std::vector<Explanation> &all, const IsNamed &matches) {
     std::vector<Explanation> found;
     for (const Explanation &one : all)
         if (std::any_of(one.names.begin(), one.names.end(), matches))
@@ -62,55 +70,48 @@ std::vector<Explanation> those(const std::vector<Explanation> &all, Matches matc
     return found;
 }
 
-/// The names that match, each once.
-template <class Matches>
-std::vector<std::string> names_of(const std::vector<Explanation> &all, Matches matches) {
-    std::vector<std::string> names;
+/// Adds the names that match, each once.
+void add_names(std::vector<std::string> &names, const std::vector<Explanation> &all, const IsNamed &matches) {
     for (const Explanation &one : all)
         for (const std::string &name : one.names)
             if (matches(name) && std::find(names.begin(), names.end(), name) == names.end())
                 names.push_back(name);
-    return names;
 }
 
-[[noreturn]] void refuse_unclear(const std::string &word, std::vector<std::string> names) {
-    const std::size_t more = names.size() > most_suggestions ? names.size() - most_suggestions : 0;
-    names.resize(names.size() - more);
-    throw UsageError("explain: '" + shortened(word, 60) + "' is part of several names: " + join(names) +
-                     (more > 0 ? ", and " + std::to_string(more) + " more" : ""));
+std::vector<std::string> names_of(const std::vector<Explanation> &all, const IsNamed &matches) {
+    std::vector<std::string> names;
+    add_names(names, all, matches);
+    return names;
 }
 
 /// What a word asks for: a whole name, else the only name that begins with it, else the only one that has it.
 std::vector<Explanation> find(const std::vector<Explanation> &all, const std::string &word) {
     const std::string wanted = folded(word);
-    const auto exact = [&](const std::string &name) { return name == word || last_part(name) == word; };
-    const auto alike = [&](const std::string &name) {
-        return folded(name) == wanted || folded(last_part(name)) == wanted;
-    };
+    const IsNamed exactly = [&](const std::string &name) { return name == word || last_part(name) == word; },
+                  alike =
+                      [&](const std::string &name) {
+                          return folded(name) == wanted || folded(last_part(name)) == wanted;
+                      },
+                  begins = [&](const std::string &name) { return folded(name).starts_with(wanted); },
+                  has = [&](const std::string &name) {
+                      return folded(name).find(wanted) != std::string::npos;
+                  };
     if (wanted.empty())
         return {};
-    std::vector<Explanation> found = those(all, exact);
-    if (found.empty())
-        found = those(all, alike);
-    if (found.empty())
-        found = mentions_of(word);
-    if (!found.empty())
+    for (const IsNamed &whole : {exactly, alike})
+        if (std::vector<Explanation> found = those(all, whole); !found.empty())
+            return found;
+    if (std::vector<Explanation> found = mentions_of(word); !found.empty())
         return found;
-    const auto begins = [&](const std::string &name) {
-        return folded(name).compare(0, wanted.size(), wanted) == 0;
-    };
-    const auto has = [&](const std::string &name) { return folded(name).find(wanted) != std::string::npos; };
-    std::vector<std::string> names = names_of(all, begins);
-    if (names.size() == 1)
-        return those(all, begins);
-    std::vector<std::string> parts = names_of(all, has);
-    if (parts.size() == 1)
-        return those(all, has);
-    for (const std::string &name : parts) // those that begin with it come first
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            names.push_back(name);
+    std::vector<std::string> names; // those that begin with it come first
+    for (const IsNamed &part : {begins, has}) {
+        if (names_of(all, part).size() == 1)
+            return those(all, part);
+        add_names(names, all, part);
+    }
     if (!names.empty())
-        refuse_unclear(word, names);
+        throw UsageError("explain: '" + shortened(word, 60) +
+                         "' is part of several names: " + join_some(names, most_suggestions));
     return {};
 }
 
@@ -130,13 +131,7 @@ std::string further_names(const std::vector<Explanation> &all, const std::string
         return folded(name) != wanted && folded(last_part(name)) != wanted &&
                folded(name).find(wanted) != std::string::npos;
     });
-    if (names.empty())
-        return "";
-    const std::string more = names.size() > most_suggestions
-                                 ? ", and " + std::to_string(names.size() - most_suggestions) + " more"
-                                 : "";
-    names.resize(std::min(names.size(), most_suggestions));
-    return headed("see also", join(names) + more, 10, std::max<std::size_t>(40, terminal_width()));
+    return names.empty() ? "" : headed("see also", join_some(names, most_suggestions), 10, page_width());
 }
 
 std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const std::string &word) {
@@ -149,22 +144,14 @@ std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const s
 }
 
 std::string as_text(const Explanation &one) {
-    const std::size_t width = std::max<std::size_t>(40, terminal_width());
     std::size_t indent = 0;
     for (const ExplainedFact &fact : one.facts)
         indent = std::max(indent, shown_width(fact.what) + 4);
     std::string text = bold(join(one.names)) + "   (" + one.from + ")\n";
     for (const ExplainedFact &fact : one.facts)
-        text += headed("  " + fact.what, fact.text, std::min<std::size_t>(indent, 28), width);
-    std::string line;
-    for (const char letter : one.text + (one.text.empty() ? "" : "\n")) {
-        if (letter != '\n') {
-            line += letter;
-            continue;
-        }
+        text += headed("  " + fact.what, fact.text, std::min<std::size_t>(indent, 28), page_width());
+    for (const std::string &line : one.text.empty() ? std::vector<std::string>() : split(one.text, '\n'))
         text += line.empty() ? "\n" : "  " + line + "\n";
-        line.clear();
-    }
     return text;
 }
 
@@ -181,15 +168,11 @@ template <class Q> std::string value_text(const Param<Q> &number) {
 /// The value of a field of a profile, or why it has none; "" where no field has this name.
 std::string value_in_profile(const std::string &name, const GpuProfile &profile) {
     std::string text;
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        const auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value)
-                if (name == member.name)
-                    text = field ? value_text(*field) : std::string("absent");
+    for_each_param(profile, [&](const char *param, const auto &number) {
+        if (name == param)
+            text = number ? value_text(*number) : std::string("absent");
     });
-    boost::mp11::mp_for_each<described::Members<GpuLimits>>([&](auto member) {
+    for_each_limit([&](auto member) {
         if (name == member.name)
             text = grouped(profile.limits.*member.pointer) + ", of the driver or the vendor";
     });
@@ -232,7 +215,6 @@ bool add_value(Explanation &one, const GpuProfile &profile) {
 /// What is explained, page by page: how many names, and the first of them.
 std::string overview(const std::vector<Explanation> &all) {
     constexpr std::size_t examples = 4;
-    const std::size_t width = std::max<std::size_t>(40, terminal_width());
     std::vector<std::string> places;
     std::map<std::string, std::vector<std::string>> names;
     for (const Explanation &one : all) {
@@ -251,17 +233,16 @@ std::string overview(const std::vector<Explanation> &all) {
         text +=
             headed("  " + place,
                    std::to_string(its.size()) + ": " + join(first) + (its.size() > examples ? ", ..." : ""),
-                   24, width);
+                   24, page_width());
     }
     return text + "All names: convcast explain all\n";
 }
 
 std::string all_names(const std::vector<Explanation> &all) {
-    const std::size_t width = std::max<std::size_t>(40, terminal_width());
     std::string text, place, names;
     const auto end_place = [&] {
         if (!names.empty())
-            text += bold(place) + "\n" + wrapped(names, 2, width);
+            text += bold(place) + "\n" + wrapped(names, 2, page_width());
         names.clear();
     };
     for (const Explanation &one : all) {
@@ -309,7 +290,7 @@ int explain(const Arguments &arguments) {
             "\n" +
             wrapped("For another GPU add --gpu and the name or file of its profile; convcast measure makes "
                     "one of the GPU at hand.",
-                    0, std::max<std::size_t>(40, terminal_width()));
+                    0, page_width());
     const bool asked = !arguments.positional().empty() && !everything;
     if (found.empty() && !unclear.empty())
         throw UsageError(unclear.front());

@@ -2,6 +2,7 @@
 
 #include "executor/baselines/names.hpp"
 #include "model/base/embedded.hpp"
+#include "model/base/text.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/study.hpp"
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,11 +22,6 @@ extern const std::vector<EmbeddedFile> explained_pages;
 
 namespace cli {
 namespace {
-
-std::string trimmed(const std::string &text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// Without the marks of Markdown that a terminal does not need.
 std::string plain(const std::string &text) {
@@ -46,36 +43,17 @@ std::string plain(const std::string &text) {
     return out;
 }
 
-/// Pieces between `between`, but not inside code letters or parentheses.
-std::vector<std::string> split(const std::string &text, char between) {
-    std::vector<std::string> pieces(1);
-    bool code = false;
-    int depth = 0;
-    for (const char letter : text) {
-        code = letter == '`' ? !code : code;
-        depth += letter == '(' ? 1 : letter == ')' && depth > 0 ? -1 : 0;
-        if (letter == between && !code && (depth == 0 || between == '|'))
-            pieces.emplace_back();
-        else
-            pieces.back() += letter;
-    }
-    return pieces;
-}
-
 std::vector<std::string> cells_of(const std::string &row) {
-    std::vector<std::string> cells;
-    for (const std::string &cell : split(row.substr(1, row.rfind('|') - 1), '|'))
-        cells.push_back(trimmed(cell));
-    return cells;
+    return split_outside(std::string_view(row).substr(1, row.rfind('|') - 1), '|', true);
 }
 
 /// "`copies`, `all copies`" -> both.
 std::vector<std::string> names_in(const std::string &cell) {
     std::vector<std::string> names;
-    for (const std::string &part : split(cell, ','))
-        for (const std::string &name : split(part, ';'))
-            if (!trimmed(plain(name)).empty())
-                names.push_back(trimmed(plain(name)));
+    for (const std::string &part : split_outside(cell, ','))
+        for (const std::string &text : split_outside(part, ';'))
+            if (const std::string name(trimmed(plain(text))); !name.empty())
+                names.push_back(name);
     return names;
 }
 

@@ -25,22 +25,16 @@ namespace convcast::cli {
 namespace {
 
 std::string left_out_text(const std::vector<LeftOut> &rows) {
-    const auto share = [](double value) { return fmt::format("{:.1f} %", 100.0 * value); };
-    std::vector<std::vector<std::string>> cells;
-    for (const LeftOut &row : rows)
-        cells.push_back({row.strategy, std::to_string(row.test), share(row.without_counters),
-                         share(row.probes_and_counters), share(row.fitted), share(row.left_out),
-                         fmt::format("{:.3f}", row.new_kernel_bias), share(row.new_kernel)});
     return "mean |forecast / measured - 1| outside the training part, by what the forecast knew\n" +
-           table({{"strategy"},
-                  {"cases", Align::right, Keep::low},
-                  {"no counters", Align::right},
-                  {"counters", Align::right},
-                  {"fitted", Align::right},
-                  {"without it", Align::right, Keep::must},
-                  {"bias", Align::right},
-                  {"new kernel", Align::right, Keep::must}},
-                 cells, terminal_width());
+           table(table_of<LeftOut>(rows, {{{"strategy"}, &LeftOut::strategy},
+                                          {{"cases", As::number, Keep::low}, &LeftOut::test},
+                                          {{"no counters", As::share}, &LeftOut::without_counters},
+                                          {{"counters", As::share}, &LeftOut::probes_and_counters},
+                                          {{"fitted", As::share}, &LeftOut::fitted},
+                                          {{"without it", As::share, Keep::must}, &LeftOut::left_out},
+                                          {{"bias", As::ratio}, &LeftOut::new_kernel_bias},
+                                          {{"new kernel", As::share, Keep::must}, &LeftOut::new_kernel}}),
+                 terminal_width());
 }
 
 } // namespace

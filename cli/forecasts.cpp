@@ -88,7 +88,7 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
         }
         if (!refused)
             continue;
-        const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+        const std::string text = item.called();
         std::string name = item.strategy ? text.substr(0, text.find(':')) : text;
         const auto &asked = question.strategies;
         const bool exactly = std::find(asked.begin(), asked.end(), name) != asked.end();
@@ -124,11 +124,8 @@ void Refusals::say(bool named) const {
     if (named && named_.size() > most_named)
         note(fmt::format("and {} more reasons; the document has them", named_.size() - most_named));
     if (named_.empty() && !nothing_.empty()) // what is named has its reason already
-        note(join({nothing_.begin(),
-                   nothing_.begin() + static_cast<std::ptrdiff_t>(std::min(most_said, nothing_.size()))}) +
-             (nothing_.size() > most_said ? " and " + std::to_string(nothing_.size() - most_said) + " more"
-                                          : "") +
-             ": no strategy does this" + (named ? "; the document has the reasons" : ""));
+        note(join_some(nothing_, most_said) + ": no strategy does this" +
+             (named ? "; the document has the reasons" : ""));
 }
 
 } // namespace convcast::cli

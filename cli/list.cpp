@@ -2,7 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/completion.hpp"
 #include "cli/document.hpp"
-#include "cli/manual.hpp"
+#include "cli/help_page.hpp"
 #include "cli/schemas.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"

@@ -1,5 +1,6 @@
 // convcast VERB [options]: finds the verb, and turns what went wrong into one sentence and an exit code.
 #include "cli/arguments.hpp"
+#include "cli/completion.hpp"
 #include "cli/help_page.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
@@ -93,6 +94,8 @@ int dispatch(const Words &words) {
         throw UsageError("no verb given\n\n" + overview());
     const std::string &name = words.front();
     const bool help = name == "--help" || name == "-h" || name == "help";
+    if (name == completion_verb)
+        return write_file_atomically("-", completions_of(Words(words.begin() + 1, words.end()))), ok;
     if (help && words.size() == 2 && has_help(words[1]))
         return write_file_atomically("-", for_reading(help_text(words[1]))), ok;
     if ((help || name == "--version") && words.size() > 1)

@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/readable.hpp"
+#include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,60 +52,39 @@ std::string probe_list() {
 }
 
 /// Every Param with its interval in the value's unit, and the groups of those that have several.
-struct ParamLines {
-    std::vector<std::vector<std::string>> rows;
+std::string params_text(const GpuProfile &profile, std::size_t width) {
+    Table params{{{"number"}, {"value", As::number}, {"unit"}, {"95 % interval"}}, {}};
     std::string groups;
-};
-
-ParamLines param_lines(const GpuProfile &profile, std::size_t width) {
-    ParamLines lines;
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        const auto &field = profile.*member.pointer;
-        using Field = std::decay_t<decltype(field)>;
-        if constexpr (described::IsOptional<Field>::value) {
-            if constexpr (described::IsParam<typename Field::value_type>::value) {
-                if (!field)
-                    return;
-                const ReadableUnit unit =
-                    readable_unit(field->value.value, UnitOf<decltype(field->value)>::text);
-                const auto part = [&](double value) { return short_number(value / unit.size); };
-                lines.rows.push_back({member.name, part(field->value.value), unit.text,
-                                      field->interval
-                                          ? part(field->interval->low) + " to " + part(field->interval->high)
-                                          : "-"});
-                if (field->populations.empty())
-                    return;
-                std::vector<std::string> groups;
-                for (const double population : field->populations)
-                    groups.push_back(part(population));
-                lines.groups += wrapped(std::string(member.name) + ": groups of samples at " +
-                                            join(groups, " and ") + " " + unit.text,
-                                        0, width);
-            }
-        }
+    for_each_param(profile, [&](const char *name, const auto &param) {
+        if (!param)
+            return;
+        const ReadableUnit unit = readable_unit(param->value.value, UnitOf<decltype(param->value)>::text);
+        const auto part = [&](double value) { return short_number(value / unit.size); };
+        params.rows.push_back(
+            {name, part(param->value.value), unit.text,
+             param->interval ? part(param->interval->low) + " to " + part(param->interval->high) : "-"});
+        std::vector<std::string> its;
+        for (const double population : param->populations)
+            its.push_back(part(population));
+        if (!its.empty())
+            groups +=
+                wrapped(std::string(name) + ": groups of samples at " + join(its, " and ") + " " + unit.text,
+                        0, width);
     });
-    return lines;
+    return table(params, std::string::npos) + groups;
 }
 
 std::string summary(const GpuProfile &profile) {
     const std::size_t width = terminal_width();
-    const ParamLines params = param_lines(profile, width);
-    const std::vector<Column> columns = {{"number"}, {"value", Align::right}, {"unit"}, {"95 % interval"}};
-    std::string text =
-        bold(profile.name) + "\n" + table(columns, params.rows, std::string::npos) + params.groups;
+    std::string text = bold(profile.name) + "\n" + params_text(profile, width);
     if (!profile.checks.empty())
         text += "\n" + bold("checks") + "\n";
     for (const ProfileCheck &check : profile.checks)
         text +=
             headed(check.passed ? "pass  " : bold("FAIL") + "  ", check.name + ": " + check.text, 6, width);
-    std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
-    for (const auto &[field, why] : profile.missing) {
-        auto same = std::find_if(reasons.begin(), reasons.end(),
-                                 [&](const auto &entry) { return entry.first == why; });
-        if (same == reasons.end())
-            same = reasons.insert(reasons.end(), {why, {}});
-        same->second.push_back(field);
-    }
+    ByReason reasons;
+    for (const auto &[field, why] : profile.missing)
+        add_to(reasons, why, field);
     if (!reasons.empty())
         text += "\n" + bold("absent") + "\n";
     for (const auto &[why, fields] : reasons)
@@ -118,7 +97,7 @@ std::string summary(const GpuProfile &profile) {
 }
 
 RawSamples samples_of_file(const std::string &file) {
-    return read_samples(read_file(file), file == "-" ? "standard input" : file);
+    return read_samples(read_file(file), shown_name(file));
 }
 
 /// A line of the answer where this program has other probes than those that took the samples; else "".

@@ -62,7 +62,7 @@ int merge(const Arguments &arguments) {
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
     for (const std::string &file : files) {
-        documents.push_back({file == "-" ? "standard input" : file, read_document(file)});
+        documents.push_back({shown_name(file), read_document(file)});
     }
     const std::string missing = missing_shards(documents);
     Run merged =

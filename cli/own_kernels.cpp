@@ -5,7 +5,6 @@
 #include "model/base/files.hpp"
 #include "model/predict.hpp"
 #include "model/record/elsewhere.hpp"
-#include "model/record/shards.hpp"
 
 #include <fmt/format.h>
 
@@ -98,21 +97,6 @@ void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge
     }
 }
 
-void join_own_kernels(Run &run, const Run &earlier, const std::string &file) {
-    for (const OwnKernel &kernel : earlier.own_kernels) {
-        OwnKernel *there = nullptr;
-        for (OwnKernel &other : run.own_kernels)
-            there = other.name == kernel.name ? &other : there;
-        if (there == nullptr)
-            run.own_kernels.push_back(kernel);
-        else if (!same_kernel(*there, kernel))
-            throw InputError(file, "has another kernel of the name " + kernel.name +
-                                       "; give the new one another \"name\", or run it for a new document");
-        else
-            there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
-    }
-}
-
 namespace {
 
 /// Leaves out times of shapes that were not asked, and says so.
@@ -154,7 +138,7 @@ void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const G
     for (const std::string &text : arguments.texts("time"))
         added.push_back(parse_elsewhere(text, "--time"));
     for (const std::string &file : arguments.texts("times"))
-        for (Case &item : read_elsewhere(read_file(file), file == "-" ? "standard input" : file))
+        for (Case &item : read_elsewhere(read_file(file), shown_name(file)))
             added.push_back(std::move(item));
     if (asked != nullptr)
         keep_asked(added, *asked);

@@ -28,10 +28,6 @@ std::vector<OwnTask> own_tasks(const std::vector<OwnKernel> &kernels, const std:
 /// those too whose work is declared.
 void forecast_from_counters(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool all);
 
-/// The kernels of a resumed document join those that are asked. Throws InputError where one of the same name
-/// is another one.
-void join_own_kernels(Run &run, const Run &earlier, const std::string &file);
-
 /// Adds the cases of --time and --times, with the speed of light where there is a profile. `asked`: each
 /// stands behind the others of its shape, with the layer's name and count; a shape that is not asked is left
 /// out, and that is said on standard error.

@@ -1,8 +1,7 @@
 #include "model/predict.hpp"
 #include "cli/answers.hpp"
-#include "cli/diagram.hpp"
 #include "cli/document.hpp"
-#include "cli/forecast_text.hpp"
+#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
@@ -152,10 +151,15 @@ int predict(const Arguments &arguments) {
             return forecast_lines(file, output, arguments);
         Run document = read_document(file);
         forecast_document(document, file, arguments);
-        if (as_sheet)
-            write_file_atomically(output, forecasts_sheet(document, format));
-        else
+        if (as_sheet) {
+            Question asked; // what a document says of it
+            asked.profile.id = document.profile_id;
+            std::vector<Row> rows;
+            add_rows(rows, asked, document.cases);
+            write_file_atomically(output, cases_sheet(rows, format, false));
+        } else {
             write_run_file(output, document);
+        }
         return code_of(document);
     }
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
@@ -195,7 +199,7 @@ int predict(const Arguments &arguments) {
     const int code = refusals.any() || !compiled ? 1 : 0;
     std::string text;
     if (sheet) {
-        text = forecasts_sheet(answers, arguments, format);
+        text = cases_sheet(rows_of(answers), format, !arguments.has("sweep"));
     } else if (!document) {
         text = forecasts_text(answers, arguments);
     } else if (answers.size() == 1) {
@@ -205,11 +209,7 @@ int predict(const Arguments &arguments) {
         run.own_kernels = question.own_kernels;
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
-        WhatIf rows;
-        for (const ForecastCases &answer : answers)
-            for (const Case &item : answer.cases)
-                rows.rows.push_back(what_if_row(item, *answer.question));
-        text = write_what_if(rows);
+        text = write_what_if(rows_of(answers));
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return code;

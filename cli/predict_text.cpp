@@ -1,14 +1,20 @@
 #include "cli/predict_text.hpp"
 
 #include "cli/answers.hpp"
-#include "cli/forecast_text.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
+#include "model/paper/papers.hpp"
 #include "model/predict.hpp"
+#include "model/regime/words.hpp"
 
 #include <boost/describe.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +22,207 @@
 
 namespace convcast::cli {
 namespace {
+
+// ---- what stands behind an answer: the time term by term, and the papers' rules with their numbers ----
+
+std::string words_or_dash(const std::optional<Regime> &regime) {
+    return regime ? words_of(*regime) : "-";
+}
+
+std::string how(const Term &term) {
+    switch (term.kind) {
+    case TermKind::leaf:
+        return "";
+    case TermKind::pipeline:
+        return fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count);
+    case TermKind::schedule:
+        return fmt::format("{:.0f} * wave + tail", *term.count);
+    case TermKind::queue:
+        return fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "");
+    case TermKind::pnorm:
+        return fmt::format("{:.2f}-norm", *term.exponent);
+    case TermKind::sum:
+    case TermKind::max:
+        break;
+    }
+    return boost::describe::enum_to_string(term.kind, "");
+}
+
+/// Columns that the names of a tree take, indented by their depth.
+std::size_t name_width(const Term &term, int depth, int most) {
+    std::size_t width = static_cast<std::size_t>(depth) * 2 + shown_width(term.name);
+    if (depth + 1 < most)
+        for (const Term &child : term.children)
+            width = std::max(width, name_width(child, depth + 1, most));
+    return width;
+}
+
+void append_term(std::string &out, const Term &term, int depth, int most, std::size_t names) {
+    const std::string lead =
+        fmt::format("    {:<{}}{:>10}  ", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
+                    names, short_time(term.value_s));
+    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58),
+                  terminal_width());
+    if (depth + 1 >= most)
+        return;
+    for (const Term &child : term.children)
+        append_term(out, child, depth + 1, most, names);
+}
+
+/// A rule, its number in the paper's terms, and what the chip does instead.
+struct RuleLine {
+    std::string name, value, instead;
+};
+
+std::string count(double number) {
+    return grouped(std::llround(number));
+}
+
+std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile) {
+    const double latency = profile.dram_latency->value.value;
+    const GpuLimits &limits = profile.limits;
+    std::vector<RuleLine> lines = {
+        {"FMAs a core and clock", std::to_string(papers::fmas_per_core_and_clock),
+         profile.ffma_rate ? fmt::format("{:.3g}, {}", profile.ffma_rate->value.value / limits.cores_per_sm,
+                                         boost::describe::enum_to_string(profile.ffma_rate->source, "?"))
+                           : "1, what a core retires"},
+        {"N_FMA, FMAs of an SM", count(static_cast<double>(*rules.n_fma)),
+         rules.hardware_n_fma ? count(*rules.hardware_n_fma) + fmt::format(" in {:.0f} clk", latency) : ""},
+        {"bytes a clock", count(static_cast<double>(rules.bytes_per_clock.value_or(0))),
+         fmt::format("{:.4g}, not cut to a whole number",
+                     profile.dram_read_bandwidth->value.value / profile.sm_clock->value.value)},
+        {"data in flight, bytes", count(static_cast<double>(rules.data_bytes.value_or(0))),
+         rules.hardware_bytes
+             ? count(*rules.hardware_bytes) + (profile.dram_read_curve && profile.dram_read_curve->fit
+                                                   ? " for 90 % of the bandwidth"
+                                                   : " by Little's law")
+             : ""},
+        {"threads, 4 bytes each", count(static_cast<double>(rules.threads.value_or(0))),
+         rules.hardware_bytes ? count(std::ceil(*rules.hardware_bytes / 16.0)) + " that copy 16 bytes each"
+                              : ""},
+        {"threads of an SM", count(static_cast<double>(rules.threads_per_sm.value_or(0))),
+         count(limits.max_threads_per_sm) + " resident at most"},
+        {"warps of an SM", count(static_cast<double>(rules.warps_per_sm.value_or(0))),
+         count(limits.max_threads_per_sm / papers::warp_threads) + " resident at most"},
+        {"bytes of an SM", count(static_cast<double>(rules.bytes_per_sm.value_or(0))),
+         rules.hardware_bytes ? count(*rules.hardware_bytes / limits.sm_count) : ""},
+        {"V_s, bytes of all SMs", count(static_cast<double>(*rules.v_s_bytes)),
+         rules.hardware_bytes ? count(*rules.hardware_bytes) : ""},
+    };
+    return lines;
+}
+
+std::vector<RuleLine> case_lines(const Rules &rules) {
+    std::vector<RuleLine> lines;
+    const auto line = [&](const char *name, const auto &value, const char *what) {
+        if (value)
+            lines.push_back({name, count(static_cast<double>(*value)), what});
+    };
+    line("division", rules.method, "1: filters over SMs, 2: map over SMs");
+    line("P", rules.pieces_p, "pieces of the map");
+    line("Q", rules.pieces_q, "pieces of the filters");
+    line("D1", rules.d1_bytes, "bytes");
+    line("D2", rules.d2_bytes, "bytes");
+    line("Th1", rules.th1, "FMAs");
+    line("Th2", rules.th2, "FMAs");
+    if (rules.redivided_bytes)
+        lines.push_back({"step 4 of 2.2", grouped(*rules.redivided_bytes),
+                         fmt::format("bytes move to all SMs: filters in {} parts, map in {}",
+                                     *rules.redivided_filters, *rules.redivided_map)});
+    line("pieces that run", rules.run_pieces, "");
+    line("S", rules.segment_bytes, "bytes a segment");
+    line("W'x", rules.tile_w, "pixels");
+    line("W'y", rules.step_lines, "lines of the map for a segment");
+    line("least M'", rules.tile_k_min, "filters (rule 3)");
+    line("FMAs a step", rules.step_fma, "S / 4 * M' * W'x");
+    line("bytes a step", rules.step_bytes, "S * M' + W'y * W'x * 4 (rule 4)");
+    if (rules.bank_ratio)
+        lines.push_back({"n = W_SMB / W_CD", fmt::format("{:g}", *rules.bank_ratio), "elements of a bank"});
+    line("K * K * F", rules.pixel_uses, "uses of a pixel of the input at most");
+    const auto share = [&](const char *name, const std::optional<double> &value, const char *meaning) {
+        if (value)
+            lines.push_back({name, fmt::format("{:.3f}", *value), meaning});
+    };
+    share("(W_T + K - 1) / (W_T * K)", rules.shared_reads,
+          "of the reads of pixels from shared memory are left");
+    share("1 / K", rules.global_reads, "of the reads of pixels from global memory are left");
+    if (rules.round_fmas && rules.n_fma)
+        lines.push_back({"FMAs a round", count(*rules.round_fmas),
+                         *rules.round_fmas >= static_cast<double>(*rules.n_fma) ? "no less than N_FMA"
+                                                                                : "less than N_FMA"});
+    if (rules.round_bytes && rules.v_s_bytes)
+        lines.push_back({"bytes a round", count(*rules.round_bytes),
+                         *rules.round_bytes >= static_cast<double>(*rules.v_s_bytes) ? "no less than V_s"
+                                                                                     : "less than V_s"});
+    return lines;
+}
+
+std::string aligned(const std::vector<RuleLine> &lines) {
+    constexpr std::size_t names = 24, numbers = 12;
+    std::string out;
+    for (const RuleLine &line : lines)
+        out += headed(fmt::format("    {:<{}}{:>{}}  ", line.name, names, line.value, numbers), line.instead,
+                      names + numbers + 6, std::max<std::size_t>(terminal_width(), 60));
+    return out;
+}
+
+/// Launch, work, opinions on the regime, and the tree of terms to `depth` levels; of a refused case nothing.
+std::string explained(const Case &item, int depth) {
+    if (item.status != Status::ok || !item.prediction)
+        return "";
+    const Prediction &p = *item.prediction;
+    std::string out;
+    if (p.regimes)
+        out += fmt::format("  regime: by the forecast {}, by the physical rule {}, by the paper's rule {}\n",
+                           words_or_dash(p.regimes->tier2), words_or_dash(p.regimes->physical),
+                           words_or_dash(p.regimes->paper));
+    if (p.plan) {
+        const Partition &launch = main_launch(*p.plan);
+        out += headed("  launch: ",
+                      fmt::format("grid {} x {} x {}, {} threads, {} shared, {} CTAs an SM, {} wave{}",
+                                  launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
+                                  short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,
+                                  launch.waves, launch.waves == 1 ? "" : "s"),
+                      10, terminal_width());
+    }
+    if (p.work && p.work->fmas && p.work->l2_read_bytes)
+        out += headed("  work: ",
+                      fmt::format("{} FMAs, L2 reads {}, DRAM reads {}",
+                                  grouped(static_cast<long long>(*p.work->fmas)),
+                                  short_bytes(*p.work->l2_read_bytes),
+                                  short_bytes(p.work->dram_read_bytes.value_or(0.0))),
+                      8, terminal_width());
+    if (p.term) {
+        out += "  time, term by term:\n";
+        append_term(out, *p.term, 0, depth, std::min<std::size_t>(name_width(*p.term, 0, depth), 40));
+    }
+    return out;
+}
+
+/// Chang's Table 1 step by step with what the chip does instead, then the rules of the case: the division of
+/// a single channel, the block of several, the banks. Says what the profile lacks where there is no Table 1.
+std::string rules_text(const Rules &rules, const GpuProfile &profile) {
+    std::string out;
+    if (rules.n_fma && rules.v_s_bytes) {
+        out +=
+            fmt::format("  {:<26}{:>12}  {}\n", "the papers' rules", "paper", "what the chip does instead");
+        out += aligned(table1_lines(rules, profile));
+    } else {
+        out += headed("  the papers' rules: ",
+                      "no Table 1, as the profile lacks " + papers::missing_for_table1(profile), 4,
+                      terminal_width());
+    }
+    if (const std::vector<RuleLine> lines = case_lines(rules); !lines.empty())
+        out += "  of this case\n" + aligned(lines);
+    if (rules.round_fmas && rules.n_fma)
+        if (const std::optional<Regime> regime = paper_regime(rules))
+            out += "    by the paper's rule: " + words_or_dash(regime) + "\n";
+    for (const std::string &remark : rules.remarks)
+        out += headed("    note: ", remark, 10, terminal_width());
+    return out;
+}
+
+// ---- answers ----
 
 /// What of the answer is asked for besides the verdict or the table.
 struct Behind {
@@ -67,17 +274,13 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
             const Question &question = *answer.question;
             std::string block = behind(item, question, asked);
             if (item.status != Status::ok)
-                block = headed("  ",
-                               std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                   item.reason.value_or(""),
-                               2, terminal_width()) +
-                        block;
+                block = refusal_line(item) + block;
             if ((asked.terms || asked.rules) && !block.empty())
                 out += "\n" +
                        bold(headed("",
                                    item.shape + " on " +
                                        (question.variant.empty() ? question.profile.id : question.variant) +
-                                       ", " + item.strategy.value_or(item.baseline.value_or("")),
+                                       ", " + item.called(),
                                    0, terminal_width())) +
                        block;
         }
@@ -85,13 +288,7 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
 }
 
 std::string many(const std::vector<ForecastCases> &answers, const Arguments &arguments, const Behind &asked) {
-    std::vector<Row> rows;
-    std::vector<KnownTimes> known;
-    for (const ForecastCases &answer : answers)
-        known.push_back(known_times(arguments, *answer.question));
-    for (std::size_t i = 0; i < answers.size(); ++i)
-        for (const Case &item : answers[i].cases)
-            rows.push_back({&item, answers[i].question, &known[i]});
+    const std::vector<Row> rows = rows_of(answers);
     const Question &first = *answers.front().question;
     const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
         return row.item->shape == rows.front().item->shape;
@@ -118,9 +315,9 @@ std::string many(const std::vector<ForecastCases> &answers, const Arguments &arg
     return out;
 }
 
-std::string one(const Case &item, const Question &question, const Arguments &arguments, const Behind &asked) {
-    std::string out = verdict(item, question, known_times(arguments, question),
-                              item.status == Status::ok ? faster_than(item, question) : std::nullopt);
+std::string one(const Case &item, const Question &question, const Behind &asked) {
+    std::string out =
+        verdict(item, question, item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
     if (const std::string calls = calls_words(item); !calls.empty())
         out += verdict_line("total", calls);
@@ -135,7 +332,7 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
     const Behind asked(arguments);
     std::string out;
     if (answers.size() == 1 && answers.front().cases.size() == 1)
-        out = one(answers.front().cases.front(), *answers.front().question, arguments, asked);
+        out = one(answers.front().cases.front(), *answers.front().question, asked);
     else
         out = many(answers, arguments, asked);
     std::vector<const Question *> timed;
@@ -146,30 +343,11 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
     return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
 }
 
-std::string forecasts_sheet(const std::vector<ForecastCases> &answers, const Arguments &arguments,
-                            Format format) {
-    std::vector<SheetRow> rows;
-    std::vector<Row> totals;
-    std::vector<KnownTimes> known;
-    known.reserve(answers.size());
-    for (const ForecastCases &answer : answers) {
-        known.push_back(known_times(arguments, *answer.question));
-        for (const Case &item : answer.cases) {
-            rows.push_back(sheet_row(item, *answer.question, known.back()));
-            totals.push_back({&item, answer.question, &known.back()});
-        }
-    }
-    if (format == Format::csv)
-        return to_csv(case_sheet(rows));
-    const std::string total = arguments.has("sweep") ? "" : total_text(totals);
-    return to_markdown(case_sheet(rows)) + (total.empty() ? "" : "\n" + total);
-}
-
-std::string forecasts_sheet(const Run &document, Format format) {
-    std::vector<SheetRow> rows;
-    for (const Case &item : document.cases)
-        rows.push_back({&item, document.profile_id, "", std::nullopt, std::nullopt, std::nullopt});
-    return format == Format::csv ? to_csv(case_sheet(rows)) : to_markdown(case_sheet(rows));
+std::vector<Row> rows_of(const std::vector<ForecastCases> &answers) {
+    std::vector<Row> rows;
+    for (const ForecastCases &answer : answers)
+        add_rows(rows, *answer.question, answer.cases);
+    return rows;
 }
 
 } // namespace convcast::cli

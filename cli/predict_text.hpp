@@ -1,10 +1,9 @@
-// What `predict` says of its cases, as text and as a sheet.
+// What `predict` says of its cases.
 #pragma once
 
+#include "cli/answers.hpp"
 #include "cli/arguments.hpp"
 #include "cli/question.hpp"
-#include "cli/sheet.hpp"
-#include "model/record/run.hpp"
 
 #include <string>
 #include <vector>
@@ -19,11 +18,6 @@ struct ForecastCases {
 
 std::string forecasts_text(const std::vector<ForecastCases> &answers, const Arguments &arguments);
 
-/// As CSV or Markdown.
-std::string forecasts_sheet(const std::vector<ForecastCases> &answers, const Arguments &arguments,
-                            Format format);
-
-/// The same of a document's cases, beside their measurements.
-std::string forecasts_sheet(const Run &document, Format format);
+std::vector<Row> rows_of(const std::vector<ForecastCases> &answers);
 
 } // namespace convcast::cli

@@ -1,5 +1,6 @@
 #include "cli/question.hpp"
 
+#include "cli/document.hpp"
 #include "cli/onnx_list.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
@@ -14,14 +15,14 @@
 #include "model/shape/shape_range.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ constexpr const char *sms_condition = "sms";
 constexpr std::size_t most_swept = 100000, most_variants = 1000; ///< that a --sweep and what-ifs may make
 
 std::string place_of_sms(const std::string &file) {
-    return (file == "-" ? "standard input" : file) + ": /conditions/" + sms_condition;
+    return shown_name(file) + ": /conditions/" + sms_condition;
 }
 
 void add_shapes(Question &question, const Arguments &arguments) {
@@ -60,14 +61,12 @@ std::string input_size(const Arguments &arguments) {
     const std::string text = arguments.text("input-size", "");
     if (text.empty())
         return text;
-    int height = 0, width = 0;
-    const char *const end = text.data() + text.size();
-    const auto [x, first] = std::from_chars(text.data(), end, height);
-    if (first == std::errc{} && x != end && *x == 'x') {
-        const auto [last, second] = std::from_chars(x + 1, end, width);
-        if (second == std::errc{} && last == end && std::min(height, width) > 0)
-            return text;
-    }
+    const std::vector<std::string> sizes = split(text, 'x');
+    const bool are_sizes = std::all_of(sizes.begin(), sizes.end(), [](const std::string &size) {
+        return number_of<int>(size).value_or(0) > 0;
+    });
+    if (sizes.size() == 2 && are_sizes)
+        return text;
     throw UsageError(
         "--input-size takes height x width of the input, for example --input-size 640x640, got '" + text +
         "'");
@@ -81,7 +80,7 @@ void add_lists(Question &question, const Arguments &arguments) {
             places.emplace(question.shapes[i].shape.id(), i);
     const std::string size = input_size(arguments);
     for (const std::string &name : arguments.texts("shapes")) {
-        const std::string shown = name == "-" ? "standard input" : name, text = read_file(name);
+        const std::string shown = shown_name(name), text = read_file(name);
         ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
@@ -217,6 +216,7 @@ Question read_question(const std::string &verb, const Arguments &arguments,
     }
     question.knowledge = read_knowledge(arguments, question.profile);
     question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
+    question.known = known_times(arguments, question.profile);
     return question;
 }
 
@@ -274,6 +274,7 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
         question.gpu = std::move(variant.title);
         question.knowledge = read_knowledge(arguments, question.profile);
         question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
+        question.known = known_times(arguments, question.profile);
     }
     return questions;
 }
@@ -282,12 +283,10 @@ std::optional<int> sms_of(const Run &document, const std::string &file) {
     const auto found = document.conditions.find(sms_condition);
     if (found == document.conditions.end())
         return std::nullopt;
-    const std::string &text = found->second;
-    int sms = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sms);
-    if (error != std::errc{} || end != text.data() + text.size() || sms < 1)
+    const std::optional<int> sms = number_of<int>(found->second);
+    if (!sms || *sms < 1)
         throw InputError(place_of_sms(file),
-                         "expected the number of SMs, for example \"64\", found \"" + text + "\"");
+                         "expected the number of SMs, for example \"64\", found \"" + found->second + "\"");
     return sms;
 }
 
@@ -321,6 +320,25 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
             "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
             "was made with");
     return profile;
+}
+
+std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile) {
+    auto known = std::make_shared<KnownTimes>(profile);
+    if (is_supposed(profile))
+        return known; // nobody has measured a GPU that does not exist
+    for (const std::string &file : arguments.texts("recorded")) {
+        const Run run = read_document(file);
+        const auto gpu = run.conditions.find("gpu");
+        if (gpu == run.conditions.end())
+            throw UsageError("--recorded " + file +
+                             ": nothing in it was measured; it takes what `convcast run` wrote");
+        if (gpu->second != profile.name)
+            throw UsageError("--recorded " + file + " was measured on " + gpu->second +
+                             ", the forecast is for " + profile.name);
+        if (sms_of(run, file).value_or(profile.limits.sm_count) == profile.limits.sm_count)
+            known->add(run, std::filesystem::path(file).filename().string());
+    }
+    return known;
 }
 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

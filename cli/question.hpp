@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,10 @@ namespace convcast::cli {
 /// Throws UsageError when no shape is asked. `sms_given`: what a GPU at hand makes of --sms.
 Question read_question(const std::string &verb, const Arguments &arguments,
                        const std::function<int(int asked)> &sms_given = {});
+
+/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
+/// GPU.
+std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile);
 
 /// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
 /// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if

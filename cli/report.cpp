@@ -158,24 +158,6 @@ void keep_what_is_reported(Case &item) {
                           [](const auto &counter) { return stall_reason(counter.first).empty(); });
 }
 
-/// A document of lines, piece by piece.
-Run read_lines_for_report(const std::string &file, bool whole) {
-    Progress progress("read", Progress::Where::terminal_after_a_while);
-    std::optional<Run> run;
-    read_document_pieces(file, [&](Run piece, std::size_t of) {
-        if (!whole && of > most_cases_of_page)
-            std::for_each(piece.cases.begin(), piece.cases.end(), keep_what_is_reported);
-        if (!run) {
-            run = std::move(piece);
-            run->cases.reserve(of);
-        } else {
-            std::move(piece.cases.begin(), piece.cases.end(), std::back_inserter(run->cases));
-        }
-        progress.show(std::min(run->cases.size(), of), of, "cases");
-    });
-    return std::move(*run);
-}
-
 /// This version's forecasts of measured cases: of those that came without, or of all.
 void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole, bool anew) {
     std::vector<std::size_t> places;
@@ -342,35 +324,28 @@ int report(const Arguments &arguments) {
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
     const std::string file = arguments.positional().front();
-    const std::string shown = file == "-" ? "standard input" : file;
-    const std::vector<std::string> profiles = shipped_profiles();
-    if (!file_exists(file) && std::find(profiles.begin(), profiles.end(), file) != profiles.end())
-        return report_profile(find_profile(file), arguments);
-    Run run;
+    NamedDocument given = look_at(file);
+    const std::string shown = given.shown;
+    const auto is_a = [&](const char *kind) {
+        return given.schema.starts_with(std::string("convcast/") + kind + "/");
+    };
+    if (is_a("profile"))
+        return report_profile(given.profile(), arguments);
+    if (is_a("ladder_run") || is_a("network_forecast") /* of version 0.1 */ || is_a("network_run"))
+        return report_of_network(*given.text, shown, given.schema, arguments);
+    if (is_a("scaling") || is_a("training"))
+        return report_of_steps(*given.text, shown, given.schema, arguments);
     // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
     const bool as_lines = arguments.has("bundle") && holds_lines(file) &&
                           cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&
                           !arguments.has("times");
     const bool whole = arguments.has("bundle") && !as_lines;
-    if (holds_lines(file)) {
-        run = read_lines_for_report(file, whole);
-    } else {
-        constexpr std::size_t longest_other = 16 << 20; // a run may be far longer, and is looked into once
-        const std::string document = read_file(file);
-        const bool short_enough = document.size() <= longest_other && !are_run_lines(document);
-        const std::string schema = short_enough ? schema_of(document, shown) : "";
-        if (schema.starts_with("convcast/profile/"))
-            return report_profile(read_profile(document, shown), arguments);
-        if (schema.starts_with("convcast/ladder_run/") ||
-            schema.starts_with("convcast/network_forecast/") || // of version 0.1
-            schema.starts_with("convcast/network_run/"))
-            return report_of_network(document, shown, schema, arguments);
-        if (schema.starts_with("convcast/scaling/") || schema.starts_with("convcast/training/"))
-            return report_of_steps(document, shown, schema, arguments);
-        run = read_document(document, shown);
-        if (!whole && run.cases.size() > most_cases_of_page)
-            std::for_each(run.cases.begin(), run.cases.end(), keep_what_is_reported);
-    }
+    Run run = given.run([&](Run &piece, std::size_t of) {
+        if (!whole && of > most_cases_of_page)
+            std::for_each(piece.cases.begin(), piece.cases.end(), keep_what_is_reported);
+    });
+    given.text.reset();
+    const std::vector<std::string> profiles = shipped_profiles();
     std::optional<GpuProfile> profile;  // absent where it is not at hand
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.

@@ -54,7 +54,7 @@ std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string
     for (const std::string &name : arguments.positional())
         for (const std::string &one : name == "all" ? known : std::vector<std::string>{name}) {
             Paper paper = find_paper(one);
-            files.emplace(paper.id, one == "-" ? "standard input" : one);
+            files.emplace(paper.id, shown_name(one));
             if (ids.insert(paper.id).second)
                 papers.push_back(std::move(paper));
         }

@@ -59,10 +59,7 @@ bool asks_shapes(const Arguments &arguments) {
 
 /// Nothing of it is left to be measured.
 bool settled(const Run &run) {
-    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
-        return item.measurements.empty() && item.status != Status::infeasible &&
-               item.status != Status::unsupported;
-    });
+    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); });
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
@@ -108,17 +105,9 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
-    if (arguments.has("shard")) { // only its shapes are forecast; cases_of would pick the same ones
-        const Shard shard = parse_shard(arguments.text("shard", ""));
-        std::map<std::string, int> order;
-        for (const AskedShape &asked : question.shapes)
-            order.try_emplace(asked.shape.id(), static_cast<int>(order.size()));
-        if (std::ssize(order) >= shard.count)
-            std::erase_if(question.shapes, [&](const AskedShape &asked) {
-                return order.at(asked.shape.id()) % shard.count != shard.index - 1;
-            });
-        sharded = std::ssize(order) >= shard.count;
-    }
+    if (arguments.has("shard")) // only its shapes are forecast
+        sharded = keep_shard(parse_shard(arguments.text("shard", "")), question.shapes,
+                             [](const AskedShape &asked) { return asked.shape.id(); });
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
     Run run = new_run(profile, knowledge, question.sms,
                       predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
@@ -135,7 +124,7 @@ void resume(Run &run, const std::string &file) {
         require_same_origin(earlier, run, file);
     if (sms_of(earlier, file) != sms_of(run, file))
         throw InputError(file, "was forecast for another number of SMs; give the same --sms, or none");
-    join_own_kernels(run, earlier, file);
+    join_own_kernels(run, earlier.own_kernels, file);
     run.conditions = earlier.conditions;
     run.unread = std::move(earlier.unread);
     for (UnreadCase &unread : run.unread)
@@ -166,28 +155,31 @@ std::string in_one_line(const std::string &reason) {
 }
 
 std::string summary(const Run &run) {
-    std::vector<std::vector<std::string>> rows;
-    for (const Case &item : run.cases) {
-        const Measurement *cold = item.measured(L2State::cold), *warm = item.measured(L2State::warm);
-        const bool forecast = item.prediction && item.prediction->time_s;
-        rows.push_back(
-            {item.shape, boost::describe::enum_to_string(item.status, "?"),
-             forecast ? short_time(*item.prediction->time_s) : "-", cold ? short_time(cold->time_s) : "-",
-             warm ? short_time(warm->time_s) : "-",
-             forecast && cold
-                 ? fmt::format("{:+.0f} %", 100.0 * (*item.prediction->time_s / cold->time_s - 1.0))
-                 : "-",
-             item.strategy.value_or(item.baseline.value_or("")) + (of_declared_work(item) ? " !" : "") +
-                 (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason) : "")});
-    }
-    return table({{"shape"},
-                  {"status"},
-                  {"forecast", Align::right, Keep::high},
-                  {"cold", Align::right, Keep::must},
-                  {"warm", Align::right},
-                  {"error", Align::right, Keep::must},
-                  {"strategy", Align::left, Keep::must, Fit::wrap}},
-                 rows, terminal_width()) +
+    using Line = const Case &;
+    const auto measured = [](Line item, L2State l2) {
+        const Measurement *found = item.measured(l2);
+        return found ? std::optional(found->time_s) : std::nullopt;
+    };
+    return table(
+               table_of<Case>(
+                   run.cases,
+                   {{{"shape"}, &Case::shape},
+                    {{"status"}, [](Line item) { return boost::describe::enum_to_string(item.status, "?"); }},
+                    {{"forecast", As::number, Keep::high},
+                     [](Line item) { return time_cell(item.forecast_s()); }},
+                    {{"cold", As::number, Keep::must},
+                     [&](Line item) { return time_cell(measured(item, L2State::cold)); }},
+                    {{"warm", As::number},
+                     [&](Line item) { return time_cell(measured(item, L2State::warm)); }},
+                    {{"error", As::number, Keep::must},
+                     [&](Line item) { return error_cell(item.forecast_s(), measured(item, L2State::cold)); }},
+                    {{"strategy", As::text, Keep::must, Fit::wrap},
+                     [](Line item) {
+                         return item.called() + (of_declared_work(item) ? " !" : "") +
+                                (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason)
+                                                                          : "");
+                     }}}),
+               terminal_width()) +
            (std::any_of(run.cases.begin(), run.cases.end(), of_declared_work)
                 ? wrapped(declared_work_remark, 0, terminal_width())
                 : "");

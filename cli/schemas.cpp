@@ -15,10 +15,7 @@ extern const std::vector<EmbeddedFile> schema_files;
 namespace cli {
 
 std::vector<std::string> schema_names() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : schema_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(schema_files);
 }
 
 std::string json_schema(const std::string &name) {

@@ -3,11 +3,7 @@
 
 #include "cli/answers.hpp"
 #include "cli/arguments.hpp"
-#include "cli/question.hpp"
-#include "reports/table.hpp"
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,20 +15,8 @@ enum class Format { text, json, csv, markdown, schedule };
 /// `output_is_document`, but FILE.csv and FILE.md for these formats.
 Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document);
 
-/// A case of a sheet: what is known of it besides.
-struct SheetRow {
-    const Case *item = nullptr;
-    std::string gpu;                        ///< the profile's id
-    std::string variant;                    ///< what of several questions this one has of its own
-    std::optional<Seconds> measured;        ///< where a recording has it
-    std::optional<std::int64_t> rank;       ///< in a ranking
-    std::optional<double> over_best;        ///< time over that of the first
-    std::optional<std::int64_t> count = {}; ///< calls, where the case does not say
-};
-
-SheetRow sheet_row(const Case &item, const Question &question, const KnownTimes &known);
-
-/// One row a case, the same columns for every verb.
-Table case_sheet(const std::vector<SheetRow> &rows);
+/// Cases as CSV or Markdown, one row each, the same columns for every verb. `total`: below Markdown the
+/// fastest of all shapes added up.
+std::string cases_sheet(const std::vector<Row> &rows, Format format, bool total);
 
 } // namespace convcast::cli

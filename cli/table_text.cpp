@@ -269,6 +269,19 @@ struct TextCell {
     std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
 };
 
+/// Its cells as a terminal has them, "-" for those that are empty.
+std::vector<std::vector<std::string>> cell_texts(const Table &of) {
+    const TimeUnit times = time_unit(of);
+    std::vector<std::vector<std::string>> rows;
+    for (const std::vector<Cell> &row : of.rows) {
+        std::vector<std::string> &texts = rows.emplace_back();
+        for (std::size_t c = 0; c < row.size(); ++c)
+            texts.push_back(std::visit(TextCell{of.columns[c], times}, row[c].value) +
+                            (row[c].mark.empty() ? "" : " " + row[c].mark));
+    }
+    return rows;
+}
+
 } // namespace
 
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
@@ -284,18 +297,6 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     if (!more.empty())
         text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
     return text;
-}
-
-std::vector<std::vector<std::string>> cell_texts(const Table &of) {
-    const TimeUnit times = time_unit(of);
-    std::vector<std::vector<std::string>> rows;
-    for (const std::vector<Cell> &row : of.rows) {
-        std::vector<std::string> &texts = rows.emplace_back();
-        for (std::size_t c = 0; c < row.size(); ++c)
-            texts.push_back(std::visit(TextCell{of.columns[c], times}, row[c].value) +
-                            (row[c].mark.empty() ? "" : " " + row[c].mark));
-    }
-    return rows;
 }
 
 std::string table(const Table &of, std::size_t width) {

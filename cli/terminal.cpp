@@ -155,6 +155,15 @@ std::string fitted(const std::string &page, std::size_t width) {
     return out;
 }
 
+void add_to(ByReason &reasons, const std::string &reason, const std::string &name) {
+    auto same = std::find_if(reasons.begin(), reasons.end(),
+                             [&](const auto &entry) { return entry.first == reason; });
+    if (same == reasons.end())
+        same = reasons.insert(reasons.end(), {reason, {}});
+    if (std::find(same->second.begin(), same->second.end(), name) == same->second.end())
+        same->second.push_back(name);
+}
+
 std::string bold(const std::string &text) {
     if (!use_colour())
         return text;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -42,9 +43,6 @@ std::string headed(const std::string &lead, const std::string &text, std::size_t
 /// whole.
 std::string table(const Table &table, std::size_t width);
 
-/// Its cells as such a table has them, "-" for those that are empty.
-std::vector<std::vector<std::string>> cell_texts(const Table &table);
-
 /// The same of cells that are texts already.
 std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                   std::size_t width);
@@ -52,6 +50,11 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
 namespace Align {
 inline constexpr As left = As::text, right = As::number;
 }
+
+/// Names by what is said of them together, in the order of the first of each.
+using ByReason = std::vector<std::pair<std::string, std::vector<std::string>>>;
+/// Adds a name to those of its reason, unless it stands there.
+void add_to(ByReason &reasons, const std::string &reason, const std::string &name);
 
 /// Emphasis by NO_COLOR, CLICOLOR_FORCE and whether standard output is a terminal.
 std::string bold(const std::string &text);

@@ -18,32 +18,22 @@
 namespace convcast::cli {
 namespace {
 
-std::vector<std::string> line_of(const std::string &name, const std::string &source,
-                                 const std::vector<CtaSpan> &spans) {
-    const TimelineSummary s = summary_of(spans);
-    return {name,
-            source,
-            std::to_string(s.ctas),
-            std::to_string(s.sms),
-            std::to_string(s.most_at_once),
-            short_time(s.start_s),
-            short_time(s.makespan_s),
-            short_time(s.mean_cta_s),
-            short_time(s.cta_p05_s) + " to " + short_time(s.cta_p95_s),
-            fmt::format("{:.1f} %", 100.0 * s.tail_share)};
-}
+/// A launch, or the call, by one of its sources.
+struct TimelineRow {
+    std::string name, source;
+    TimelineSummary summary;
+};
 
-void append_lines(std::vector<std::vector<std::string>> &rows, const std::string &source,
-                  const Timeline &timeline) {
+void append_rows(std::vector<TimelineRow> &rows, const std::string &source, const Timeline &timeline) {
     const std::vector<CtaSpan> spans = spans_of(timeline);
     for (std::size_t launch = 0; launch < timeline.launches.size(); ++launch) {
         std::vector<CtaSpan> its;
         std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
                      [&](const CtaSpan &span) { return span.launch == static_cast<std::int64_t>(launch); });
-        rows.push_back(line_of(timeline.launches[launch].kernel, source, its));
+        rows.push_back({timeline.launches[launch].kernel, source, summary_of(its)});
     }
     if (timeline.launches.size() > 1)
-        rows.push_back(line_of("the call", source, spans));
+        rows.push_back({"the call", source, summary_of(spans)});
 }
 
 } // namespace
@@ -73,25 +63,32 @@ void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledg
 }
 
 std::string timeline_text(const Case &item) {
-    std::vector<std::vector<std::string>> rows;
+    std::vector<TimelineRow> rows;
     if (item.prediction && item.prediction->timeline)
-        append_lines(rows, "forecast", *item.prediction->timeline);
+        append_rows(rows, "forecast", *item.prediction->timeline);
     for (const Measurement &m : item.measurements)
         if (m.timeline)
-            append_lines(rows, "measured", *m.timeline);
-    if (rows.empty())
-        return {};
-    return table({{"timeline"},
-                  {"", Align::left, Keep::must},
-                  {"CTAs", Align::right},
-                  {"SMs", Align::right},
-                  {"at once", Align::right},
-                  {"begins", Align::right, Keep::low},
-                  {"makespan", Align::right, Keep::must},
-                  {"mean CTA", Align::right},
-                  {"5 to 95 %", Align::right, Keep::low},
-                  {"tail", Align::right, Keep::high}},
-                 rows, terminal_width());
+            append_rows(rows, "measured", *m.timeline);
+    using Line = const TimelineRow &;
+    const auto time = [](Seconds TimelineSummary::*member) {
+        return [member](Line row) { return short_time(row.summary.*member); };
+    };
+    return table(
+        table_of<TimelineRow>(
+            rows, {{{"timeline"}, &TimelineRow::name},
+                   {{"", As::text, Keep::must}, &TimelineRow::source},
+                   {{"CTAs", As::number}, [](Line row) { return row.summary.ctas; }},
+                   {{"SMs", As::number}, [](Line row) { return row.summary.sms; }},
+                   {{"at once", As::number}, [](Line row) { return row.summary.most_at_once; }},
+                   {{"begins", As::number, Keep::low}, time(&TimelineSummary::start_s)},
+                   {{"makespan", As::number, Keep::must}, time(&TimelineSummary::makespan_s)},
+                   {{"mean CTA", As::number}, time(&TimelineSummary::mean_cta_s)},
+                   {{"5 to 95 %", As::number, Keep::low},
+                    [](Line row) {
+                        return short_time(row.summary.cta_p05_s) + " to " + short_time(row.summary.cta_p95_s);
+                    }},
+                   {{"tail", As::share, Keep::high}, [](Line row) { return row.summary.tail_share; }}}),
+        terminal_width());
 }
 
 } // namespace convcast::cli

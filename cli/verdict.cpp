@@ -1,10 +1,7 @@
 #include "cli/answers.hpp"
 
-#include "cli/document.hpp"
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
-#include "model/base/errors.hpp"
-#include "model/machine/assume.hpp"
 #include "model/predict.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/words.hpp"
@@ -18,7 +15,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,11 +30,6 @@ namespace {
 
 std::string percent(double share) {
     return percent_text(std::min(share, 1.0), 0);
-}
-
-std::string error_of(Seconds forecast, Seconds measured) {
-    const double error = std::round(100.0 * (forecast / measured - 1.0));
-    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
 /// Whether a time stands beside those of FP32 on NCHW tensors: ours, a library's in true FP32 and that
@@ -103,25 +94,6 @@ std::string said_of(const std::string &variant, const std::string &said) {
 
 } // namespace
 
-KnownTimes known_times(const Arguments &arguments, const Question &question) {
-    KnownTimes known(question.profile);
-    if (is_supposed(question.profile))
-        return known; // nobody has measured a GPU that does not exist
-    for (const std::string &file : arguments.texts("recorded")) {
-        const Run run = read_document(file);
-        const auto gpu = run.conditions.find("gpu");
-        if (gpu == run.conditions.end())
-            throw UsageError("--recorded " + file +
-                             ": nothing in it was measured; it takes what `convcast run` wrote");
-        if (gpu->second != question.profile.name)
-            throw UsageError("--recorded " + file + " was measured on " + gpu->second +
-                             ", the forecast is for " + question.profile.name);
-        if (sms_of(run, file).value_or(question.profile.limits.sm_count) == question.profile.limits.sm_count)
-            known.add(run, std::filesystem::path(file).filename().string());
-    }
-    return known;
-}
-
 bool on_tensor_cores(const std::string &strategy) {
     return uses_tensor_cores(strategy.substr(0, strategy.find(':')));
 }
@@ -134,6 +106,19 @@ bool of_declared_work(const Case &item) {
 
 std::string mark_of(const Case &item) {
     return item.strategy && on_tensor_cores(*item.strategy) ? " *" : of_declared_work(item) ? " !" : "";
+}
+
+std::string error_words(Seconds forecast, Seconds measured) {
+    const double error = std::round(100.0 * (forecast / measured - 1.0));
+    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
+}
+
+Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
+    return forecast && measured ? Cell(error_words(*forecast, *measured)) : Cell();
+}
+
+Cell time_cell(const std::optional<Seconds> &time) {
+    return time ? Cell(short_time(*time)) : Cell();
 }
 
 std::string time_words(const Prediction &p) {
@@ -196,18 +181,18 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     return text;
 }
 
-std::string known_lines(const Case &item, const Question &question, const KnownTimes &known,
+std::string known_lines(const Case &item, const Question &question,
                         const std::function<bool(const std::string &)> &wanted) {
     std::string lines;
-    const std::optional<KnownTime> own =
-        known.find(item.shape, item.strategy.value_or(item.baseline.value_or("")));
+    const KnownTimes &known = *question.known;
+    const std::optional<KnownTime> own = known.find(item.shape, item.called());
     if (own) {
         const Rates rates =
             rates_of(ConvShape::parse(item.shape), std::nullopt, own->time_s, question.profile);
         lines += verdict_line("measured",
                               short_time(own->time_s) + ", " + rate_words(rates, item.strategy.value_or("")) +
                                   (item.prediction->time_s
-                                       ? "; forecast " + error_of(*item.prediction->time_s, own->time_s)
+                                       ? "; forecast " + error_words(*item.prediction->time_s, own->time_s)
                                        : "") +
                                   " (recording " + own->recording + ")");
     }
@@ -276,25 +261,28 @@ std::string verdict_line(const std::string &label, const std::string &text) {
                   indent, terminal_width());
 }
 
-std::string verdict(const Case &item, const Question &question, const KnownTimes &known,
-                    const std::optional<Case> &faster) {
+std::string refusal_line(const Case &item) {
+    return headed("  ",
+                  std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
+                      item.reason.value_or(""),
+                  2, terminal_width());
+}
+
+std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
     std::string out =
         bold(headed("",
                     (item.name ? *item.name + ", " : "") + item.shape + " (" + output_words(item.shape) +
-                        ") on " + question.gpu + ", " + item.strategy.value_or(item.baseline.value_or("")),
+                        ") on " + question.gpu + ", " + item.called(),
                     0, terminal_width()));
     if (item.status != Status::ok)
-        return out + headed("  ",
-                            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                                item.reason.value_or(""),
-                            2, terminal_width());
+        return out + refusal_line(item);
     const Prediction &p = *item.prediction;
     if (item.baseline && !p.time_s)
         return out +
                verdict_line("bound", (p.times.tier0_s ? short_time(*p.times.tier0_s) + ": " : "") +
                                          p.reason.value_or("")) +
-               known_lines(item, question, known, none);
+               known_lines(item, question, none);
     if (!p.time_s)
         return out + verdict_line("time", "none: " + p.reason.value_or("no time")) +
                (p.regimes && p.regimes->paper ? verdict_line("regime", std::string("by the paper's rule ") +
@@ -311,7 +299,7 @@ std::string verdict(const Case &item, const Question &question, const KnownTimes
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
-    out += known_lines(item, question, known, none);
+    out += known_lines(item, question, none);
     if (faster && faster->prediction && faster->prediction->time_s)
         out +=
             verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",

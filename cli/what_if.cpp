@@ -4,13 +4,17 @@
 #include "model/base/json.hpp"
 
 #include <string>
+#include <vector>
 
 namespace convcast::cli {
 
-WhatIfRow what_if_row(const Case &item, const Question &question) {
+namespace {
+
+WhatIfRow what_if_row(const Row &of) {
+    const Case &item = *of.item;
     WhatIfRow row;
-    row.gpu = question.profile.id;
-    row.variant = question.variant;
+    row.gpu = of.question->profile.id;
+    row.variant = of.question->variant;
     row.shape = item.shape;
     row.strategy = item.strategy;
     row.baseline = item.baseline;
@@ -32,7 +36,12 @@ WhatIfRow what_if_row(const Case &item, const Question &question) {
     return row;
 }
 
-std::string write_what_if(const WhatIf &document) {
+} // namespace
+
+std::string write_what_if(const std::vector<Row> &rows) {
+    WhatIf document;
+    for (const Row &row : rows)
+        document.rows.push_back(what_if_row(row));
     return to_text(described::write(document));
 }
 

@@ -2,7 +2,7 @@
 // of one profile, this is of many.
 #pragma once
 
-#include "cli/question.hpp"
+#include "cli/answers.hpp"
 #include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
@@ -41,7 +41,6 @@ struct WhatIf {
     BOOST_DESCRIBE_CLASS(WhatIf, (), (schema, rows), (), ())
 };
 
-WhatIfRow what_if_row(const Case &item, const Question &question);
-std::string write_what_if(const WhatIf &document);
+std::string write_what_if(const std::vector<Row> &rows);
 
 } // namespace convcast::cli

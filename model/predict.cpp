@@ -32,17 +32,27 @@ Case refused_case(const Strategy &strategy, const ConvShape &shape, const GpuPro
 
 namespace {
 
-/// The times of a call, and what they say of the regime: `plan` is what was forecast, by the work in
-/// `prediction`.
-void set_times(Prediction &prediction, CallForecast call, const Plan &plan, const GpuProfile &profile) {
-    prediction.time_s = call.term.value_s;
-    prediction.times = {call.bound_s, call.unfitted_s, call.fitted_s, call.roofline_s, call.mwp_cwp_s};
-    prediction.time_low_s = call.low_s;
-    prediction.time_high_s = call.high_s;
-    const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);
-    prediction.regimes->tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
-    prediction.limiter = limiter(call.term);
-    prediction.term = std::move(call.term);
+/// Adds the times of a call of `plan`, and what they say of the regime, or why there are none. Requires the
+/// work that is in `prediction`.
+bool add_times(Prediction &prediction, const Plan &plan, const ConvShape &shape, const Gpu &gpu,
+               const Knowledge &knowledge) {
+    const GpuProfile &profile = gpu.profile;
+    std::optional<CallForecast> call = forecast_call(plan, shape, gpu, knowledge.calibration);
+    if (call) {
+        prediction.time_s = call->term.value_s;
+        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
+                            call->mwp_cwp_s};
+        prediction.time_low_s = call->low_s;
+        prediction.time_high_s = call->high_s;
+        const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);
+        prediction.regimes->tier2 = measured_regime(busy.fma, busy.issue, busy.dram, busy.l2);
+        prediction.limiter = limiter(call->term);
+        prediction.term = std::move(call->term);
+    } else {
+        prediction.reason = no_time(profile, missing_for_forecast(profile, plan));
+    }
+    prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
+    return prediction.time_s.has_value();
 }
 
 Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu, const Knowledge &knowledge,
@@ -64,7 +74,7 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
     prediction.work = total_work(feasible.plan);
     prediction.regimes.emplace().paper = paper_regime(feasible.rules);
     const Plan worked = given ? with_work(feasible.plan, *given) : feasible.plan;
-    if (std::optional<CallForecast> call = forecast_call(worked, shape, gpu, knowledge.calibration)) {
+    if (add_times(prediction, worked, shape, gpu, knowledge)) {
         const auto assume = [&](const std::vector<std::string> &sentences) {
             prediction.assumptions.insert(prediction.assumptions.end(), sentences.begin(), sentences.end());
         };
@@ -74,16 +84,12 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
         if (given)
             assume({"time of the work that was counted"});
         assume(knowledge.assumptions);
-        set_times(prediction, std::move(*call), worked, profile);
         if (const std::optional<TimeRange> range = assumed_range(worked, shape, gpu, knowledge.calibration)) {
             prediction.assumed_low_s = range->low;
             prediction.assumed_high_s = range->high;
         }
         prediction.regimes->physical = physical_regime(feasible.plan, shape, gpu);
-    } else {
-        prediction.reason = no_time(profile, missing_for_forecast(profile, feasible.plan));
     }
-    prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
     prediction.rules = std::move(feasible.rules);
     prediction.plan = std::move(feasible.plan);
     out.prediction = std::move(prediction);
@@ -143,20 +149,15 @@ Case predict_own(const OwnKernel &kernel, const ConvShape &shape, const GpuProfi
         if (!part)
             return out;
         const Plan plan{{*part}, {}, 0, {}};
-        std::optional<CallForecast> call = forecast_call(plan, shape, gpu, knowledge.calibration);
-        if (!call) {
-            prediction.reason = no_time(profile, missing_for_forecast(profile, plan));
-            return out;
-        }
         prediction.reason.reset();
+        prediction.work = total_work(plan);
+        prediction.regimes.emplace();
+        if (!add_times(prediction, plan, shape, gpu, knowledge))
+            return out;
         if (counted == nullptr)
             prediction.assumptions.emplace_back(declared_work_assumption);
         prediction.assumptions.emplace_back(
             "a kernel that no counters were learnt from: its interval is that of our strategies");
-        prediction.work = total_work(plan);
-        prediction.regimes.emplace();
-        set_times(prediction, std::move(*call), plan, profile);
-        prediction.rates = rates_of(shape, prediction.work, prediction.time_s, profile);
     } catch (const UsageError &error) { // an expression of a document that is none
         out.status = Status::failed;
         out.reason = error.what();

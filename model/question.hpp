@@ -2,10 +2,12 @@
 #pragma once
 
 #include "model/predict.hpp"
+#include "model/record/known_times.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +37,7 @@ struct Question {
     /// where it names none.
     std::function<std::optional<std::vector<std::string>>(const std::string &text, const ConvShape &shape)>
         baselines;
+    std::shared_ptr<const KnownTimes> known; ///< recorded on this GPU; absent where nobody looked
     std::string variant; ///< of several questions what this one has of its own: "h200, 64 SMs"
     std::string gpu;     ///< for titles: its name and what is supposed of it
     std::string images;  ///< for titles: ", batch 64" where --batch replaces the images of a list

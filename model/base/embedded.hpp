@@ -17,6 +17,21 @@ struct EmbeddedFile {
 /// The file whose path ends in `/name` or equals it; nullptr if there is none.
 const EmbeddedFile *find_embedded(const std::vector<EmbeddedFile> &files, std::string_view name);
 
+/// What files are called: their names without folder and ending.
+std::vector<std::string> names_of(const std::vector<EmbeddedFile> &files);
+
+/// A text, what messages call it, and whether it is part of the program.
+struct NamedText {
+    std::string text, place;
+    bool ships = false;
+};
+
+/// What stands behind a name: one of the files `shipped` by what it is called, else a file, - for standard
+/// input. Throws InputError, and UsageError for a name that is neither: it names `kind`, what there is, and
+/// `or_else`.
+NamedText named_file(const std::string &kind, const std::string &name,
+                     const std::vector<EmbeddedFile> &shipped, const std::string &or_else);
+
 /// A file's text as hashes of code take it: an include of a header of model/ names no folder inside model/,
 /// so that moving a header leaves recordings tied to the code that they ran.
 std::string hashed_text(std::string_view text);

@@ -164,4 +164,11 @@ std::string join(const std::vector<std::string> &words, const std::string &separ
     return text;
 }
 
+std::string join_some(const std::vector<std::string> &words, std::size_t most) {
+    if (words.size() <= most)
+        return join(words);
+    return join({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most)}) + " and " +
+           std::to_string(words.size() - most) + " more";
+}
+
 } // namespace convcast

@@ -1,6 +1,7 @@
 // A broken world throws one of these. A domain answer (no feasible plan, a wrong result) is a value instead.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +26,16 @@ struct InputError : std::runtime_error {
     explicit InputError(std::vector<InputProblem> found);
     InputError(std::string place, std::string message);
 };
+
+/// Does `part`, whose UsageError becomes a problem at `place`.
+template <class Part>
+void or_problem(std::vector<InputProblem> &problems, const std::string &place, Part part) {
+    try {
+        part();
+    } catch (const UsageError &error) {
+        problems.push_back({place, error.what()});
+    }
+}
 
 /// Nobody reads standard output any more, as after `| head -1`: the reader has what it wanted.
 struct ClosedPipe : std::runtime_error {
@@ -59,5 +70,7 @@ std::string printable(std::string_view text, Emphasis allowed = Emphasis::ours);
 
 /// "a, b, c"
 std::string join(const std::vector<std::string> &words, const std::string &separator = ", ");
+/// "a, b, c and 3 more": at most the first `most` of them.
+std::string join_some(const std::vector<std::string> &words, std::size_t most);
 
 } // namespace convcast

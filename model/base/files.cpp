@@ -354,6 +354,10 @@ void check_writable(const std::string &path) {
     const TemporaryFile file(path);
 }
 
+std::string shown_name(const std::string &path) {
+    return path == "-" ? "standard input" : path;
+}
+
 bool file_exists(const std::string &path) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);

@@ -17,6 +17,9 @@ std::string gzip(const std::string &text);
 /// InputError.
 std::string unpacked(std::string text, const std::string &name);
 
+/// What messages call a file: its path, or "standard input".
+std::string shown_name(const std::string &path);
+
 /// False also for a name that no file can have.
 bool file_exists(const std::string &path);
 

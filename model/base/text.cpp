@@ -26,4 +26,28 @@ std::vector<std::string> split(std::string_view text, char separator) {
     return parts;
 }
 
+std::string_view trimmed(std::string_view text) {
+    constexpr const char *blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos ? std::string_view()
+                                           : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string> split_outside(std::string_view text, char separator, bool also_inside) {
+    std::vector<std::string> parts(1);
+    bool code = false;
+    int depth = 0;
+    for (const char letter : text) {
+        code = letter == '`' ? !code : code;
+        depth += letter == '(' ? 1 : letter == ')' && depth > 0 ? -1 : 0;
+        if (letter == separator && !code && (depth == 0 || also_inside))
+            parts.emplace_back();
+        else
+            parts.back() += letter;
+    }
+    for (std::string &part : parts)
+        part = std::string(trimmed(part));
+    return parts;
+}
+
 } // namespace convcast

@@ -1,8 +1,11 @@
 // Texts taken apart.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace convcast {
@@ -12,5 +15,19 @@ std::string lower(std::string_view text);
 
 /// What stands between the separators: "a,,b" is "a", "" and "b"; "" is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
+
+/// The same but for separators in parentheses or between backticks, and without blanks around each part. With
+/// `also_inside` parentheses hold nothing together.
+std::vector<std::string> split_outside(std::string_view text, char separator, bool also_inside = false);
+
+/// Without blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// The number that a text is, all of it; absent where it is none, or none that the type holds.
+template <class Number> std::optional<Number> number_of(std::string_view text) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 } // namespace convcast

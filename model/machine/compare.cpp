@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,15 +19,25 @@
 namespace convcast {
 namespace {
 
-constexpr const char *flight_curves[] = {"dram_read_curve", "dram_write_curve", "dram_copy_curve",
-                                         "l2_read_curve", "l2_write_curve"};
+constexpr std::pair<const char *, std::optional<FlightCurve> GpuProfile::*> flight_curves[] = {
+    {"dram_read_curve", &GpuProfile::dram_read_curve},
+    {"dram_write_curve", &GpuProfile::dram_write_curve},
+    {"dram_copy_curve", &GpuProfile::dram_copy_curve},
+    {"l2_read_curve", &GpuProfile::l2_read_curve},
+    {"l2_write_curve", &GpuProfile::l2_write_curve}};
 
-const std::optional<FlightCurve> &flight_curve(const GpuProfile &profile, std::string_view name) {
-    return name == "dram_read_curve"    ? profile.dram_read_curve
-           : name == "dram_write_curve" ? profile.dram_write_curve
-           : name == "dram_copy_curve"  ? profile.dram_copy_curve
-           : name == "l2_read_curve"    ? profile.l2_read_curve
-                                        : profile.l2_write_curve;
+/// All curves of a profile: those of bytes in flight are curves of one line.
+std::map<std::string, Curve> curves_of(const GpuProfile &profile) {
+    std::map<std::string, Curve> curves = profile.curves;
+    for (const auto &[name, member] : flight_curves) {
+        curves.erase(name);
+        if (const std::optional<FlightCurve> &flight = profile.*member) {
+            Curve &curve = curves[name];
+            curve.x_unit = "B";
+            curve.series.push_back({"", flight->bytes_in_flight, flight->bandwidth, {}, {}});
+        }
+    }
+    return curves;
 }
 
 /// What may be said of a value: an interval that does not hold it is of another one.
@@ -138,26 +148,12 @@ Line line_of(const std::vector<double> &x, const std::vector<double> &y) {
 }
 
 /// Absent unless every file has the curve.
-std::optional<ComparedCurve> compare_flight(std::span<const NamedProfile> profiles, const char *name) {
-    ComparedCurve compared;
-    compared.name = name;
-    compared.x_unit = "B";
-    std::vector<Line> lines;
-    for (const NamedProfile &named : profiles) {
-        const std::optional<FlightCurve> &curve = flight_curve(named.profile, name);
-        if (!curve)
-            return std::nullopt;
-        lines.push_back(line_of(curve->bytes_in_flight, curve->bandwidth));
-    }
-    compare_lines(compared, "", lines);
-    return compared;
-}
-
-std::optional<ComparedCurve> compare_curve(std::span<const NamedProfile> profiles, const std::string &name) {
+std::optional<ComparedCurve> compare_curve(const std::vector<std::map<std::string, Curve>> &files,
+                                           const std::string &name) {
     std::vector<const Curve *> curves;
-    for (const NamedProfile &named : profiles) {
-        const auto found = named.profile.curves.find(name);
-        if (found == named.profile.curves.end())
+    for (const std::map<std::string, Curve> &file : files) {
+        const auto found = file.find(name);
+        if (found == file.end())
             return std::nullopt;
         curves.push_back(&found->second);
     }
@@ -178,13 +174,17 @@ std::optional<ComparedCurve> compare_curve(std::span<const NamedProfile> profile
     return compared;
 }
 
-std::set<std::string> curve_names(std::span<const NamedProfile> profiles) {
-    std::set<std::string> names;
+/// Those of bytes in flight first.
+std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
+    std::vector<std::string> names;
+    std::set<std::string> others;
+    for (const auto &[name, member] : flight_curves)
+        names.emplace_back(name);
     for (const NamedProfile &named : profiles)
         for (const auto &[name, curve] : named.profile.curves)
-            if (std::find(std::begin(flight_curves), std::end(flight_curves), name) ==
-                std::end(flight_curves))
-                names.insert(name); // those are compared as what they are
+            if (std::find(names.begin(), names.end(), name) == names.end())
+                others.insert(name);
+    names.insert(names.end(), others.begin(), others.end());
     return names;
 }
 
@@ -223,7 +223,6 @@ void compare_surroundings(std::span<const NamedProfile> profiles, ProfileCompari
 std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles) {
     std::vector<std::string> names;
     for_each_param([&](auto member) { names.emplace_back(member.name); });
-    names.insert(names.end(), std::begin(flight_curves), std::end(flight_curves));
     for (const std::string &name : curve_names(profiles))
         if (std::find(names.begin(), names.end(), name) == names.end())
             names.push_back(name);
@@ -268,20 +267,19 @@ ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const
         comparison.passed = comparison.passed && !compared.failed;
         comparison.params.push_back(std::move(compared));
     });
-    const auto keep = [&](const std::string &name, std::optional<ComparedCurve> curve) {
-        if (!curve && !options.only.empty()) { // asked for by name: silence would not be an answer
-            curve.emplace();
-            curve->name = name;
-        }
-        if (curve)
-            comparison.curves.push_back(std::move(*curve));
-    };
-    for (const char *name : flight_curves)
-        if (wanted(name))
-            keep(name, compare_flight(profiles, name));
+    std::vector<std::map<std::string, Curve>> curves;
+    for (const NamedProfile &named : profiles)
+        curves.push_back(curves_of(named.profile));
     for (const std::string &name : curve_names(profiles))
-        if (wanted(name))
-            keep(name, compare_curve(profiles, name));
+        if (wanted(name)) {
+            std::optional<ComparedCurve> curve = compare_curve(curves, name);
+            if (!curve && !options.only.empty()) { // asked for by name: silence would not be an answer
+                curve.emplace();
+                curve->name = name;
+            }
+            if (curve)
+                comparison.curves.push_back(std::move(*curve));
+        }
     if (options.only.empty())
         compare_surroundings(profiles, comparison);
     return comparison;

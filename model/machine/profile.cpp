@@ -133,10 +133,7 @@ std::string write_profile(const GpuProfile &profile) {
 }
 
 std::vector<std::string> shipped_profiles() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_profile_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(shipped_profile_files);
 }
 
 namespace {

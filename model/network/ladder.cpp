@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -179,10 +178,7 @@ bool is_as_it_ships(const Network &network) {
 
 /// In alphabetical order, as the files are.
 std::vector<std::string> networks_with_ladders() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_ladder_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(shipped_ladder_files);
 }
 
 } // namespace

@@ -2,13 +2,11 @@
 
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
-#include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -155,22 +153,13 @@ Network read_network(const std::string &text, const std::string &file) {
 }
 
 std::vector<std::string> shipped_networks() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_network_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(shipped_network_files);
 }
 
 Network find_network(const std::string &name_or_file) {
-    if (const EmbeddedFile *file = find_embedded(shipped_network_files, name_or_file + ".json");
-        file != nullptr && name_or_file.find('/') == std::string::npos)
-        return read_network(file->text(), file->path);
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
-        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
-        throw UsageError(
-            "unknown network '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_networks()) +
-            " Known: " + join(shipped_networks()) + "; or a network file, for example --network mine.json");
-    return read_network(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+    const NamedText file = named_file("network", name_or_file, shipped_network_files,
+                                      "; or a network file, for example --network mine.json");
+    return read_network(file.text, file.place);
 }
 
 Network without_losses(Network network) {

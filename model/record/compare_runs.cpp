@@ -39,7 +39,7 @@ std::size_t samples_outside(std::size_t n) {
 
 /// Cases of one key belong together; none: the case is left out.
 std::optional<std::string> key_of(const Case &item, CompareBy by) {
-    const std::string text = item.strategy.value_or(item.baseline.value_or(""));
+    const std::string text = item.called();
     if (by == CompareBy::setting || (by == CompareBy::strategy && !item.strategy))
         return item.shape + "  " + text;
     const std::string name = text.substr(0, text.find(':'));

@@ -2,18 +2,17 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 #include "model/record/shape_list_parts.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,14 +23,6 @@ constexpr const char *time_example = "n1c64h56w56k64r3s3 cudnn_v7 12.3us";
 constexpr std::array<std::pair<std::string_view, double>, 4> time_units = {
     {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1.0}}};
 constexpr double longest_time = 1e6; // seconds
-
-std::optional<double> positive_number(std::string_view text) {
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !(value > 0.0))
-        return std::nullopt;
-    return value;
-}
 
 /// "12.3us" in seconds; of a text without a unit, in `unit` seconds.
 Seconds time_of(std::string text, std::optional<double> unit) {
@@ -44,8 +35,8 @@ Seconds time_of(std::string text, std::optional<double> unit) {
                 unit = seconds;
                 break;
             }
-    const std::optional<double> value = positive_number(number);
-    if (!value || !unit || *value * *unit > longest_time)
+    const std::optional<double> value = number_of<double>(number);
+    if (!value || !(*value > 0.0) || !unit || *value * *unit > longest_time)
         throw UsageError(
             "expected a time above zero with a unit of s, ms, us or ns, for example 12.3us, got '" +
             shortened(text) + "'");

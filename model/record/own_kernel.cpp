@@ -2,15 +2,14 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/work/tensors.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 namespace convcast {
@@ -163,11 +162,11 @@ OwnArgument own_argument(const std::string &parameter, const Names &names) {
     OwnArgument out;
     if (parameter.starts_with(real)) {
         out.type = OwnArgument::Type::float32;
-        const char *begin = parameter.data() + real.size(), *end = parameter.data() + parameter.size();
-        if (const auto [last, error] = std::from_chars(begin, end, out.real);
-            error != std::errc{} || last != end)
+        const auto number = number_of<float>(std::string_view(parameter).substr(real.size()));
+        if (!number)
             throw UsageError("parameters: expected a number behind float:, for example float:0.5, got '" +
                              shortened(parameter) + "'");
+        out.real = *number;
         return out;
     }
     const bool is_wide = parameter.starts_with(wide);

@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/record/own_kernel.hpp"
 
 #include <algorithm>
@@ -61,32 +62,11 @@ JsonEvents as_launch_file(const JsonEvents &events) {
     };
 }
 
-/// `text` cut at each `separator` that stands in no parentheses, without spaces around the parts.
-std::vector<std::string> parts_of(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    std::string part;
-    int depth = 0;
-    const auto finish = [&] {
-        const std::size_t begin = part.find_first_not_of(" \t\n"), end = part.find_last_not_of(" \t\n");
-        parts.push_back(begin == std::string::npos ? "" : part.substr(begin, end - begin + 1));
-        part.clear();
-    };
-    for (const char letter : text) {
-        depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
-        if (letter == separator && depth <= 0)
-            finish();
-        else
-            part += letter;
-    }
-    finish();
-    return parts;
-}
-
 /// What --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128; defines=TILE=16".
 JsonObject launch_of_text(const std::string &text) {
     JsonObject members;
     members.emplace_back("schema", JsonValue(launch_schema));
-    for (const std::string &part : parts_of(text, ';')) {
+    for (const std::string &part : split_outside(text, ';')) {
         const std::size_t equals = part.find('=');
         if (part.empty())
             continue;
@@ -103,12 +83,12 @@ JsonObject launch_of_text(const std::string &text) {
         if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
             name == "conditions") {
             JsonArray list;
-            for (const std::string &entry : parts_of(value, ','))
+            for (const std::string &entry : split_outside(value, ','))
                 list.push_back(JsonValue(entry));
             members.emplace_back(name, JsonValue(std::move(list)));
         } else if (name == "defines" || name == "work") {
             JsonObject named;
-            for (const std::string &entry : parts_of(value, ','))
+            for (const std::string &entry : split_outside(value, ','))
                 named.emplace_back(entry.substr(0, entry.find('=')),
                                    JsonValue(entry.substr(std::min(entry.find('='), entry.size() - 1) + 1)));
             members.emplace_back(name, JsonValue(std::move(named)));

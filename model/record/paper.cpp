@@ -2,7 +2,6 @@
 
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
-#include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/study.hpp"
@@ -11,7 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,11 +33,7 @@ void require_one_of(const std::string &name, const std::vector<std::string> &kno
 void require_strategies(const std::vector<std::string> &texts, const std::string &place,
                         std::vector<InputProblem> &problems) {
     for (std::size_t i = 0; i < texts.size(); ++i)
-        try {
-            parse_strategy(texts[i]);
-        } catch (const UsageError &error) {
-            problems.push_back({place + "/" + std::to_string(i), error.what()});
-        }
+        or_problem(problems, place + "/" + std::to_string(i), [&] { parse_strategy(texts[i]); });
 }
 
 /// What names things that ship: profiles, studies, strategies.
@@ -64,11 +59,8 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
         require_strategies(item.answer.settings, place + "/answer/settings", problems);
         require_strategies(item.answer.drawn, place + "/answer/drawn", problems);
         if (item.answer.drawn_shape)
-            try {
-                ConvShape::parse(*item.answer.drawn_shape);
-            } catch (const UsageError &error) {
-                problems.push_back({place + "/answer/drawn_shape", error.what()});
-            }
+            or_problem(problems, place + "/answer/drawn_shape",
+                       [&] { ConvShape::parse(*item.answer.drawn_shape); });
     }
     for (const auto &[name, method] : paper.methods)
         check_texts(method, file + ": /methods/" + shortened(name), problems);
@@ -176,70 +168,41 @@ std::vector<std::string> method_names(const Paper &paper) {
 }
 
 std::vector<std::string> shipped_papers() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_paper_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(shipped_paper_files);
 }
 
 Paper find_paper(const std::string &name_or_file) {
     for (const Paper &paper : papers_that_ship())
         if (paper.id == name_or_file)
             return paper;
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
-        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
-        throw UsageError("unknown paper '" + name_or_file + "'" +
-                         did_you_mean(name_or_file, shipped_papers()) + " Known: " + join(shipped_papers()) +
-                         ", all; or a paper's file, for example mine.json");
-    return read_paper(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+    const NamedText file = named_file("paper", name_or_file, shipped_paper_files,
+                                      ", all; or a paper's file, for example mine.json");
+    return read_paper(file.text, file.place);
 }
 
 std::string unit_text(PaperUnit unit) {
-    switch (unit) {
-    case PaperUnit::count:
-        return "";
-    case PaperUnit::times:
-        return "×";
-    case PaperUnit::percent:
-        return "%";
-    case PaperUnit::percent_faster:
-        return "% faster";
-    case PaperUnit::percent_slower:
-        return "% slower";
-    case PaperUnit::percent_saved:
-        return "% of the time saved";
-    case PaperUnit::second:
-        return "s";
-    case PaperUnit::millisecond:
-        return "ms";
-    case PaperUnit::clock:
-        return "clk";
-    case PaperUnit::byte:
-        return "B";
-    case PaperUnit::kilobyte:
-        return "KB";
-    case PaperUnit::byte_per_clock:
-        return "B/clk";
-    case PaperUnit::gigabyte_per_second:
-        return "GB/s";
-    case PaperUnit::megahertz:
-        return "MHz";
-    case PaperUnit::gigaflop_per_second:
-        return "GFLOP/s";
-    case PaperUnit::fma:
-        return "FMAs";
-    case PaperUnit::fma_per_clock:
-        return "FMA/clk";
-    case PaperUnit::thread:
-        return "threads";
-    case PaperUnit::warp:
-        return "warps";
-    case PaperUnit::filter:
-        return "filters";
-    case PaperUnit::pixel:
-        return "pixels";
-    }
-    return "";
+    static const std::map<PaperUnit, const char *> texts = {{PaperUnit::count, ""},
+                                                            {PaperUnit::times, "×"},
+                                                            {PaperUnit::percent, "%"},
+                                                            {PaperUnit::percent_faster, "% faster"},
+                                                            {PaperUnit::percent_slower, "% slower"},
+                                                            {PaperUnit::percent_saved, "% of the time saved"},
+                                                            {PaperUnit::second, "s"},
+                                                            {PaperUnit::millisecond, "ms"},
+                                                            {PaperUnit::clock, "clk"},
+                                                            {PaperUnit::byte, "B"},
+                                                            {PaperUnit::kilobyte, "KB"},
+                                                            {PaperUnit::byte_per_clock, "B/clk"},
+                                                            {PaperUnit::gigabyte_per_second, "GB/s"},
+                                                            {PaperUnit::megahertz, "MHz"},
+                                                            {PaperUnit::gigaflop_per_second, "GFLOP/s"},
+                                                            {PaperUnit::fma, "FMAs"},
+                                                            {PaperUnit::fma_per_clock, "FMA/clk"},
+                                                            {PaperUnit::thread, "threads"},
+                                                            {PaperUnit::warp, "warps"},
+                                                            {PaperUnit::filter, "filters"},
+                                                            {PaperUnit::pixel, "pixels"}};
+    return texts.at(unit);
 }
 
 std::optional<double> ratio_of(const PublishedCell &cell) {

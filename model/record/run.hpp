@@ -130,6 +130,11 @@ struct Case {
     }
     void check(const FieldProblem &problem) const;
 
+    /// The strategy with its knobs, or the baseline.
+    std::string called() const { return strategy ? *strategy : baseline.value_or(""); }
+    /// The same without knobs.
+    std::string kernel() const { return strategy ? strategy->substr(0, strategy->find(':')) : called(); }
+    std::optional<Seconds> forecast_s() const { return prediction ? prediction->time_s : std::nullopt; }
     const Measurement *measured(L2State l2) const {
         for (const Measurement &m : measurements)
             if (m.l2 == l2)

@@ -337,27 +337,21 @@ void read_run_pieces(const std::string &file, const BaselineCheck &check_baselin
     take_pieces(source, file, check_baseline, take);
 }
 
-Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline,
-                   const std::function<void(std::size_t)> &progress) {
-    std::optional<Run> run;
-    const auto take = [&](Run piece) {
-        if (run) {
-            for (UnreadCase &unread : piece.unread)
-                run->unread.push_back(
-                    {run->cases.size() + unread.before, std::move(unread.json), std::move(unread.problems)});
-            std::move(piece.cases.begin(), piece.cases.end(), std::back_inserter(run->cases));
-        } else {
-            run = std::move(piece);
-        }
-        if (progress)
-            progress(run->cases.size());
-    };
-    if (text.empty()) {
-        read_run_pieces(file, check_baseline, take);
-    } else {
-        LineSource source{std::string_view(text)};
-        take_pieces(source, file, check_baseline, take);
+void append(std::optional<Run> &run, Run piece) {
+    if (!run) {
+        run = std::move(piece);
+        return;
     }
+    for (UnreadCase &unread : piece.unread)
+        run->unread.push_back(
+            {run->cases.size() + unread.before, std::move(unread.json), std::move(unread.problems)});
+    std::move(piece.cases.begin(), piece.cases.end(), std::back_inserter(run->cases));
+}
+
+Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline) {
+    std::optional<Run> run;
+    LineSource source{std::string_view(text)};
+    take_pieces(source, file, check_baseline, [&](Run piece) { append(run, std::move(piece)); });
     return std::move(*run);
 }
 

@@ -50,9 +50,10 @@ std::size_t cases_in_lines(const std::string &file);
 void read_run_pieces(const std::string &file, const BaselineCheck &check_baseline,
                      const std::function<void(Run piece)> &take);
 
-/// All of a document of lines. `text` is its text, or empty where `file` is to be read.
-/// `progress` is told how many cases are read.
-Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline,
-                   const std::function<void(std::size_t)> &progress = {});
+/// Puts a piece behind those that were read before.
+void append(std::optional<Run> &run, Run piece);
+
+/// All of a document of lines that is a text. Throws as read_run does.
+Run read_run_lines(const std::string &text, const std::string &file, const BaselineCheck &check_baseline);
 
 } // namespace convcast

@@ -6,14 +6,12 @@
 #include "model/record/study.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -110,12 +108,11 @@ ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &col
 
 std::int64_t whole_number(std::string_view text, const std::string &what, std::int64_t low) {
     constexpr std::int64_t most = std::int64_t{1} << 30; // so that no product of two overflows
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < low || value > most)
+    const std::optional<std::int64_t> value = number_of<std::int64_t>(text);
+    if (!value || *value < low || *value > most)
         throw UsageError(what + ": expected an integer from " + std::to_string(low) + " to 2^30, found '" +
                          shortened(text, 40) + "'. Example: " + std::to_string(low + 2));
-    return value;
+    return *value;
 }
 
 DataType data_type(std::string_view name) {
@@ -131,13 +128,6 @@ DataType data_type(std::string_view name) {
             return DataType::i8;
     throw UsageError("expected the type f32, f16 or i8, which are forecast, found '" + shortened(name, 40) +
                      "'. Example: f16");
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
 void each_line(std::string_view text, const std::function<bool(std::size_t, std::string_view)> &take) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/record/shape_list.hpp"
 
 #include <cstddef>
@@ -66,9 +67,6 @@ std::int64_t whole_number(std::string_view text, const std::string &what, std::i
 
 /// Of names that libraries use: "float16" is f16. Throws UsageError with those that are forecast.
 DataType data_type(std::string_view name);
-
-/// Without blanks at both ends.
-std::string_view trimmed(std::string_view text);
 
 /// Calls `take(line, text)` for every line, from 1, without its line break; stops when it says false.
 void each_line(std::string_view text, const std::function<bool(std::size_t line, std::string_view)> &take);

@@ -1,9 +1,9 @@
 #include "model/record/shards.hpp"
 
 #include "model/base/document.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -12,7 +12,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,20 +21,12 @@ namespace {
 
 constexpr int most_shards = 1000000;
 
-std::optional<int> whole(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return value;
-}
-
 /// A document may hold a case several times: they are told apart by which time it is.
 using CaseKey = std::tuple<std::optional<std::string>, std::string, std::optional<std::string>,
                            std::optional<std::string>, int>;
 
 std::string name_of(const Case &item) {
-    return item.shape + " " + item.strategy.value_or(item.baseline.value_or(""));
+    return item.shape + " " + item.called();
 }
 
 /// How much a document knows of a case.
@@ -129,25 +120,38 @@ std::string joined_condition(const std::string &name, const std::vector<std::str
 Shard parse_shard(const std::string &text) {
     const std::size_t slash = text.find('/');
     const std::string_view all = text;
-    const std::optional<int> index = whole(all.substr(0, slash)),
-                             count = slash == std::string::npos ? std::nullopt : whole(all.substr(slash + 1));
+    const std::optional<int> index = number_of<int>(all.substr(0, slash)),
+                             count = number_of<int>(slash == std::string::npos ? "" : all.substr(slash + 1));
     if (!index || !count || *count < 1 || *count > most_shards || *index < 1 || *index > *count)
         throw UsageError("a shard is I/N with I from 1 to N, for example 2/8, got '" + text + "'");
     return {*index, *count};
 }
 
 std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
-    std::map<std::string, std::size_t> shapes; // -> in order of first appearance
-    for (const Case &item : cases)
-        shapes.try_emplace(item.shape, shapes.size());
-    const auto count = static_cast<std::size_t>(shard.count),
-               index = static_cast<std::size_t>(shard.index - 1);
-    const bool by_shape = shapes.size() >= count;
-    std::vector<Case> mine;
-    for (std::size_t i = 0; i < cases.size(); ++i)
-        if ((by_shape ? shapes.at(cases[i].shape) : i) % count == index)
-            mine.push_back(std::move(cases[i]));
-    return mine;
+    if (!keep_shard(shard, cases, [](const Case &item) { return item.shape; })) {
+        std::vector<Case> mine;
+        for (std::size_t i = 0; i < cases.size(); ++i)
+            if (shard.has(i))
+                mine.push_back(std::move(cases[i]));
+        return mine;
+    }
+    return cases;
+}
+
+void join_own_kernels(Run &run, const std::vector<OwnKernel> &others, const std::string &file) {
+    for (const OwnKernel &kernel : others) {
+        OwnKernel *there = nullptr;
+        for (OwnKernel &known : run.own_kernels)
+            there = known.name == kernel.name ? &known : there;
+        if (there == nullptr)
+            run.own_kernels.push_back(kernel);
+        else if (!same_kernel(*there, kernel))
+            throw InputError(file, "has another kernel of the name " + kernel.name +
+                                       " than an earlier document or the question; one document holds "
+                                       "one text of a kernel: give the new one another \"name\"");
+        else
+            there->compiled.insert(kernel.compiled.begin(), kernel.compiled.end());
+    }
 }
 
 Run merge(std::vector<NamedRun> documents, Conflict conflict) {
@@ -166,15 +170,7 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
     merged.conditions = joined_conditions(documents);
 
     for (const NamedRun &document : documents)
-        for (const OwnKernel &kernel : document.run.own_kernels) {
-            const OwnKernel *there = merged.own_kernel(own_prefix + kernel.name);
-            if (there == nullptr)
-                merged.own_kernels.push_back(kernel);
-            else if (!same_kernel(*there, kernel))
-                throw InputError(document.file, "has another kernel of the name " + kernel.name +
-                                                    " than an earlier document; one document holds one text "
-                                                    "of a kernel");
-        }
+        join_own_kernels(merged, document.run.own_kernels, document.file);
 
     struct Kept {
         std::size_t place;    ///< in merged.cases

@@ -2,7 +2,6 @@
 
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
-#include "model/base/files.hpp"
 #include "model/base/readable.hpp"
 #include "model/base/text.hpp"
 #include "model/record/paper.hpp"
@@ -24,27 +23,21 @@ namespace {
 
 void make_canonical(std::vector<std::string> &shapes, const std::string &place,
                     std::vector<InputProblem> &problems) {
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-        try {
-            shapes[i] = ConvShape::parse(shapes[i]).id();
-        } catch (const UsageError &error) {
-            problems.push_back({place + "/" + std::to_string(i), error.what()});
-        }
-    }
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        or_problem(problems, place + "/" + std::to_string(i),
+                   [&] { shapes[i] = ConvShape::parse(shapes[i]).id(); });
 }
 
 void check_settings(const Study &study, const std::string &file, std::vector<InputProblem> &problems) {
     for (std::size_t i = 0; i < study.settings.size(); ++i) {
         const std::string place = file + ": /settings/" + std::to_string(i);
-        try {
+        or_problem(problems, place, [&] {
             const Strategy setting = parse_strategy(study.settings[i]);
             if (to_text(setting) == to_text(parse_strategy(name_of(setting))))
-                problems.push_back({place, "expected a strategy with a knob that is set, for example "
-                                           "\"stride_fixed_block:tile_k=64\", found \"" +
-                                               study.settings[i] + "\", which is asked in any case"});
-        } catch (const UsageError &error) {
-            problems.push_back({place, error.what()});
-        }
+                throw UsageError("expected a strategy with a knob that is set, for example "
+                                 "\"stride_fixed_block:tile_k=64\", found \"" +
+                                 study.settings[i] + "\", which is asked in any case");
+        });
     }
     if (!study.settings.empty() && study.shapes.empty())
         problems.push_back({file + ": /settings", "expected shapes that they are asked of"});
@@ -55,15 +48,12 @@ void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputP
     if (sweep.shapes.empty() || sweep.strategies.empty())
         problems.push_back({place, "expected at least one shape and one strategy"});
     bool knob_of_all = true;
-    for (std::size_t i = 0; i < sweep.strategies.size(); ++i) {
-        try {
+    for (std::size_t i = 0; i < sweep.strategies.size(); ++i)
+        or_problem(problems, place + "/strategies/" + std::to_string(i), [&] {
             const std::string canonical = to_text(parse_strategy(sweep.strategies[i]));
             knob_of_all = knob_of_all && (canonical.find(":" + sweep.swept + "=") != std::string::npos ||
                                           canonical.find("," + sweep.swept + "=") != std::string::npos);
-        } catch (const UsageError &error) {
-            problems.push_back({place + "/strategies/" + std::to_string(i), error.what()});
-        }
-    }
+        });
     if (sweep.swept != "h" && !knob_of_all)
         problems.push_back({place + "/swept",
                             "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
@@ -133,26 +123,18 @@ Study read_study(const std::string &text, const std::string &file) {
 }
 
 std::vector<std::string> shipped_studies() {
-    std::vector<std::string> names;
-    for (const EmbeddedFile &file : shipped_study_files)
-        names.push_back(std::filesystem::path(file.path).stem().string());
-    return names;
+    return names_of(shipped_study_files);
 }
 
 Study find_study(const std::string &name_or_file) {
-    if (const EmbeddedFile *file = find_embedded(shipped_study_files, name_or_file + ".json");
-        file != nullptr && name_or_file.find('/') == std::string::npos) {
-        Study study = read_study(file->text(), file->path);
+    const NamedText file = named_file("study", name_or_file, shipped_study_files,
+                                      "; or a study file, for example --study mine.json");
+    Study study = read_study(file.text, file.place);
+    if (file.ships) {
         study.published = published_gains(study.id);
         study.paper_kernels = kernels_of_papers(study.id);
-        return study;
     }
-    if (name_or_file != "-" && name_or_file.find('/') == std::string::npos &&
-        !name_or_file.ends_with(".json") && !file_exists(name_or_file))
-        throw UsageError(
-            "unknown study '" + name_or_file + "'" + did_you_mean(name_or_file, shipped_studies()) +
-            " Known: " + join(shipped_studies()) + "; or a study file, for example --study mine.json");
-    return read_study(read_file(name_or_file), name_or_file == "-" ? "standard input" : name_or_file);
+    return study;
 }
 
 template const described::Type &described::type_of<Study>();

@@ -78,6 +78,15 @@ const std::vector<const StrategyKind *> &strategy_kinds() {
         std::sort(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
             return std::tie(a->place, a->name) < std::tie(b->place, b->name);
         });
+        const auto twice =
+            std::adjacent_find(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
+                return a->place == b->place;
+            });
+        if (twice != all.end())
+            throw std::logic_error("model/strategies/" + twice[0]->name + ".cpp and " + twice[1]->name +
+                                   ".cpp both say that they stand at place " +
+                                   std::to_string(twice[0]->place) +
+                                   " in lists: give one of them a number of its own in `about`");
         return all;
     }();
     return kinds;

@@ -118,6 +118,10 @@ std::vector<std::string> borrowed_facts(const Plan &plan, const Facts &facts) {
             if (std::find(said.begin(), said.end(), sentence) == said.end())
                 said.push_back(std::move(sentence));
         }
+    if (const Partition &main = main_launch(plan);
+        !facts.kernels.empty() && facts_for(main, facts) == nullptr)
+        said.push_back(fmt::format(
+            "facts of {}: it was never counted, so what the compiler makes of it is not known", main.kernel));
     return said;
 }
 

@@ -184,13 +184,12 @@ class Golden(Cli):
             self.assertRegex(text, rf"(?m)^  convcast {command}")
 
     def test_completion_knows_networks_numbers_and_figures(self):
-        for shell in ("bash", "zsh", "fish"):
-            text = self.ok("list", "--completion", shell).out
-            for word in ("resnet50", "dram_read_bandwidth=", "error_cdf"):
-                self.assertIn(word, text, shell)
+        for words, found in ((["predict", "--network", ""], "resnet50"), (["choose", "--set", "dram_read"], "dram_read_bandwidth="),
+                             (["report", "--figure", "error"], "error_cdf")):
+            self.assertIn(f"{found}\t\n", self.ok("__complete", *words).out)
 
     def test_completion_knows_every_figure_of_what_ships(self):
-        offered = set(re.search(r"--figure\) _convcast_answer '([^']*)'", self.ok("list", "--completion", "bash").out.split("\n    report)")[1])[1].split())
+        offered = set(self.ok("__complete", "report", "--figure", "").out.split())
         recorded = SOURCE / "data" / "recorded" / "h200"
         for document in ("h200", *(str(recorded / name) for name in (
                 "chang.json.gz", "regime_map.json.gz", "boundaries.json.gz", "ladders/fashion_mnist_b1.json",
@@ -1399,7 +1398,7 @@ class Compare(Cli):
             (["compare", "toy", "h20"], "unknown GPU 'h20'", "did you mean 'h200'"),
             (["compare", "toy", "toy", "--only", "sm_clok"], "'sm_clok'", "did you mean 'sm_clock'"),
             *((["compare", "toy", "toy", "--tolerance", value], "--tolerance must be a number", f"'{value}'")
-              for value in ("x", "-1", "3%", "nan", "1e9")),
+              for value in ("x", "-1", "3 parts", "nan", "1e9")),
             (["compare", "toy", "toy", "--tolerance", ""], "--tolerance"),
         ])
         self.write("bad.json", "{}")

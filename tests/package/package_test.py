@@ -146,14 +146,12 @@ class BashCompletion(unittest.TestCase):
 
 class OtherShells(unittest.TestCase):
     def test_every_verb_and_option_is_there(self):
-        zsh, fish = (ok(BINARY, "list", "--completion", shell) for shell in ("zsh", "fish"))
         for verb in verbs():
-            options = re.findall(r"(?m)^ {4}(?:-\w, )?--([a-z0-9-]+)", ok(BINARY, verb, "--help"))
-            part = zsh.split(f"\n    {verb})\n")[1].split(" ;;\n")[0]
-            for option in options:
-                self.assertRegex(part, rf"'\*--{option}\[")
-                self.assertRegex(fish, rf"__fish_seen_subcommand_from {verb}' .*-l {option} ")
-        for shell, script in (("zsh", zsh), ("fish", fish)):
+            offered = ok(BINARY, "__complete", verb, "--")
+            for option in re.findall(r"(?m)^ {4}(?:-\w, )?--([a-z0-9-]+)", ok(BINARY, verb, "--help")):
+                self.assertRegex(offered, rf"(?m)^--{option}\t.")
+        for shell in ("zsh", "fish"):
+            script = ok(BINARY, "list", "--completion", shell)
             if shutil.which(shell):
                 with tempfile.NamedTemporaryFile("w") as file:
                     file.write(script)
@@ -288,4 +286,5 @@ class DebianPackages(unittest.TestCase):
 
 if __name__ == "__main__":
     BINARY, BUILD = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
+    os.environ["PATH"] = f"{pathlib.Path(BINARY).parent}{os.pathsep}{os.environ['PATH']}"  # completion asks the program
     sys.exit(run_unittest(sys.argv[3:]))

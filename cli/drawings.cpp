@@ -1,6 +1,7 @@
-#include "cli/diagram.hpp"
+#include "cli/drawings.hpp"
 
 #include "cli/progress.hpp"
+#include "cli/version.hpp"
 #include "model/base/errors.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/partition_diagram.hpp"
@@ -10,6 +11,16 @@
 #include <vector>
 
 namespace convcast::cli {
+namespace {
+
+void say_what_is_written(const PaperFiles &written) {
+    for (const std::filesystem::path &file : written.files)
+        say("wrote " + file.string());
+    if (!written.note.empty())
+        note(written.note);
+}
+
+} // namespace
 
 void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments) {
     if (cases.size() != 1 || !cases.front().strategy)
@@ -24,8 +35,20 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
     const PaperWidth width = PaperWidth::parse(arguments.text("width"));
     const PaperFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
                                                    partition_caption(item), arguments.text("diagram", ""));
-    for (const std::filesystem::path &file : written.files)
-        say("wrote " + file.string());
+    say_what_is_written(written);
+}
+
+void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments) {
+    if (answers.size() < 2)
+        throw UsageError(
+            "choose: --figure draws how the choice changes and needs two answers at least: run a size "
+            "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
+            "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
+    const ChoiceFigure drawn = who_wins(answers);
+    const PaperFiles written =
+        write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
+                           arguments.text("figure", ""), "Forecast by convcast " + producer().version);
+    say_what_is_written(written);
 }
 
 } // namespace convcast::cli
