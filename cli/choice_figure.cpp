@@ -17,7 +17,7 @@ void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Argumen
             "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
             "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
     const ChoiceFigure drawn = who_wins(answers);
-    const PaperFiles written =
+    const FigureFiles written =
         write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
                            arguments.text("figure", ""), "Forecast by convcast " + producer().version);
     for (const std::filesystem::path &file : written.files)

@@ -22,7 +22,7 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
     if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
         throw UsageError("predict: --diagram: " + problem);
     const PaperWidth width = PaperWidth::parse(arguments.text("width"));
-    const PaperFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
+    const FigureFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
                                                    partition_caption(item), arguments.text("diagram", ""));
     for (const std::filesystem::path &file : written.files)
         say("wrote " + file.string());

@@ -1,7 +1,7 @@
 #include "reports/choice_figure.hpp"
 
 #include "model/base/errors.hpp"
-#include "reports/regime_figures.hpp"
+#include "model/regime/words.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -108,10 +108,10 @@ Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
         return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
     });
     if (powers)
-        return {swept.label, Scale::binary, {}, {}, {}};
+        return {swept.label, Scale::binary};
     if (geometric(values))
-        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin, {}};
-    return {swept.label, Scale::linear, {}, {}, {}};
+        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin};
+    return {swept.label, Scale::linear};
 }
 
 /// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
@@ -173,7 +173,7 @@ class ChoiceDrawing {
         : answers_(answers), styles_(drawn_strategies(answers)), end_(axis_end(answers, styles_)) {
         for (const ChoiceAnswer &answer : answers)
             gpus_.insert(answer.gpu);
-        out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus(), "", {}, {}};
+        out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus()};
     }
 
     ChoiceFigure draw() {
@@ -204,7 +204,7 @@ class ChoiceDrawing {
 
     Point point(const ChoiceAnswer &answer, const BestOf &setting, double x, double y) {
         const std::size_t knobs = setting.setting.find(':');
-        const std::string regime = setting.regime ? regime_text(*setting.regime) : "";
+        const std::string regime = setting.regime ? words_of(*setting.regime) : "";
         out_.cases.push_back({"", answer.shape.id(), setting.name,
                               knobs == std::string::npos ? "" : setting.setting.substr(knobs + 1), regime,
                               ""});
@@ -243,7 +243,7 @@ class ChoiceDrawing {
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
-        figure.y = {"time / the fastest", Scale::linear, 0.95, end_, {}};
+        figure.y = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
                                      "fastest of all, {}; the one at 1 is what to take.",
                                      of_gpus());
@@ -299,7 +299,7 @@ class ChoiceDrawing {
             const double from = size_of(*along[i - 1], swept), to = size_of(*along[i], swept);
             const double x =
                 from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
-            const std::string name = "turns " + regime_text(*now);
+            const std::string name = std::string("turns ") + words_of(*now);
             const auto &known = out_.figure.references;
             const bool named = std::any_of(known.begin(), known.end(),
                                            [&](const Reference &other) { return other.label == name; });
@@ -335,7 +335,7 @@ class ChoiceDrawing {
                 const BestOf &first = answer.fastest.front();
                 const std::size_t style = styles_.at(first.name);
                 const std::optional<Regime> regime = regime_of(answer);
-                const std::string name = first.name + (regime ? ", " + regime_text(*regime) : std::string());
+                const std::string name = first.name + (regime ? std::string(", ") + words_of(*regime) : "");
                 // Another regime has the same colour with another mark.
                 const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
                 series
@@ -362,7 +362,7 @@ class ChoiceDrawing {
                                          "sizes through values, for example: --sweep h=w=28:224:28",
                                          answers_.size(), most));
         Figure &figure = out_.figure;
-        figure.x = {"time / the fastest", Scale::linear, 0.95, end_, {}};
+        figure.x = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.y.scale = Scale::category;
         figure.caption = "Forecast time of each strategy's fastest setting over that of the fastest of all, "
                          "whose time stands in the row's name; the one at 1 is what to take.";
@@ -375,10 +375,10 @@ class ChoiceDrawing {
         for (const ChoiceAnswer &answer : answers_) {
             const auto row = static_cast<double>(figure.y.categories.size());
             const BestOf &first = answer.fastest.front();
-            figure.y.categories.push_back(
-                fmt::format("{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
-                            gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
-                            microseconds(first.time), first.regime ? ", " + regime_text(*first.regime) : ""));
+            figure.y.categories.push_back(fmt::format(
+                "{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
+                gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
+                microseconds(first.time), first.regime ? std::string(", ") + words_of(*first.regime) : ""));
             for (const BestOf &setting : answer.fastest)
                 if (const auto style = styles_.find(setting.name); style != styles_.end())
                     series[style->second].points.push_back(

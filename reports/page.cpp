@@ -1,6 +1,7 @@
 #include "reports/page.hpp"
 
 #include "model/machine/profile.hpp"
+#include "reports/explained.hpp"
 #include "reports/page_writer.hpp"
 #include "reports/report_figures.hpp"
 
@@ -22,22 +23,6 @@
 namespace convcast {
 
 namespace {
-
-const ErrorStatistics *find_errors(const ReportStatistics &statistics, const std::string &group) {
-    for (const ErrorStatistics &e : statistics.errors)
-        if (e.group == group)
-            return &e;
-    return nullptr;
-}
-
-/// Over all studies: "all" exists only where there are several.
-const SpeedupStatistics *overall(const ReportStatistics &statistics, const std::string &against) {
-    const SpeedupStatistics *found = nullptr;
-    for (const SpeedupStatistics &s : statistics.speedups)
-        if (s.against == against && s.ours == "our fastest" && (found == nullptr || s.study == "all"))
-            found = &s;
-    return found;
-}
 
 /// What the forecast would take: of each shape the kernel with the shortest forecast.
 struct Choices {
@@ -69,44 +54,6 @@ Choices choices_of(const ReportStatistics &statistics) {
     }
     return out;
 }
-
-struct Word {
-    const char *name, *meaning;
-};
-
-/// What stands in the columns of the cases and in the tiles.
-constexpr std::array<Word, 20> words = {{
-    {"shape", "n images, c channels, h×w map, k filters of r×s; then only what differs from stride 1, no "
-              "padding, FP32"},
-    {"strategy or baseline", "one of our kernels with every knob, or an algorithm of cuDNN"},
-    {"status",
-     "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such shapes. wrong "
-     "result: failed verification, so its time is not shown. not run: not reached, or predicted only"},
-    {"forecast", "the time by the model, as far as the profile has numbers for it"},
-    {"measured",
-     "median with a cold L2, the headline number; warm: with the data left in L2 by the call before"},
-    {"error", "forecast / measured cold − 1: above zero the forecast is too slow"},
-    {"bias", "geometric mean of forecast / measured: above 1 the forecasts are too slow"},
-    {"regime", "what hides the memory latency, by the paper's rule, the physical rule, the forecast and the "
-               "counters. compute: enough FMAs; memory: enough bytes in flight; exposed: neither"},
-    {"compute bound", "enough FMAs are there to compute while data are on their way"},
-    {"memory bound", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
-    {"exposed", "neither: for a part of the time the SMs wait for memory"},
-    {"MWP-CWP", "the model of Hong and Kim (2009), which compares how many warps wait for memory at once "
-                "with how many compute meanwhile"},
-    {"median", "half of the cases have at most that; one bad case does not move it"},
-    {"limiter", "the part of the model that adds most time"},
-    {"speed of light", "launch floor, peak FMAs and bytes alone: no kernel can be faster"},
-    {"vs cuDNN",
-     "time of cuDNN's fastest in true FP32 on NCHW tensors over this one, cold; above 1 is faster"},
-    {"relative error (L2 norm)",
-     "norm of the difference from the double-precision reference over the reference's norm"},
-    {"regret", "what following the forecast costs: the time of the setting that it ranks first over the "
-               "fastest's, less 1"},
-    {"case", "one strategy with its knobs, or one baseline, on one shape"},
-    {"!", "behind a kernel of the user's own: forecast by the work that its author declares, which is not "
-          "checked"},
-}};
 
 } // namespace
 
@@ -142,13 +89,11 @@ bool RunPage::timed() const {
 }
 
 bool RunPage::measured() const {
-    const ErrorStatistics *all = find_errors(statistics_, "all");
-    return all != nullptr && all->n > 0;
+    return statistics_.errors_of("all") != nullptr;
 }
 
 bool RunPage::compared() const {
-    const SpeedupStatistics *best = overall(statistics_, "cudnn");
-    return best != nullptr && best->n > 0;
+    return statistics_.overall("cudnn") != nullptr;
 }
 
 /// What every forecast of a time takes for granted; it stands once, among the conditions.
@@ -212,11 +157,10 @@ std::vector<PagePart> RunPage::stale_notes() const {
     std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            notes.push_back(paragraph(
-                fmt::format("Recorded with other {0} code than this program's: its hash is {1}, that of this "
-                            "program {2}. What was measured stands; to judge the present code, run again.",
-                            what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
-                "small"));
+            notes.push_back(
+                paragraph(fmt::format(fmt::runtime(remark("other_code")), what,
+                                      then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
+                          "small"));
     };
     note("device", run_.producer.device_code_hash, current_.device_code_hash);
     note("measuring", run_.producer.measuring_code_hash, current_.measuring_code_hash);
@@ -249,16 +193,12 @@ std::string RunPage::asked() const {
 }
 
 Section RunPage::overview() {
-    Section section{"overview", "overview", "", {}};
+    Section section{"overview", "overview", ""};
     if (shown_.size() < statistics_.cases.size())
-        section.parts.push_back(paragraph(
-            fmt::format(
-                "This page shows {} of {} one by one, so that it stays small: those that are furthest off "
-                "and an even sample of the others, in the table of cases, in the strips by strategy and "
-                "behind the marks of the figures. Marks that would lie on one another are drawn once. All "
-                "numbers are of all cases, and so are the CSV files beside this page.",
-                shown_.size(), count(std::ssize(statistics_.cases), "case", "cases")),
-            "note"));
+        section.parts.push_back(
+            paragraph(fmt::format(fmt::runtime(remark("part_of_the_cases")), shown_.size(),
+                                  count(std::ssize(statistics_.cases), "case", "cases")),
+                      "note"));
     if (!measured()) {
         section.parts.push_back(answer_paragraph(answer(statistics_)));
         return section;
@@ -271,7 +211,7 @@ Section RunPage::overview() {
 }
 
 std::vector<Card> RunPage::cards() const {
-    const ErrorStatistics &all = *find_errors(statistics_, "all");
+    const ErrorStatistics &all = *statistics_.errors_of("all");
     const double off = *all.bias - 1.0;
     std::vector<Card> cards = {
         {percent_text(*all.median, 1), word_button("median", "median") + " " + word_button("error", "error"),
@@ -281,10 +221,10 @@ std::vector<Card> RunPage::cards() const {
                          : percent_text(std::abs(off), 1) +
                                (off < 0.0 ? " too fast on average" : " too slow on average"))}};
     if (compared()) {
-        const SpeedupStatistics &best = *overall(statistics_, "cudnn");
-        const SpeedupStatistics *layouts = overall(statistics_, "cudnn, NHWC too");
+        const SpeedupStatistics &best = *statistics_.overall("cudnn");
+        const SpeedupStatistics *layouts = statistics_.overall("cudnn, NHWC too");
         std::string more = times(*best.geomean) + " geometric mean, least " + times(*best.min);
-        if (layouts != nullptr && layouts->n > 0)
+        if (layouts != nullptr)
             more += "; " + times(*layouts->geomean) + " with NHWC";
         if (best.without > 0)
             more += fmt::format("; {} of {} shapes were compared", best.n, best.n + best.without);
@@ -339,7 +279,7 @@ std::string RunPage::strip(const std::string &group) const {
         std::string &list = outside ? beyond_ids : ids;
         list += (list.empty() ? "" : ",") + std::to_string(place);
     }
-    const ErrorStatistics &e = *find_errors(statistics_, group);
+    const ErrorStatistics &e = *statistics_.errors_of(group);
     const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
     std::int64_t outside = 0;
     for (const CaseRow &r : statistics_.cases)
@@ -414,7 +354,7 @@ std::optional<Section> RunPage::choices() {
         return cell;
     });
     add({"limiter"}, [](const CaseRow &r) { return r.limiter; });
-    Section section{"choices", "choices", "What the forecast would take", {}};
+    Section section{"choices", "choices", "What the forecast would take"};
     section.parts.push_back(Listing{
         table_of<Best>(std::vector<Best>(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(
                                                                           std::min(best.size(), most))),
@@ -427,10 +367,8 @@ std::optional<Section> RunPage::choices() {
 }
 
 std::optional<Section> RunPage::cases() {
-    Section section{"cases",
-                    "cases",
-                    shown_.size() == statistics_.cases.size() ? "All cases" : "Cases, a part of them",
-                    {}};
+    Section section{"cases", "cases",
+                    shown_.size() == statistics_.cases.size() ? "All cases" : "Cases, a part of them"};
     if (statistics_.cases.empty())
         section.parts.push_back(paragraph("The run holds no case."));
     std::string boxes;
@@ -453,17 +391,16 @@ std::optional<Section> RunPage::cases() {
              "<div class=\"scripted grid\" id=\"grid\" tabindex=\"0\" role=\"grid\" "
              "aria-label=\"cases\"></div>\n"});
     if (explanations_.without_tree > 0)
-        section.parts.push_back(paragraph(
-            fmt::format(
-                "{} are explained by their bars alone, to keep this page small: <code>convcast predict "
-                "--shape SHAPE --strategy TEXT</code> prints the tree of any of them.",
-                count(static_cast<std::int64_t>(explanations_.without_tree), "forecast", "forecasts")),
-            "small"));
+        section.parts.push_back(
+            paragraph(fmt::format(fmt::runtime(remark("bars_alone")),
+                                  count(static_cast<std::int64_t>(explanations_.without_tree), "forecast",
+                                        "forecasts")),
+                      "small"));
     return section;
 }
 
 std::optional<Section> RunPage::about() {
-    Section section{"about", "about", "Conditions, method, words", {}};
+    Section section{"about", "about", "Conditions, method, words"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(Html{"<h3 id=\"conditions\">Conditions</h3>\n"});
     std::vector<Fact> facts = facts_of(run_.conditions);
@@ -522,9 +459,9 @@ std::vector<Fact> RunPage::clocks() const {
 
 Html RunPage::notation() const {
     std::string out = "<h3 id=\"notation\">Words</h3>\n<dl class=\"glossary\">\n";
-    for (const Word &w : words)
-        out += fmt::format("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(w.name), w.name,
-                           escape_xml(w.meaning));
+    for (const std::vector<std::string> &word : explained("Words of the page of a run"))
+        out += fmt::format("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(word.at(0)),
+                           word[0], escape_xml(word.at(1)));
     out += "<div><dt>study</dt><dd>a list of shapes that a paper measured. ";
     for (const Study &study : studies_)
         out += escape_xml(study.id + ": " + study.title + "; " + study.citation + ". ");
@@ -534,35 +471,17 @@ Html RunPage::notation() const {
 std::vector<PagePart> RunPage::method() const {
     std::vector<PagePart> parts;
     if (timed())
-        parts = {
-            Html{"<h3 id=\"measuring\">How it was measured</h3>\n"},
-            paragraph(
-                "Each case is verified, then timed, then counted, in three separate phases. The result is "
-                "compared with a double-precision reference; a case that fails has no time. The time of a "
-                "case is the end of the last minus the start of the first device activity of one call, from "
-                "raw NCHW input and KCRS filters to a raw output, in one stream with nothing else running, "
-                "preparation and layout changes included, for our kernels and cuDNN's alike; the median over "
-                "the samples is shown. Cold: the L2 cache was filled with other data by reading before each "
-                "call. Warm: the call before left its data there. cuDNN computes in true FP32 without tensor "
-                "cores, each algorithm by itself with ample workspace; an algorithm that refuses a shape is "
-                "listed with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, "
-                "picked by timing them; cudnn:tf32, where it was run, may use tensor cores and is never part "
-                "of a comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
-                "the lines <q>NHWC too</q> alone.")};
+        parts = {Html{"<h3 id=\"measuring\">How it was measured</h3>\n"}, paragraph(remark("measuring"))};
     append(parts,
-           {Html{"<h3 id=\"method\">Where the forecast is from</h3>\n"},
-            paragraph("The forecast uses numbers of the GPU that come from separate probes, never from these "
-                      "convolutions. Beside them the program contains four numbers fitted to times, 206 "
-                      "coefficients regressed on counters, and 160 constants, of which 84 were read off "
-                      "code, 23 off counters and 20 off times and 33 are given (docs/constants.md).")});
+           {Html{"<h3 id=\"method\">Where the forecast is from</h3>\n"}, paragraph(remark("forecast"))});
     return parts;
 }
 
 std::string answer(const ReportStatistics &statistics) {
-    const ErrorStatistics *all = find_errors(statistics, "all");
-    const SpeedupStatistics *best = overall(statistics, "cudnn");
-    const SpeedupStatistics *layouts = overall(statistics, "cudnn, NHWC too");
-    const SpeedupStatistics *direct = overall(statistics, "cudnn without Winograd and FFT");
+    const ErrorStatistics *all = statistics.errors_of("all");
+    const SpeedupStatistics *best = statistics.overall("cudnn");
+    const SpeedupStatistics *layouts = statistics.overall("cudnn, NHWC too");
+    const SpeedupStatistics *direct = statistics.overall("cudnn without Winograd and FFT");
     std::int64_t forecasts = 0, timed = 0;
     for (const CaseRow &row : statistics.cases) {
         forecasts += !row.baseline && row.predicted_s ? 1 : 0;
@@ -572,7 +491,7 @@ std::string answer(const ReportStatistics &statistics) {
         return "This run holds no case.";
     const auto off = [](double share) { return fmt::format("{:.1f}\u00a0%", 100.0 * share); };
     std::string text;
-    if (all != nullptr && all->n > 0)
+    if (all != nullptr)
         text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
                            "them and by {} at worst; it is {} on average.",
                            count(all->n, "measured case", "measured cases"), off(*all->median),
@@ -591,14 +510,14 @@ std::string answer(const ReportStatistics &statistics) {
                            count(forecasts, "kernel", "kernels"));
     else
         text = "Nothing was measured in this run, and no case that can run has a forecast.";
-    if (best != nullptr && best->n > 0) {
+    if (best != nullptr) {
         text += fmt::format(" Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on "
                             "{}, {} in the geometric mean",
                             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins,
                             times(*best->geomean));
-        if (layouts != nullptr && layouts->n > 0)
+        if (layouts != nullptr)
             text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
-        if (direct != nullptr && direct->n > 0)
+        if (direct != nullptr)
             text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins,
                                 direct->n, times(*direct->geomean));
         text += ".";

@@ -1,8 +1,8 @@
 #include "reports/page_writer.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/report_tables.hpp"
-#include "reports/timeline_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -36,11 +36,10 @@ void add_below(std::vector<PagePart> &parts, const std::string &title, Table tab
 std::optional<Section> RunPage::accuracy() {
     if (!measured())
         return std::nullopt;
-    Section section{"accuracy", "accuracy", "Accuracy", {}};
-    for (const ErrorStatistics &e : statistics_.errors)
-        if (e.group == "all" && e.median && e.max)
-            section.heading = fmt::format("Accuracy: {} off in the median, {} at worst",
-                                          percent_text(*e.median, 1), percent_text(*e.max, 1));
+    Section section{"accuracy", "accuracy", "Accuracy"};
+    const ErrorStatistics &all = *statistics_.errors_of("all");
+    section.heading = fmt::format("Accuracy: {} off in the median, {} at worst", percent_text(*all.median, 1),
+                                  percent_text(*all.max, 1));
     std::vector<PagePart> pair = figures_of("accuracy");
     pair.push_back(farthest());
     using E = ErrorStatistics;
@@ -54,14 +53,11 @@ std::optional<Section> RunPage::accuracy() {
                                           {{"90th percentile", As::share}, &E::p90},
                                           {{"largest", As::share}, &E::max},
                                           {{"within 10 %", As::share}, &E::within_10_percent}};
-    const PagePart remark = small(
-        fmt::format("Over the ok cases with a forecast and a cold measurement. error: {}. bias: geometric "
-                    "mean of forecast / measured. Percentiles by {}. The speed-of-light row is what launch "
-                    "floor, peak FMAs and bytes alone would have said: the bar that the model has to beat.",
-                    escape_xml(statistics_.error), escape_xml(statistics_.percentile)));
+    const PagePart below = small(fmt::format(fmt::runtime(remark("errors")), escape_xml(statistics_.error),
+                                             escape_xml(statistics_.percentile)));
     section.parts = {
         beside("pair", std::move(pair)),
-        details("The numbers, by strategy", {Listing{table_of<E>(statistics_.errors, fields)}, remark})};
+        details("The numbers, by strategy", {Listing{table_of<E>(statistics_.errors, fields)}, below})};
     append(section.parts, parts());
     return section;
 }
@@ -97,16 +93,7 @@ std::vector<PagePart> RunPage::parts() const {
     const Accuracy &a = statistics_.accuracy;
     if (a.times.empty())
         return {};
-    std::vector<PagePart> parts = {
-        Listing{times_table(a)},
-        small("A fifth of the shapes, by a hash of their text, is for training: the kernels' facts were "
-              "regressed on its counters, the four numbers fitted to its times. The test part is the rest. "
-              "Rows by what the forecast knew: <q>without counters</q> no facts and the four numbers as "
-              "assumed; <q>probes and counters</q> the facts, but no time (<q>probes alone</q> where these "
-              "forecasts had no facts); <q>four numbers fitted</q> both; <q>new kernel</q> no facts of the "
-              "strategy itself, and the four numbers fitted to this run's training part without it. The "
-              "constants of the program stay in all of them, also those that people read off counters "
-              "(docs/constants.md).")};
+    std::vector<PagePart> parts = {Listing{times_table(a)}, small(remark("parts"))};
     add_below(parts, "Work over the test part", work_table(a));
     add_below(parts, "Ranking the measured settings of a shape, test part", rankings_table(a));
     return {
@@ -118,25 +105,20 @@ std::optional<Section> RunPage::regimes() {
     std::vector<PagePart> maps_of = maps(), pair = figures_of("regimes");
     if (r.opinions.empty() && maps_of.empty() && pair.empty())
         return std::nullopt;
-    Section section{"regimes", "regimes", "Regimes: what hides the memory latency", {}};
+    Section section{"regimes", "regimes", "Regimes: what hides the memory latency"};
     if (const RegimeStatistics *forecast = over_all(r, "forecast"))
         section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
                                       forecast->agree, forecast->n, worth_of(*forecast));
-    section.parts.push_back(paragraph(
-        fmt::format(
-            "What hides the memory latency: enough FMAs ({}), enough bytes in flight ({}), or neither ({}). "
-            "The paper's rule, the physical rule and the forecast each say which; the counters decide.",
-            word_button("compute bound", "compute"), word_button("memory bound", "memory"),
-            word_button("exposed", "exposed")),
-        "lead"));
+    section.parts.push_back(
+        paragraph(fmt::format(fmt::runtime(remark("regimes")), word_button("compute bound", "compute"),
+                              word_button("memory bound", "memory"), word_button("exposed", "exposed")),
+                  "lead"));
     append(section.parts, std::move(maps_of));
     section.parts.push_back(beside("pair", std::move(pair)));
-    const PagePart remark = small("always the commonest: what always saying the regime that was measured "
-                                  "most often would agree with. kappa: Cohen's, 0 is chance. balanced: mean "
-                                  "over the measured regimes of the share that was forecast right.");
+    const PagePart below = small(remark("agreement"));
     if (!r.opinions.empty())
         section.parts.push_back(details("Which opinion agrees with the counters",
-                                        {Listing{regimes_table(r)}, remark, Listing{said_regimes_table(r)}}));
+                                        {Listing{regimes_table(r)}, below, Listing{said_regimes_table(r)}}));
     return section;
 }
 
@@ -147,7 +129,7 @@ std::optional<Section> RunPage::work() {
     for (const WorkRow &w : statistics_.work)
         if (w.counted > 0.0)
             off.push_back(std::abs(w.predicted / w.counted - 1.0));
-    Section section{"work", "work", "Work", {}};
+    Section section{"work", "work", "Work"};
     if (!off.empty())
         section.heading = fmt::format("Work: half of {} forecasts within {} of the counters", off.size(),
                                       percent_text(percentile(off, 0.5), 1));
@@ -165,27 +147,19 @@ std::optional<Section> RunPage::work() {
                                           {{"cases", As::number}, &W::n},
                                           {{"one side 0", As::number}, &W::zero}};
     section.parts = {
-        paragraph(
-            "Instructions, conflicts and bytes are forecast before time is; counters say what they were.",
-            "lead"),
-        beside("pair", figures_of("work")),
+        paragraph(remark("work"), "lead"), beside("pair", figures_of("work")),
         details("The numbers, by strategy and quantity",
-                {Listing{table_of<W>(statistics_.work_errors, fields)},
-                 small("predicted / counted: geometric mean of the ratio over the cases; 1 is exact.")})};
+                {Listing{table_of<W>(statistics_.work_errors, fields)}, small(remark("work_errors"))})};
     return section;
 }
 
 std::optional<Section> RunPage::speed() {
     if (!compared()) // there would be little but dashes
         return std::nullopt;
-    Section section{"speed", "speed", "Speed, beside cuDNN", {}};
-    const SpeedupStatistics *best = nullptr; // over all studies, where there are several
-    for (const SpeedupStatistics &s : statistics_.speedups)
-        if (s.against == "cudnn" && s.ours == "our fastest" && (best == nullptr || s.study == "all"))
-            best = &s;
-    if (best != nullptr && best->n > 0)
-        section.heading = fmt::format("Speed: faster than cuDNN on {} of {}", best->wins,
-                                      count(best->n, "shape", "shapes"));
+    Section section{"speed", "speed", "Speed, beside cuDNN"};
+    const SpeedupStatistics &best = *statistics_.overall("cudnn");
+    section.heading =
+        fmt::format("Speed: faster than cuDNN on {} of {}", best.wins, count(best.n, "shape", "shapes"));
     using S = SpeedupStatistics;
     section.parts = {
         beside("pair", figures_of("speed")),
@@ -198,14 +172,7 @@ std::optional<Section> RunPage::speed() {
                              {{"faster", As::number}, &S::wins},
                              {{"shapes", As::number}, &S::n},
                              {{"not comparable", As::number}, &S::without}})},
-        small("cuDNN computes in true FP32. Where nothing else is said its tensors lie in NCHW and KCRS, as "
-              "ours do. <q>NHWC too</q> adds its plans for NHWC, whose tensors lay in that layout before the "
-              "call: the time of bringing them there is not in it. Lines with <q>as run</q> are of the "
-              "kernel that the study's paper proposes, in the settings of this run: by default those of "
-              "<code>convcast predict</code>. The paper's own settings are what <code>convcast "
-              "reproduce</code> compares. Ours that multiply on tensor cores (three TF32 products for one, "
-              "in the accuracy of FP32) stand apart: where they were run, <q>ours without tensor cores</q> "
-              "sets them beside our fastest by FFMAs. No line against cuDNN has them.")};
+        small(remark("speed"))};
     using N = NetworkStatistics;
     add_below(section.parts, "Networks: all convolutions, each with its fastest",
               table_of<N>(statistics_.networks,
@@ -350,13 +317,9 @@ Table timeline_table(const std::vector<const TimelineRow *> &rows) {
 std::optional<Section> RunPage::timelines() {
     if (statistics_.timelines.empty())
         return std::nullopt;
-    Section section{"timelines", "timelines", "When each CTA runs, and on which SM", {}};
+    Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
-    parts.push_back(
-        paragraph("Measured in a further call of the case, verified and from a cold L2 like the others, "
-                  "whose kernels are compiled with a stamp: the first thread of a CTA notes the chip's "
-                  "global timer and its SM, its last warp to leave the timer again. tail: of the makespan, "
-                  "what an SM waits on average behind its own last CTA."));
+    parts.push_back(paragraph(remark("timelines")));
     std::vector<Figure> figures = timeline_figures(run_);
     std::map<std::int64_t, std::vector<const TimelineRow *>> cases;
     for (const TimelineRow &row : statistics_.timelines)
@@ -365,10 +328,9 @@ std::optional<Section> RunPage::timelines() {
         parts.push_back(heading(html_of(case_cell(id, row(id).shape + " " + row(id).name))));
         for (const Measurement &m : run_.cases[static_cast<std::size_t>(id)].measurements)
             if (m.timeline && m.timeline->call_s) // what the stamps cost
-                parts.push_back(small(fmt::format("The stamped call took {} µs, the timed ones {} µs in the "
-                                                  "median; the timer advances by {} ns.",
-                                                  microseconds(*m.timeline->call_s), microseconds(m.time_s),
-                                                  m.timeline->step_ns.value_or(0))));
+                parts.push_back(
+                    small(fmt::format(fmt::runtime(remark("stamped")), microseconds(*m.timeline->call_s),
+                                      microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
         parts.push_back(Listing{timeline_table(rows)});
         for (Figure &f : figures)
             if (f.id.starts_with(fmt::format("timeline_{}_", id)))

@@ -1,11 +1,10 @@
 #include "reports/profile_page.hpp"
 
 #include "model/base/described.hpp"
-#include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
 #include "model/regime/rates.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
-#include "reports/profile_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +23,6 @@
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> page_files;
-
 namespace {
 
 /// One Param, whatever its unit, with what the table's script needs. `id` is its row.
@@ -118,19 +115,6 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
                 });
         });
     return numbers;
-}
-
-/// The third column of the row of docs/profile.md that is about `field`; without the marks of code.
-std::string meaning(const std::string &field) {
-    const std::string page = find_embedded(page_files, "profile.md")->text();
-    std::size_t at = page.find("\n| `" + field + "` | ");
-    for (int bar = 0; bar < 3 && at != std::string::npos; ++bar)
-        at = page.find('|', at + 1);
-    if (at == std::string::npos)
-        return "";
-    std::string text = page.substr(at + 2, page.find(" |", at + 2) - at - 2);
-    std::erase(text, '`');
-    return text;
 }
 
 /// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
@@ -254,7 +238,7 @@ class ProfilePage {
     }
 
     Section checks() const {
-        Section section{"checks", "checks", "Checks: numbers that must agree", {}};
+        Section section{"checks", "checks", "Checks: numbers that must agree"};
         if (profile_.checks.empty()) {
             section.parts.push_back(paragraph("This profile has none."));
             return section;
@@ -311,7 +295,7 @@ class ProfilePage {
         return fmt::format("<tr id=\"c{0}\" data-case=\"{0}\"><th "
                            "scope=\"row\">{1}</th><td>{2}</td><td>{3}{4}{5}</td><td>{6}{7}</td><td>{8}{9}</"
                            "td><td>{10}</td><td>{11}</td><td>{12}</td></tr>\n",
-                           row.id, escape_xml(row.name), escape_xml(meaning(row.name)), cells.value,
+                           row.id, escape_xml(row.name), escape_xml(meaning_of_number(row.name)), cells.value,
                            cells.unit.empty() ? "" : "\u00a0" + cells.unit,
                            cells.groups.empty() ? "" : "<br><small>groups at " + cells.groups + "</small>",
                            or_dash(cells.interval), share(row.interval, "±"), or_dash(cells.spread),
@@ -408,16 +392,7 @@ class ProfilePage {
     }
 
     static Section method() {
-        return {"method",
-                "method",
-                "How it was measured",
-                {paragraph(
-                    "Each number comes from a probe, a kernel that does one thing and proves that it did it. "
-                    "A value is the median of the samples; of several configurations the best one counts, "
-                    "and they are never mixed. Where the samples fall into separate groups, both are shown. "
-                    "The interval says where the median of as many new samples would lie, by bootstrap: two "
-                    "values whose intervals overlap cannot be told apart by these samples. No setting of the "
-                    "GPU was changed. What could not be measured is absent, with the reason.")}};
+        return {"method", "method", "How it was measured", {paragraph(remark("probes"))}};
     }
 
     const GpuProfile &profile_;

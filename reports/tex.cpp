@@ -16,9 +16,6 @@
 namespace convcast {
 namespace {
 
-/// Okabe and Ito's palette without its yellow, which vanishes on white; svg.cpp has the same.
-constexpr std::array<const char *, style_count + 2> colours = {"0072B2", "D55E00", "009E73", "CC79A7",
-                                                               "E69F00", "56B4E9", "222222", "777777"};
 /// The shapes of svg.cpp. pgf has no bow tie: the figure declares one.
 constexpr std::array<const char *, style_count> marks = {"mark=*",
                                                          "mark=square*",
@@ -104,8 +101,8 @@ class TexWriter {
             fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
         out_ = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
                            escape_tex(figure_.title));
-        for (std::size_t i = 0; i < colours.size(); ++i)
-            out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, colours[i]);
+        for (std::size_t i = 0; i < palette.size(); ++i)
+            out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, palette[i]);
         out_ += bow_tie;
         out_ += chevron;
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastwidth}}{{{}}}\n",
@@ -322,16 +319,8 @@ class TexWriter {
                                 bp(layout_.left), bp(layout_.right), bp(below), escape_tex(layout_.x_label));
         if (!layout_.y_label.empty())
             out_ += fmt::format("\\node[rotate=90, anchor=north, inner sep=0pt] at ({{{}}},{{{}}}) {{{}}};\n",
-                                bp(sizes_.gap + y_label_shift()),
-                                bp((above(layout_.top) + above(layout_.bottom)) / 2.0),
+                                bp(layout_.y_label_x), bp((above(layout_.top) + above(layout_.bottom)) / 2.0),
                                 escape_tex(layout_.y_label));
-    }
-
-    double y_label_shift() const {
-        double widest = 0.0;
-        for (const Tick &tick : layout_.y_ticks)
-            widest = std::max(widest, text_width(tick.label, sizes_.text));
-        return layout_.left - widest - 3.0 * sizes_.gap - sizes_.text_height();
     }
 
     const Figure &figure_;

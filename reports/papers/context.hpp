@@ -91,10 +91,6 @@ class PaperContext {
     mutable Results results_, settings_results_;
 };
 
-/// Of values above 0; absent of none.
-std::optional<double> geometric_mean_of(const std::vector<double> &values);
-std::optional<double> mean_of(const std::vector<double> &values);
-
 /// "GTX 1080 Ti": the name of a GPU without its vendor.
 std::string short_name(const GpuProfile &profile);
 

@@ -1,5 +1,5 @@
 // Regimes against the counters, and the sweeps across their boundaries.
-#include "reports/regime_figures.hpp"
+#include "reports/report_figures.hpp"
 #include "reports/regimes.hpp"
 
 #include <fmt/format.h>
