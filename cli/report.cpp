@@ -25,7 +25,6 @@
 #include "model/record/study.hpp"
 #include "reports/html.hpp"
 #include "reports/network_page.hpp"
-#include "reports/page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/profile_page.hpp"

@@ -58,6 +58,17 @@ std::optional<double> time_by(const Model &model, const Pair &pair) {
     return time ? std::optional(time->value) : std::nullopt;
 }
 
+/// Takes over what times and work both say of their errors; whether there are any.
+bool has_errors(auto &out, const RatioErrors &errors) {
+    out.n = errors.n();
+    if (out.n == 0)
+        return false;
+    out.mean = errors.mean();
+    out.median = errors.at(0.5);
+    out.p90 = errors.at(0.9);
+    return true;
+}
+
 TimeAccuracy times_of(const std::string &part, const Model &model, const std::vector<Pair> &pairs) {
     TimeAccuracy out;
     out.part = part;
@@ -75,12 +86,8 @@ TimeAccuracy times_of(const std::string &part, const Model &model, const std::ve
                       ? 1
                       : 0;
     }
-    out.n = errors.n();
-    if (out.n == 0)
+    if (!has_errors(out, errors))
         return out;
-    out.mean = errors.mean();
-    out.median = errors.at(0.5);
-    out.p90 = errors.at(0.9);
     out.symmetric = errors.symmetric();
     out.bias = errors.bias();
     if (model.time == &TierTimes::fitted_s) // the interval is that model's
@@ -115,13 +122,8 @@ WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
         if (counted && predicted && *counted >= quantity.least)
             errors.add(*predicted / *counted);
     }
-    out.n = errors.n();
-    if (out.n == 0)
-        return out;
-    out.mean = errors.mean();
-    out.median = errors.at(0.5);
-    out.p90 = errors.at(0.9);
-    out.within_1_percent = errors.within(0.01);
+    if (has_errors(out, errors))
+        out.within_1_percent = errors.within(0.01);
     return out;
 }
 

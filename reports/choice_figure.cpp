@@ -148,10 +148,6 @@ double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::strin
     return std::min(end, farthest);
 }
 
-std::optional<Regime> regime_of(const ChoiceAnswer &answer) {
-    return answer.fastest.front().regime;
-}
-
 /// The widest time over the fastest that is still a tie, where it is the same for every answer.
 std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
     constexpr double same = 0.02;
@@ -269,10 +265,7 @@ class ChoiceDrawing {
                             point(*answer, setting, size_of(*answer, swept),
                                   setting.time / answer->fastest.front().time));
             turns = add_turns(along, swept, series) || turns;
-            if (gpus_.size() == 1)
-                figure.series = std::move(series);
-            else
-                figure.panels.push_back({gpu, std::move(series)});
+            add_plot(gpu, std::move(series));
         }
         if (turns)
             figure.caption += " Vertical lines: from here to the right the fastest has another regime.";
@@ -292,7 +285,8 @@ class ChoiceDrawing {
                    std::vector<Series> &series) {
         bool any = false;
         for (std::size_t i = 1; i < along.size(); ++i) {
-            const std::optional<Regime> before = regime_of(*along[i - 1]), now = regime_of(*along[i]);
+            const std::optional<Regime> before = along[i - 1]->fastest.front().regime,
+                                        now = along[i]->fastest.front().regime;
             if (!before || !now || *before == *now)
                 continue;
             any = true;
@@ -328,30 +322,30 @@ class ChoiceDrawing {
                                      "of that strategy is exposed.",
                                      of_gpus());
         for (const std::string &gpu : gpus_in_order()) {
-            std::map<std::pair<std::size_t, int>, Series> series; // by winner and regime
+            SeriesBy<std::pair<std::size_t, int>> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {
                 if (answer.gpu != gpu)
                     continue;
                 const BestOf &first = answer.fastest.front();
                 const std::size_t style = styles_.at(first.name);
-                const std::optional<Regime> regime = regime_of(answer);
+                const std::optional<Regime> regime = first.regime;
                 const std::string name = first.name + (regime ? std::string(", ") + words_of(*regime) : "");
                 // Another regime has the same colour with another mark.
                 const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
-                series
-                    .try_emplace({style, regime ? static_cast<int>(*regime) : -1},
-                                 Series{name, look, Drawn::points, regime == Regime::exposed})
-                    .first->second.points.push_back(
-                        point(answer, first, size_of(answer, across), size_of(answer, up)));
+                series.add({style, regime ? static_cast<int>(*regime) : -1},
+                           {name, look, Drawn::points, regime == Regime::exposed},
+                           point(answer, first, size_of(answer, across), size_of(answer, up)));
             }
-            std::vector<Series> all;
-            for (auto &[key, of_key] : series)
-                all.push_back(std::move(of_key));
-            if (gpus_.size() == 1)
-                figure.series = std::move(all);
-            else
-                figure.panels.push_back({gpu, std::move(all)});
+            add_plot(gpu, series.take());
         }
+    }
+
+    /// The only plot, or one of several.
+    void add_plot(const std::string &gpu, std::vector<Series> series) {
+        if (gpus_.size() == 1)
+            out_.figure.series = std::move(series);
+        else
+            out_.figure.panels.push_back({gpu, std::move(series)});
     }
 
     void rows() {
@@ -373,9 +367,8 @@ class ChoiceDrawing {
         for (const ChoiceAnswer &answer : answers_)
             shapes = shapes || answer.shape != answers_.front().shape;
         for (const ChoiceAnswer &answer : answers_) {
-            const auto row = static_cast<double>(figure.y.categories.size());
             const BestOf &first = answer.fastest.front();
-            figure.y.categories.push_back(fmt::format(
+            const double row = figure.add_row(fmt::format(
                 "{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
                 gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
                 microseconds(first.time), first.regime ? std::string(", ") + words_of(*first.regime) : ""));

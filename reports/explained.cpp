@@ -47,8 +47,12 @@ Axis axis_of(const std::string &text) {
 
 } // namespace
 
+std::string embedded_text(const std::string &name) {
+    return find_embedded(page_files, name)->text();
+}
+
 std::vector<std::vector<std::string>> explained(const std::string &heading) {
-    std::istringstream page(find_embedded(page_files, "report.md")->text());
+    std::istringstream page(embedded_text("report.md"));
     std::vector<std::vector<std::string>> rows;
     bool below = false;
     for (std::string line; std::getline(page, line);) {
@@ -86,7 +90,7 @@ Figure explained_figure(const std::string &id) {
 }
 
 std::string meaning_of_number(const std::string &field) {
-    std::istringstream page(find_embedded(page_files, "profile.md")->text());
+    std::istringstream page(embedded_text("profile.md"));
     for (std::string line; std::getline(page, line);)
         if (line.starts_with("| `" + field + "` | ")) {
             std::vector<std::string> cells = cells_of(line);

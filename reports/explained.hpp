@@ -8,6 +8,9 @@
 
 namespace convcast {
 
+/// A file of the page that is inside the program: "page.css".
+std::string embedded_text(const std::string &name);
+
 /// The rows of the table below a heading of docs/report.md, each with its cells; throws where there is none.
 std::vector<std::vector<std::string>> explained(const std::string &heading);
 

@@ -1,8 +1,8 @@
 #include "reports/paper_figure.hpp"
 
-#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "reports/explained.hpp"
 #include "reports/page_data.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +23,6 @@
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> page_files;
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,7 +100,7 @@ void replace_link(const fs::path &file) {
 }
 
 std::string bibtex() {
-    return find_embedded(page_files, "convcast.bib")->text();
+    return embedded_text("convcast.bib");
 }
 
 std::vector<fs::path> files_of_paper_figure(const fs::path &target, const std::string &id) {

@@ -9,14 +9,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 namespace convcast {
@@ -98,37 +96,13 @@ namespace {
 /// The number that a case has in a sweep: the map's height, or a knob of its setting. Absent where the case
 /// is not of the sweep.
 std::optional<double> swept_value(const CaseRow &row, const StudySweep &sweep) {
-    if (row.baseline || std::find(sweep.shapes.begin(), sweep.shapes.end(), row.shape) == sweep.shapes.end())
+    if (row.baseline ||
+        std::find(sweep.shapes.begin(), sweep.shapes.end(), row.shape) == sweep.shapes.end() ||
+        std::none_of(sweep.strategies.begin(), sweep.strategies.end(),
+                     [&](const std::string &setting) { return has_setting(row.name, setting); }))
         return std::nullopt;
-    const auto parts_of = [](const std::string &text) { // "name:a=1,b=2": name, a=1, b=2
-        std::vector<std::string> parts(1);
-        for (const char c : text)
-            if (c == ':' || c == ',')
-                parts.emplace_back();
-            else
-                parts.back() += c;
-        return parts;
-    };
-    const std::vector<std::string> has = parts_of(row.name);
-    const bool asked =
-        std::any_of(sweep.strategies.begin(), sweep.strategies.end(), [&](const std::string &text) {
-            const std::vector<std::string> wanted = parts_of(text);
-            return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &part) {
-                return std::find(has.begin(), has.end(), part) != has.end();
-            });
-        });
-    if (!asked)
-        return std::nullopt;
-    if (sweep.swept == "h")
-        return static_cast<double>(ConvShape::parse(row.shape).h);
-    for (const std::string &part : has) {
-        int value = 0;
-        const std::size_t at = sweep.swept.size() + 1;
-        if (part.starts_with(sweep.swept + "=") &&
-            std::from_chars(part.data() + at, part.data() + part.size(), value).ec == std::errc{})
-            return static_cast<double>(value);
-    }
-    return std::nullopt;
+    return static_cast<double>(sweep.swept == "h" ? ConvShape::parse(row.shape).h
+                                                  : knob_value(row.name, sweep.swept));
 }
 
 /// Where a ratio passes 1 between two values of the swept number, on logarithmic axes.

@@ -3,6 +3,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/quantile.hpp"
+#include "model/base/text.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"
 #include "reports/ratios.hpp"
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -61,13 +63,17 @@ std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, 
     return rates;
 }
 
+const Study *study_named(const std::string &id, std::span<const Study> studies) {
+    const auto found =
+        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
+    return found == studies.end() ? nullptr : &*found;
+}
+
 /// How often a study's network has a shape; 1 where the study does not say.
-std::int64_t count_in(const std::string &id, const std::string &shape, std::span<const Study> studies) {
-    for (const Study &study : studies)
-        if (study.id == id)
-            for (std::size_t i = 0; i < std::min(study.counts.size(), study.shapes.size()); ++i)
-                if (study.shapes[i] == shape)
-                    return study.counts[i];
+std::int64_t count_in(const Study *study, const std::string &shape) {
+    for (std::size_t i = 0; study && i < std::min(study->counts.size(), study->shapes.size()); ++i)
+        if (study->shapes[i] == shape)
+            return study->counts[i];
     return 1;
 }
 
@@ -82,7 +88,7 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     row.status = c.status;
     row.reason = c.reason;
     row.layer = c.name;
-    row.calls = c.count.value_or(count_in(row.study.value_or(""), c.shape, studies));
+    row.calls = c.count.value_or(count_in(study_named(row.study.value_or(""), studies), c.shape));
     row.detail = c.detail;
     if (c.prediction) {
         const Prediction &prediction = *c.prediction;
@@ -223,12 +229,6 @@ bool is_direct(const CaseRow &row) {
 void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
     if (!best || row.cold_s->value < rows[static_cast<std::size_t>(*best)].cold_s->value)
         best = row.id;
-}
-
-const Study *study_named(const std::string &id, std::span<const Study> studies) {
-    const auto found =
-        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
-    return found == studies.end() ? nullptr : &*found;
 }
 
 /// Whether a case is of the kernel that its study's paper proposes for the shape: of two, the one that the
@@ -479,6 +479,30 @@ std::optional<PaperBounds> bounds_of(const Run &run) {
 }
 
 } // namespace
+
+std::string knobs_text(const std::string &setting) {
+    const std::size_t colon = setting.find(':');
+    return colon == std::string::npos ? setting : setting.substr(colon + 1);
+}
+
+std::int64_t knob_value(const std::string &strategy, const std::string &knob) {
+    const std::string knobs = "," + knobs_text(strategy);
+    const std::size_t at = knobs.find("," + knob + "=");
+    return at == std::string::npos ? 0 : std::atoll(knobs.c_str() + at + knob.size() + 2);
+}
+
+bool has_setting(const std::string &strategy, const std::string &setting) {
+    const auto kernel_of = [](const std::string &text) { return text.substr(0, text.find(':')); };
+    if (kernel_of(strategy) != kernel_of(setting))
+        return false;
+    if (setting.find(':') == std::string::npos)
+        return true;
+    const std::vector<std::string> has = split(knobs_text(strategy), ','),
+                                   wanted = split(knobs_text(setting), ',');
+    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &knob) {
+        return std::find(has.begin(), has.end(), knob) != has.end();
+    });
+}
 
 const ErrorStatistics *ReportStatistics::errors_of(const std::string &group) const {
     const auto found = std::find_if(errors.begin(), errors.end(), [&](const ErrorStatistics &its) {

@@ -202,6 +202,13 @@ struct ReportStatistics {
                          (), ())
 };
 
+/// The knobs of a strategy's text: "buffers=1,map_shares=1".
+std::string knobs_text(const std::string &setting);
+/// A knob of such a text; 0 where it has none of this name.
+std::int64_t knob_value(const std::string &strategy, const std::string &knob);
+/// Whether a canonical text is the strategy of `setting` with all of its knobs.
+bool has_setting(const std::string &strategy, const std::string &setting);
+
 /// No case is dropped: what has no time is counted by status and reason. `judged` as for accuracy_of.
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged = {});

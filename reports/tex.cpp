@@ -1,5 +1,6 @@
 #include "reports/figure.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
@@ -16,28 +17,13 @@
 namespace convcast {
 namespace {
 
-/// The shapes of svg.cpp. pgf has no bow tie: the figure declares one.
+/// The shapes of svg.cpp. pgf has neither bow tie nor chevron: marks.tex declares them in the figure.
 constexpr std::array<const char *, style_count> marks = {"mark=*",
                                                          "mark=square*",
                                                          "mark=triangle*",
                                                          "mark=diamond*",
                                                          "mark=triangle*, mark options={rotate=180}",
                                                          "mark=convcast bow tie"};
-constexpr const char *bow_tie = "\\pgfdeclareplotmark{convcast bow tie}{%\n"
-                                "  \\pgfpathmoveto{\\pgfpoint{-.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{-.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathclose\\pgfusepathqfillstroke}\n";
-
-/// Points beyond an axis: svg.cpp has the same.
-constexpr const char *chevron =
-    "\\pgfdeclareplotmark{convcast chevron}{%\n"
-    "  \\pgfpathmoveto{\\pgfpoint{-1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-    "  \\pgfpathlineto{\\pgfpoint{0pt}{.2\\pgfplotmarksize}}%\n"
-    "  \\pgfpathlineto{\\pgfpoint{1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-    "  \\pgfusepathqstroke}\n";
-
 std::string bp(double length) {
     return coordinate(length) + "bp";
 }
@@ -103,8 +89,7 @@ class TexWriter {
                            escape_tex(figure_.title));
         for (std::size_t i = 0; i < palette.size(); ++i)
             out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, palette[i]);
-        out_ += bow_tie;
-        out_ += chevron;
+        out_ += embedded_text("marks.tex");
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastwidth}}{{{}}}\n",
                             width_.tex_length.empty() ? bp(width_.bp) : width_.tex_length);
         const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);

@@ -2,7 +2,6 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "reports/page.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/report_figures.hpp"
 

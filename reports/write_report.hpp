@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ ReportFiles
 write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
               std::span<const CaseColumns> cases = {},
               const std::function<void(std::size_t done, const std::string &next)> &progress = {});
+
+/// The page of a run. `statistics` must be those of `run` and `studies`. `current` is the running binary: a
+/// run recorded with other device or measuring code is marked as such; empty hashes if the binary cannot
+/// tell. `figures`: report_figures of both, where they are there already.
+std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                       const Producer &current = {}, std::optional<std::vector<Figure>> figures = {});
+
+/// Its first paragraph: how far the forecast is off and how we stand against cuDNN, in plain text.
+std::string answer(const ReportStatistics &statistics);
 
 /// Is told how many of how many steps of a report are done, and what comes next.
 using ReportProgress = std::function<void(std::size_t done, std::size_t of, const std::string &next)>;

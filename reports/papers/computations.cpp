@@ -310,30 +310,6 @@ ClaimVerdict verdict_of_best(double over_best_other) {
                                                    : ClaimVerdict::differs;
 }
 
-std::string knobs_text(const std::string &setting) {
-    const std::size_t colon = setting.find(':');
-    return colon == std::string::npos ? setting : setting.substr(colon + 1);
-}
-
-std::int64_t knob_value(const std::string &strategy, const std::string &knob) {
-    const std::string knobs = "," + knobs_text(strategy);
-    const std::size_t at = knobs.find("," + knob + "=");
-    return at == std::string::npos ? 0 : std::atoll(knobs.c_str() + at + knob.size() + 2);
-}
-
-bool has_setting(const std::string &strategy, const std::string &setting) {
-    const auto kernel_of = [](const std::string &text) { return text.substr(0, text.find(':')); };
-    if (kernel_of(strategy) != kernel_of(setting))
-        return false;
-    if (setting.find(':') == std::string::npos)
-        return true;
-    const std::vector<std::string> has = split(knobs_text(strategy), ','),
-                                   wanted = split(knobs_text(setting), ',');
-    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &knob) {
-        return std::find(has.begin(), has.end(), knob) != has.end();
-    });
-}
-
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
     std::vector<PaperDrawing> drawings;
     for (const std::string &strategy : item.answer.drawn) {

@@ -30,12 +30,6 @@ const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 
-/// The knobs of a strategy's text: "buffers=1,map_shares=1".
-std::string knobs_text(const std::string &setting);
-/// A knob of such a text; 0 where it has none of this name.
-std::int64_t knob_value(const std::string &strategy, const std::string &knob);
-/// Whether a canonical text is the strategy of `setting` with all of its knobs.
-bool has_setting(const std::string &strategy, const std::string &setting);
 /// The rules below in plain words.
 std::string verdict_rules();
 

@@ -1,5 +1,3 @@
-#include "reports/page.hpp"
-
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"

@@ -233,7 +233,8 @@ TEST(Bibliography, IsOfTheCitationFile) {
     std::size_t said = 0;
     for (std::string line; std::getline(citation, line);) // the two files say the same
         for (const std::string field : {"title: ", "version: ", "abstract: ", "journal: ", "year: "})
-            if (const std::size_t at = line.find(field); at != std::string::npos && !line.starts_with("cff-")) {
+            if (const std::size_t at = line.find(field);
+                at != std::string::npos && !line.starts_with("cff-")) {
                 const std::string value = line.substr(at + field.size());
                 EXPECT_NE(text.find(value), std::string::npos) << line;
                 ++said;
