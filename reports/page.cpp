@@ -271,7 +271,7 @@ std::optional<Section> choices_section(RunPage &page) {
     });
     add({"strategy", As::text, Keep::low}, [](const CaseRow &r) {
         Cell cell(r.group);
-        cell.under = r.name.substr(std::min(r.name.size(), r.group.size() + 1)); // the knobs
+        cell.under = r.knobs();
         return cell;
     });
     add({"limiter"}, [](const CaseRow &r) { return r.limiter; });

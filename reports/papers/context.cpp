@@ -67,13 +67,6 @@ Case ForecastGpu::forecast(const std::string &strategy, const std::string &shape
     return predict(parse_strategy(strategy), ConvShape::parse(shape), profile, knowledge);
 }
 
-std::optional<Seconds> ForecastGpu::time(const std::string &strategy, const std::string &shape) const {
-    const Case item = forecast(strategy, shape);
-    if (item.status != Status::ok || !item.prediction)
-        return std::nullopt;
-    return item.prediction->time_s;
-}
-
 const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strategy,
                                                         const std::string &shape) const {
     const std::string key = strategy + " " + shape;
