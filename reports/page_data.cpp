@@ -30,7 +30,7 @@
 namespace convcast {
 namespace {
 
-std::string quoted(const std::string &text) {
+std::string json_text(const std::string &text) {
     return to_text(JsonValue(text));
 }
 
@@ -59,7 +59,7 @@ class TextColumn {
     void add(const std::optional<std::string> &text) {
         index_.push_back(text ? std::to_string(of(*text)) : "-1");
     }
-    std::string texts() const { return list(texts_, quoted); }
+    std::string texts() const { return list(texts_, json_text); }
     std::string index() const {
         return list(index_, [](const std::string &s) { return s; });
     }
@@ -107,15 +107,15 @@ std::string rules_json(const Rules &rules) {
             else if (field)
                 value = rule_value(*field);
             if (!value.empty())
-                lines.push_back("[" + quoted(rule_text(member.name)) + "," + quoted(value) + "]");
+                lines.push_back("[" + json_text(rule_text(member.name)) + "," + json_text(value) + "]");
         });
     return list(lines, [](const std::string &line) { return line; });
 }
 
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
-    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), brief(term.value_s.value * us_per_s),
-                       list(term.children, tree_json));
+    return fmt::format("[{},{},{},{}]", json_text(term.name), json_text(how),
+                       brief(term.value_s.value * us_per_s), list(term.children, tree_json));
 }
 
 /// Rows of a table: FMAs per byte, GFLOP/s and share of the peak, forecast and measured.
@@ -130,7 +130,7 @@ std::string rates_json(const CaseRow &row) {
                 text += fmt::format("{}{} {}", text.empty() ? "" : ", ", how,
                                     fmt::format(fmt::runtime(form), *(**rates.*member) * scale));
         if (!text.empty())
-            lines.push_back("[" + quoted(name) + "," + quoted(text) + "]");
+            lines.push_back("[" + json_text(name) + "," + json_text(text) + "]");
     };
     line("GFLOP/s", "{:.4g}", 1e-9, &Rates::flop_per_s);
     line("of the FFMA peak", "{:.2g} %", 100.0, &Rates::peak_share);
@@ -144,7 +144,8 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
     std::vector<std::string> members;
     if (!row.waterfall.empty())
         members.push_back("\"bars\":" + list(row.waterfall, [](const WaterfallBar &bar) {
-                              return "[" + quoted(bar.name) + "," + brief(bar.added_s.value * us_per_s) + "]";
+                              return "[" + json_text(bar.name) + "," + brief(bar.added_s.value * us_per_s) +
+                                     "]";
                           }));
     if (tree && prediction.term)
         members.push_back("\"tree\":" + tree_json(*prediction.term));
@@ -157,9 +158,9 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
         if (std::find(common.begin(), common.end(), said) == common.end())
             assumed.push_back(said);
     if (!assumed.empty())
-        members.push_back("\"assumed\":" + list(assumed, quoted));
+        members.push_back("\"assumed\":" + list(assumed, json_text));
     if (prediction.reason)
-        members.push_back("\"reason\":" + quoted(*prediction.reason));
+        members.push_back("\"reason\":" + json_text(*prediction.reason));
     return "{" + join(members, ",") + "}";
 }
 
@@ -381,8 +382,8 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
     const auto place = [&](std::size_t id) {
         return std::to_string(std::lower_bound(shown.begin(), shown.end(), id) - shown.begin());
     };
-    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", quoted(run.profile_id),
-                                  list(baseline, as_is), list(regimes, quoted));
+    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", json_text(run.profile_id),
+                                  list(baseline, as_is), list(regimes, json_text));
     for (const auto &[key, column] : texts)
         out += fmt::format("\"{}\":{{\"texts\":{},\"index\":{}}},", key, column->texts(), column->index());
     using Row = const CaseRow &;
