@@ -12,7 +12,7 @@
 #include "model/network/network.hpp"
 #include "model/record/study.hpp"
 #include "model/strategies/list.hpp"
-#include "reports/profile_figures.hpp"
+#include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 namespace convcast::cli {
 namespace {
 
-void say_what_is_written(const PaperFiles &written) {
+void say_what_is_written(const FigureFiles &written) {
     for (const std::filesystem::path &file : written.files)
         say("wrote " + file.string());
     if (!written.note.empty())
@@ -33,8 +33,8 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
     if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
         throw UsageError("predict: --diagram: " + problem);
     const PaperWidth width = PaperWidth::parse(arguments.text("width"));
-    const PaperFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
-                                                   partition_caption(item), arguments.text("diagram", ""));
+    const FigureFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
+                                                    partition_caption(item), arguments.text("diagram", ""));
     say_what_is_written(written);
 }
 
@@ -45,7 +45,7 @@ void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Argumen
             "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
             "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
     const ChoiceFigure drawn = who_wins(answers);
-    const PaperFiles written =
+    const FigureFiles written =
         write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
                            arguments.text("figure", ""), "Forecast by convcast " + producer().version);
     say_what_is_written(written);

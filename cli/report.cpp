@@ -25,14 +25,12 @@
 #include "model/record/study.hpp"
 #include "reports/html.hpp"
 #include "reports/network_page.hpp"
-#include "reports/page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/regimes.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/report_tables.hpp"
-#include "reports/timeline_figures.hpp"
 #include "reports/write_report.hpp"
 
 #include <boost/describe.hpp>
@@ -84,7 +82,7 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
         throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
                          "folder for all four, for example: --figure " +
                          id + " -o " + id + ".pdf");
-    const PaperFiles written = write_paper_figure(
+    const FigureFiles written = write_paper_figure(
         *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
         (gpu.empty() ? "" : "On " + gpu + ", by ") + "convcast " + producer().version);
     std::string text;

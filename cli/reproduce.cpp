@@ -14,7 +14,6 @@
 #include "model/record/paper.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
-#include "reports/papers/write_papers.hpp"
 
 #include <fmt/format.h>
 

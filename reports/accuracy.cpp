@@ -2,6 +2,7 @@
 
 #include "model/record/sweep.hpp"
 #include "model/shape/training_part.hpp"
+#include "reports/ratios.hpp"
 #include "reports/statistics.hpp"
 
 #include <algorithm>
@@ -57,41 +58,38 @@ std::optional<double> time_by(const Model &model, const Pair &pair) {
     return time ? std::optional(time->value) : std::nullopt;
 }
 
-double mean_of(const std::vector<double> &values) {
-    double sum = 0.0;
-    for (const double value : values)
-        sum += value;
-    return values.empty() ? 0.0 : sum / static_cast<double>(values.size());
+/// Takes over what times and work both say of their errors; whether there are any.
+bool has_errors(auto &out, const RatioErrors &errors) {
+    out.n = errors.n();
+    if (out.n == 0)
+        return false;
+    out.mean = errors.mean();
+    out.median = errors.at(0.5);
+    out.p90 = errors.at(0.9);
+    return true;
 }
 
 TimeAccuracy times_of(const std::string &part, const Model &model, const std::vector<Pair> &pairs) {
     TimeAccuracy out;
     out.part = part;
     out.model = model.name;
-    std::vector<double> errors, symmetric, logs;
+    RatioErrors errors;
     std::int64_t inside = 0;
     for (const Pair &pair : pairs) {
         const std::optional<double> time = time_by(model, pair);
         if (!time)
             continue;
-        const double ratio = *time / pair.measured;
-        errors.push_back(std::abs(ratio - 1.0));
-        symmetric.push_back(symmetric_error(ratio));
-        logs.push_back(std::log(ratio));
+        errors.add(*time / pair.measured);
         const Prediction &p = *pair.item->prediction;
         inside += p.time_low_s && p.time_high_s && p.time_low_s->value <= pair.measured &&
                           pair.measured <= p.time_high_s->value
                       ? 1
                       : 0;
     }
-    out.n = std::ssize(errors);
-    if (errors.empty())
+    if (!has_errors(out, errors))
         return out;
-    out.mean = mean_of(errors);
-    out.median = percentile(errors, 0.5);
-    out.p90 = percentile(errors, 0.9);
-    out.symmetric = mean_of(symmetric);
-    out.bias = std::exp(mean_of(logs));
+    out.symmetric = errors.symmetric();
+    out.bias = errors.bias();
     if (model.time == &TierTimes::fitted_s) // the interval is that model's
         out.coverage = static_cast<double>(inside) / static_cast<double>(out.n);
     return out;
@@ -114,7 +112,7 @@ constexpr std::array<Counter, 7> quantities = {
 WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
     WorkAccuracy out;
     out.quantity = quantity.name;
-    std::vector<double> errors;
+    RatioErrors errors;
     for (const Pair &pair : pairs) {
         const Measurement *cold = pair.item->measured(L2State::cold);
         if (!cold->work || !pair.item->prediction->work)
@@ -122,17 +120,10 @@ WorkAccuracy work_of(const Counter &quantity, const std::vector<Pair> &pairs) {
         const std::optional<double> counted = (*cold->work).*quantity.member,
                                     predicted = forecast_of(*pair.item->prediction->work, quantity.member);
         if (counted && predicted && *counted >= quantity.least)
-            errors.push_back(std::abs(*predicted / *counted - 1.0));
+            errors.add(*predicted / *counted);
     }
-    out.n = std::ssize(errors);
-    if (errors.empty())
-        return out;
-    out.mean = mean_of(errors);
-    out.median = percentile(errors, 0.5);
-    out.p90 = percentile(errors, 0.9);
-    out.within_1_percent =
-        static_cast<double>(std::count_if(errors.begin(), errors.end(), [](double e) { return e <= 0.01; })) /
-        static_cast<double>(out.n);
+    if (has_errors(out, errors))
+        out.within_1_percent = errors.within(0.01);
     return out;
 }
 
@@ -203,10 +194,6 @@ const RankingAccuracy *Accuracy::of_forecast() const {
         if (ranking.model == fitted_model || (ranking.model == counted_model && found == nullptr))
             found = &ranking;
     return found;
-}
-
-double symmetric_error(double ratio) {
-    return std::max(ratio, 1.0 / ratio) - 1.0;
 }
 
 Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {

@@ -52,9 +52,6 @@ struct RankingAccuracy {
                          ())
 };
 
-/// max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires a ratio above 0.
-double symmetric_error(double ratio);
-
 struct Accuracy {
     std::vector<TimeAccuracy> times;
     std::vector<WorkAccuracy> work;

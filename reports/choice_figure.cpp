@@ -1,7 +1,7 @@
 #include "reports/choice_figure.hpp"
 
 #include "model/base/errors.hpp"
-#include "reports/regime_figures.hpp"
+#include "model/regime/words.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -108,10 +108,10 @@ Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
         return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
     });
     if (powers)
-        return {swept.label, Scale::binary, {}, {}, {}};
+        return {swept.label, Scale::binary};
     if (geometric(values))
-        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin, {}};
-    return {swept.label, Scale::linear, {}, {}, {}};
+        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin};
+    return {swept.label, Scale::linear};
 }
 
 /// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
@@ -148,10 +148,6 @@ double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::strin
     return std::min(end, farthest);
 }
 
-std::optional<Regime> regime_of(const ChoiceAnswer &answer) {
-    return answer.fastest.front().regime;
-}
-
 /// The widest time over the fastest that is still a tie, where it is the same for every answer.
 std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
     constexpr double same = 0.02;
@@ -173,7 +169,7 @@ class ChoiceDrawing {
         : answers_(answers), styles_(drawn_strategies(answers)), end_(axis_end(answers, styles_)) {
         for (const ChoiceAnswer &answer : answers)
             gpus_.insert(answer.gpu);
-        out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus(), "", {}, {}};
+        out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus()};
     }
 
     ChoiceFigure draw() {
@@ -204,7 +200,7 @@ class ChoiceDrawing {
 
     Point point(const ChoiceAnswer &answer, const BestOf &setting, double x, double y) {
         const std::size_t knobs = setting.setting.find(':');
-        const std::string regime = setting.regime ? regime_text(*setting.regime) : "";
+        const std::string regime = setting.regime ? words_of(*setting.regime) : "";
         out_.cases.push_back({"", answer.shape.id(), setting.name,
                               knobs == std::string::npos ? "" : setting.setting.substr(knobs + 1), regime,
                               ""});
@@ -243,7 +239,7 @@ class ChoiceDrawing {
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
-        figure.y = {"time / the fastest", Scale::linear, 0.95, end_, {}};
+        figure.y = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
                                      "fastest of all, {}; the one at 1 is what to take.",
                                      of_gpus());
@@ -269,10 +265,7 @@ class ChoiceDrawing {
                             point(*answer, setting, size_of(*answer, swept),
                                   setting.time / answer->fastest.front().time));
             turns = add_turns(along, swept, series) || turns;
-            if (gpus_.size() == 1)
-                figure.series = std::move(series);
-            else
-                figure.panels.push_back({gpu, std::move(series)});
+            add_plot(gpu, std::move(series));
         }
         if (turns)
             figure.caption += " Vertical lines: from here to the right the fastest has another regime.";
@@ -292,14 +285,15 @@ class ChoiceDrawing {
                    std::vector<Series> &series) {
         bool any = false;
         for (std::size_t i = 1; i < along.size(); ++i) {
-            const std::optional<Regime> before = regime_of(*along[i - 1]), now = regime_of(*along[i]);
+            const std::optional<Regime> before = along[i - 1]->fastest.front().regime,
+                                        now = along[i]->fastest.front().regime;
             if (!before || !now || *before == *now)
                 continue;
             any = true;
             const double from = size_of(*along[i - 1], swept), to = size_of(*along[i], swept);
             const double x =
                 from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
-            const std::string name = "turns " + regime_text(*now);
+            const std::string name = std::string("turns ") + words_of(*now);
             const auto &known = out_.figure.references;
             const bool named = std::any_of(known.begin(), known.end(),
                                            [&](const Reference &other) { return other.label == name; });
@@ -328,30 +322,30 @@ class ChoiceDrawing {
                                      "of that strategy is exposed.",
                                      of_gpus());
         for (const std::string &gpu : gpus_in_order()) {
-            std::map<std::pair<std::size_t, int>, Series> series; // by winner and regime
+            SeriesBy<std::pair<std::size_t, int>> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {
                 if (answer.gpu != gpu)
                     continue;
                 const BestOf &first = answer.fastest.front();
                 const std::size_t style = styles_.at(first.name);
-                const std::optional<Regime> regime = regime_of(answer);
-                const std::string name = first.name + (regime ? ", " + regime_text(*regime) : std::string());
+                const std::optional<Regime> regime = first.regime;
+                const std::string name = first.name + (regime ? std::string(", ") + words_of(*regime) : "");
                 // Another regime has the same colour with another mark.
                 const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
-                series
-                    .try_emplace({style, regime ? static_cast<int>(*regime) : -1},
-                                 Series{name, look, Drawn::points, regime == Regime::exposed})
-                    .first->second.points.push_back(
-                        point(answer, first, size_of(answer, across), size_of(answer, up)));
+                series.add({style, regime ? static_cast<int>(*regime) : -1},
+                           {name, look, Drawn::points, regime == Regime::exposed},
+                           point(answer, first, size_of(answer, across), size_of(answer, up)));
             }
-            std::vector<Series> all;
-            for (auto &[key, of_key] : series)
-                all.push_back(std::move(of_key));
-            if (gpus_.size() == 1)
-                figure.series = std::move(all);
-            else
-                figure.panels.push_back({gpu, std::move(all)});
+            add_plot(gpu, series.take());
         }
+    }
+
+    /// The only plot, or one of several.
+    void add_plot(const std::string &gpu, std::vector<Series> series) {
+        if (gpus_.size() == 1)
+            out_.figure.series = std::move(series);
+        else
+            out_.figure.panels.push_back({gpu, std::move(series)});
     }
 
     void rows() {
@@ -362,7 +356,7 @@ class ChoiceDrawing {
                                          "sizes through values, for example: --sweep h=w=28:224:28",
                                          answers_.size(), most));
         Figure &figure = out_.figure;
-        figure.x = {"time / the fastest", Scale::linear, 0.95, end_, {}};
+        figure.x = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.y.scale = Scale::category;
         figure.caption = "Forecast time of each strategy's fastest setting over that of the fastest of all, "
                          "whose time stands in the row's name; the one at 1 is what to take.";
@@ -373,12 +367,11 @@ class ChoiceDrawing {
         for (const ChoiceAnswer &answer : answers_)
             shapes = shapes || answer.shape != answers_.front().shape;
         for (const ChoiceAnswer &answer : answers_) {
-            const auto row = static_cast<double>(figure.y.categories.size());
             const BestOf &first = answer.fastest.front();
-            figure.y.categories.push_back(
-                fmt::format("{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
-                            gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
-                            microseconds(first.time), first.regime ? ", " + regime_text(*first.regime) : ""));
+            const double row = figure.add_row(fmt::format(
+                "{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
+                gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
+                microseconds(first.time), first.regime ? std::string(", ") + words_of(*first.regime) : ""));
             for (const BestOf &setting : answer.fastest)
                 if (const auto style = styles_.find(setting.name); style != styles_.end())
                     series[style->second].points.push_back(

@@ -1,5 +1,6 @@
 #include "reports/figure.hpp"
 
+#include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/readable.hpp"
 #include "reports/figure_layout.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
@@ -17,18 +19,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace convcast {
 namespace {
-
-template <class Do> void for_each_series(const Figure &figure, Do do_it) {
-    for (const Series &series : figure.series)
-        do_it(series);
-    for (const Panel &panel : figure.panels)
-        for (const Series &series : panel.series)
-            do_it(series);
-}
 
 AxisRange range_of(const Axis &axis, const std::vector<double> &values) {
     if (axis.scale == Scale::category)
@@ -272,58 +268,93 @@ std::string file_name(std::string_view text) {
 }
 
 std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
-    const bool spread = figure.has_spread(), panels = !figure.panels.empty();
-    bool bars = false;
-    for_each_series(figure, [&](const Series &series) {
-        bars = bars || std::any_of(series.points.begin(), series.points.end(),
-                                   [](const Point &point) { return point.from.has_value(); });
-    });
-    std::string out;
-    std::vector<Cell> line;
-    const auto put = [&](std::initializer_list<Cell> cells) { line.insert(line.end(), cells); };
-    const auto end = [&] {
-        out += csv_line(line);
-        line.clear();
+    struct PlacedPoint {
+        std::string panel;
+        const Series *series;
+        const Point *point;
+        const CaseColumns *its;
     };
-    if (panels)
-        put({"panel"});
-    put({"series"});
-    if (!cases.empty())
-        put({"study", "shape", "strategy", "knobs", "regime", "measured_regime"});
-    put({"case", csv_head("x", figure.x), csv_head("y", figure.y)});
-    if (bars)
-        put({"from"});
-    if (spread)
-        put({"low", "high"});
-    put({"label"});
-    end();
-    const CaseColumns none;
-    const auto add = [&](const std::string &panel, const Series &series) {
-        for (const Point &point : series.points) {
-            if (panels)
-                put({panel});
-            put({series.name});
-            if (!cases.empty()) {
+    static const CaseColumns none;
+    std::vector<PlacedPoint> points;
+    bool bars = false;
+    const auto add = [&](const std::string &panel, const std::vector<Series> &all) {
+        for (const Series &series : all)
+            for (const Point &point : series.points) {
+                bars = bars || point.from;
                 const bool known =
                     point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases.size();
-                const CaseColumns &its = known ? cases[static_cast<std::size_t>(*point.id)] : none;
-                put({its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
+                points.push_back(
+                    {panel, &series, &point, known ? &cases[static_cast<std::size_t>(*point.id)] : &none});
             }
-            put({point.id, csv_value(point.x, figure.x), csv_value(point.y, figure.y)});
-            if (bars)
-                put({csv_value(point.from, {})});
-            if (spread)
-                put({csv_value(point.low, {}), csv_value(point.high, {})});
-            put({point.label});
-            end();
-        }
     };
     for (const Panel &panel : figure.panels)
-        for (const Series &series : panel.series)
-            add(panel.title, series);
-    for (const Series &series : figure.series)
-        add("", series);
-    return out;
+        add(panel.title, panel.series);
+    add("", figure.series);
+    using P = const PlacedPoint &;
+    std::vector<Field<PlacedPoint>> fields;
+    const auto column = [&](bool there, const std::string &name, auto of) {
+        if (there)
+            fields.push_back({{name}, of});
+    };
+    const auto of_case = [&](const char *name, std::string CaseColumns::*member) {
+        column(!cases.empty(), name, [member](P p) { return p.its->*member; });
+    };
+    column(!figure.panels.empty(), "panel", [](P p) { return p.panel; });
+    column(true, "series", [](P p) { return p.series->name; });
+    of_case("study", &CaseColumns::study);
+    of_case("shape", &CaseColumns::shape);
+    of_case("strategy", &CaseColumns::strategy);
+    of_case("knobs", &CaseColumns::knobs);
+    of_case("regime", &CaseColumns::regime);
+    of_case("measured_regime", &CaseColumns::measured_regime);
+    column(true, "case", [](P p) { return p.point->id; });
+    column(true, csv_head("x", figure.x), [&](P p) { return csv_value(p.point->x, figure.x); });
+    column(true, csv_head("y", figure.y), [&](P p) { return csv_value(p.point->y, figure.y); });
+    column(bars, "from", [](P p) { return csv_value(p.point->from, {}); });
+    column(figure.has_spread(), "low", [](P p) { return csv_value(p.point->low, {}); });
+    column(figure.has_spread(), "high", [](P p) { return csv_value(p.point->high, {}); });
+    column(true, "label", [](P p) { return p.point->label; });
+    return csv_of(points, fields);
+}
+
+namespace {
+
+constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
+
+} // namespace
+
+PaperWidth PaperWidth::column() {
+    return {252.0 * bp_per_inch / tex_points_per_inch, "\\columnwidth"};
+}
+
+PaperWidth PaperWidth::page() {
+    return {516.0 * bp_per_inch / tex_points_per_inch, "\\textwidth"};
+}
+
+PaperWidth PaperWidth::parse(const std::string &text) {
+    if (text == "column")
+        return column();
+    if (text == "page")
+        return page();
+    constexpr std::array<std::pair<std::string_view, double>, 5> units = {
+        {{"mm", bp_per_inch / mm_per_inch},
+         {"cm", 10.0 * bp_per_inch / mm_per_inch},
+         {"in", bp_per_inch},
+         {"pt", bp_per_inch / tex_points_per_inch},
+         {"bp", 1.0}}};
+    const std::string expected = "; expected column, page, or a length of 40 to 400 mm such as 88mm or 252pt";
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (const auto &[name, bp] : units)
+        if (error == std::errc{} && unit == name) {
+            constexpr double least_mm = 40.0, most_mm = 400.0;
+            const double mm = value * bp * mm_per_inch / bp_per_inch;
+            if (!(mm >= least_mm && mm <= most_mm))
+                throw UsageError("width '" + text + "' is " + fmt::format("{:.4g}", mm) + " mm" + expected);
+            return {value * bp, ""};
+        }
+    throw UsageError("width '" + text + "' has no length with a unit" + expected);
 }
 
 } // namespace convcast

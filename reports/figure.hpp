@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -20,18 +22,18 @@ enum class Scale {
 };
 
 struct Axis {
-    std::string label; ///< with its unit: "measured time, µs"
+    std::string label{}; ///< with its unit: "measured time, µs"
     Scale scale = Scale::linear;
     /// Absent: from the points. Points beyond are drawn at the edge as chevrons and counted, never dropped.
-    std::optional<double> low, high;
-    std::vector<std::string> categories; ///< of a category axis: value i is the i-th, from the top
-    bool bytes = false;                  ///< of a binary axis: its ticks say "64 KiB"
+    std::optional<double> low{}, high{};
+    std::vector<std::string> categories{}; ///< of a category axis: value i is the i-th, from the top
+    bool bytes = false;                    ///< of a binary axis: its ticks say "64 KiB"
 };
 
 struct Point {
     double x = 0.0, y = 0.0;
     std::string label;                   ///< what a reader sees on hovering, and in the CSV
-    std::optional<std::int64_t> id;      ///< the case, CaseRow::id
+    std::optional<std::int64_t> id{};    ///< the case, CaseRow::id
     std::optional<double> from{};        ///< bars and spans: where the bar begins on x; it ends at `x`
     std::optional<double> low{}, high{}; ///< a thin bar along y: the spread behind `y`
 };
@@ -89,8 +91,8 @@ struct Panel {
 
 struct Figure {
     std::string id; ///< also the name of its files
-    std::string title, caption;
-    Axis x, y;
+    std::string title, caption{};
+    Axis x{}, y{};
     std::vector<Band> bands{};
     std::vector<Reference> references{};
     std::vector<Series> series{}; ///< with panels: drawn in each of them
@@ -101,8 +103,37 @@ struct Figure {
     bool tallies_zeros = false;
     std::string part{}; ///< the section of its page that it stands in; "": it is a file alone
 
+    /// Adds a row at the end of the categories of y, and says where it is.
+    double add_row(std::string category) {
+        y.categories.push_back(std::move(category));
+        return static_cast<double>(y.categories.size()) - 1.0;
+    }
+    /// Adds those that have a point.
+    void add_drawn(std::vector<Series> all) {
+        for (Series &one : all)
+            if (!one.points.empty())
+                series.push_back(std::move(one));
+    }
     std::size_t point_count() const; ///< the points of `series` count once
     bool has_spread() const;         ///< of any point
+};
+
+/// Series in the order of what tells them apart; each is there once it was asked for.
+template <class Key> class SeriesBy {
+  public:
+    Series &of(const Key &key, const Series &empty) { return series_.try_emplace(key, empty).first->second; }
+    void add(const Key &key, const Series &empty, Point point) {
+        of(key, empty).points.push_back(std::move(point));
+    }
+    std::vector<Series> take() {
+        std::vector<Series> all;
+        for (auto &[key, one] : series_)
+            all.push_back(std::move(one));
+        return all;
+    }
+
+  private:
+    std::map<Key, Series> series_;
 };
 
 /// A text of a document as part of a figure's id: letters and digits of ASCII, '_' and '-', '_' for all

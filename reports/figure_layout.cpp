@@ -110,20 +110,14 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     if (figure.point_count() == 0)
         return entries;
     std::set<std::string> named; // the same series in several panels is one
-    const auto add = [&](const std::vector<Series> &all) {
-        for (const Series &series : all)
-            if (!series.unlisted && !series.name.empty() && named.insert(series.name).second)
-                entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
+    const auto add = [&](const Series &series) {
+        if (!series.unlisted && !series.name.empty() &&
+            (named.insert(series.name).second || figure.panels.empty()))
+            entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
     };
-    if (figure.panels.empty()) { // two series of one name are two entries here
-        for (const Series &series : figure.series)
-            if (!series.unlisted && !series.name.empty())
-                entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
-    } else {
-        for (const Panel &panel : figure.panels)
-            add(panel.series);
-        add(figure.series);
-    }
+    for (const Panel &panel : figure.panels)
+        std::for_each(panel.series.begin(), panel.series.end(), add);
+    std::for_each(figure.series.begin(), figure.series.end(), add);
     for (std::size_t i = 0; i < figure.references.size(); ++i)
         if (!figure.references[i].label.empty())
             entries.push_back({Of::reference, i, nullptr, figure.references[i].label, 0.0, 0.0});
@@ -205,6 +199,13 @@ std::pair<double, double> overhang(const std::vector<Tick> &ticks, const AxisRan
     return {before, after};
 }
 
+/// The width of each plot.
+double plot_width(const FigureLayout &layout) {
+    return (layout.sizes.width - layout.left - layout.right -
+            layout.plot_gap * static_cast<double>(layout.columns - 1)) /
+           static_cast<double>(layout.columns);
+}
+
 std::vector<Tick> x_ticks_of(const FigureLayout &layout, const Figure &figure, double length) {
     const double text = layout.sizes.text;
     return ticks_of(figure.x, layout.ranges.x, length, layout.sizes.gap,
@@ -231,8 +232,7 @@ void place_columns(FigureLayout &layout, const Figure &figure, std::size_t plots
                 plots % (layout.columns - 1) == 0)
                 --layout.columns; // no plot stands alone in the last row
         }
-        const double gaps = layout.plot_gap * static_cast<double>(layout.columns - 1);
-        const double length = (all - gaps) / static_cast<double>(layout.columns);
+        const double length = plot_width(layout);
         layout.x_ticks = x_ticks_of(layout, figure, length);
         if (plots > 1)
             shorten(layout.x_ticks);
@@ -248,9 +248,7 @@ double plot_height(const FigureLayout &layout, const Figure &figure, std::size_t
     const Sizes &sizes = layout.sizes;
     if (figure.y.scale == Scale::category)
         return std::max(1.0, static_cast<double>(figure.y.categories.size())) * sizes.row;
-    const double width = (sizes.width - layout.left - layout.right -
-                          layout.plot_gap * static_cast<double>(layout.columns - 1)) /
-                         static_cast<double>(layout.columns);
+    const double width = plot_width(layout);
     if (figure.square)
         return std::min(width, sizes.square_limit);
     const double ratio = layout.columns * 4 <= plots ? 0.5 : 0.85; // many rows are low
@@ -270,28 +268,30 @@ void y_ticks_of(FigureLayout &layout, const Figure &figure, double height) {
     }
 }
 
+double widest_label(const FigureLayout &layout) {
+    double widest = 0.0;
+    for (const Tick &tick : layout.y_ticks)
+        widest = std::max(widest, text_width(tick.label, layout.sizes.text));
+    return widest;
+}
+
 } // namespace
 
-Sizes screen_sizes() {
-    return {720.0, 12.5, 6.0, 19.0, 320.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 140.0, 240.0, 24.0};
-}
-
-Sizes screen_column_sizes() {
-    return {384.0, 12.5, 5.0, 19.0, 250.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 130.0, 150.0, 24.0};
-}
-
-Sizes screen_width_sizes() {
-    return {1000.0, 12.5, 6.0, 24.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 200.0, 200.0, 24.0};
-}
-
-Sizes screen_whole_sizes() {
-    return {1392.0, 12.5, 6.0, 24.0, 190.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 270.0, 270.0, 24.0};
-}
-
-Sizes paper_sizes(double width_bp) {
-    return {width_bp, paper_text_bp, 3.0,  10.5, std::min(0.58 * width_bp, 200.0),
-            300.0,    1.9,           1.5,  17.0, 1.0,
-            0.6,      0.5,           58.0, 88.0, 0.0};
+Sizes sizes_for(SvgUse use, double paper_bp) {
+    switch (use) {
+    case SvgUse::in_column:
+        return {384.0, 12.5, 5.0, 19.0, 250.0, 330.0, 3.6, 2.4, 18.0, 1.6, 1.0, 1.0, 130.0, 150.0, 24.0};
+    case SvgUse::in_width:
+        return {1000.0, 12.5, 6.0, 24.0, 300.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 200.0, 200.0, 24.0};
+    case SvgUse::in_screen:
+        return {1392.0, 12.5, 6.0, 24.0, 190.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 270.0, 270.0, 24.0};
+    case SvgUse::standalone:
+        return {paper_bp, paper_text_bp, 3.0,  10.5, std::min(0.58 * paper_bp, 200.0),
+                300.0,    1.9,           1.5,  17.0, 1.0,
+                0.6,      0.5,           58.0, 88.0, 0.0};
+    default:
+        return {720.0, 12.5, 6.0, 19.0, 320.0, 420.0, 4.0, 2.6, 22.0, 1.8, 1.0, 1.0, 140.0, 240.0, 24.0};
+    }
 }
 
 std::string fitted(const std::string &text, double width, double size) {
@@ -319,10 +319,7 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
     // The labels of y take room from the width, which decides the height of a square, which decides them.
     for (int round = 0; round < 2; ++round) {
         y_ticks_of(layout, figure, height);
-        double widest = 0.0;
-        for (const Tick &tick : layout.y_ticks)
-            widest = std::max(widest, text_width(tick.label, sizes.text));
-        layout.left = sizes.gap + (figure.y.label.empty() ? 0.0 : label) + widest + sizes.gap;
+        layout.left = sizes.gap + (figure.y.label.empty() ? 0.0 : label) + widest_label(layout) + sizes.gap;
         place_columns(layout, figure, plots);
         height = plot_height(layout, figure, plots);
     }
@@ -331,9 +328,8 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes) {
     const AxisRange &x = layout.ranges.x, &y = layout.ranges.y;
     if (figure.square && x.scale == y.scale && x.low == y.low && x.high == y.high)
         layout.y_ticks = layout.x_ticks;
-    const double width = (sizes.width - layout.left - layout.right -
-                          layout.plot_gap * static_cast<double>(layout.columns - 1)) /
-                         static_cast<double>(layout.columns);
+    layout.y_label_x = layout.left - widest_label(layout) - 2.0 * sizes.gap - sizes.text_height();
+    const double width = plot_width(layout);
     layout.square =
         figure.square && width <= height; // a wide one is no higher than the limit, and fills the width
     const double legend = place_legend(layout, sizes.gap, sizes.width - sizes.gap);

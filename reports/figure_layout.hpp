@@ -4,6 +4,7 @@
 
 #include "reports/figure.hpp"
 
+#include <array>
 #include <utility>
 
 namespace convcast {
@@ -25,6 +26,19 @@ inline constexpr std::size_t colour_of(std::size_t style) {
            : style == styles::context  ? grey_colour
            : style == styles::forecast ? 3
                                        : style % style_count;
+}
+
+/// Okabe and Ito's palette without its yellow, which vanishes on white, then the colours of text and grey.
+inline constexpr std::array<const char *, style_count + 2> palette = {"0072B2", "D55E00", "009E73", "CC79A7",
+                                                                      "E69F00", "56B4E9", "222222", "777777"};
+
+/// Of all plots: those that all have, then each panel's.
+template <class F, class Do> void for_each_series(F &figure, Do do_it) {
+    for (auto &series : figure.series)
+        do_it(series);
+    for (auto &panel : figure.panels)
+        for (auto &series : panel.series)
+            do_it(series);
 }
 
 /// The range of an axis and its map to 0..1.
@@ -67,11 +81,10 @@ struct Sizes {
     double legend_row; ///< the least height of a legend's line: a finger
     double text_height() const { return 1.25 * text; }
 };
-Sizes screen_sizes();
-Sizes screen_column_sizes();
-Sizes screen_width_sizes();
-Sizes screen_whole_sizes();
-Sizes paper_sizes(double width_bp);
+Sizes sizes_for(SvgUse use, double paper_bp);
+inline Sizes paper_sizes(double width_bp) {
+    return sizes_for(SvgUse::standalone, width_bp);
+}
 
 struct Tick {
     double value;
@@ -107,6 +120,7 @@ struct FigureLayout {
     double top = 0.0, bottom = 0.0, height = 0.0;
     bool square = false; ///< the plots are as high as they are wide
     std::string x_label, y_label;
+    double y_label_x = 0.0; ///< the left edge of the label of y, which is turned
 
     double x_of(const PlotBox &plot, double value) const;
     double y_of(const Figure &figure, const PlotBox &plot, double value) const;

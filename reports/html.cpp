@@ -1,8 +1,8 @@
 #include "reports/html.hpp"
 
-#include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
 #include "model/machine/profile.hpp"
+#include "reports/explained.hpp"
 #include "reports/page_data.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +17,7 @@
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> page_files;
-
 namespace {
-
-std::string embedded(const char *name) {
-    return find_embedded(page_files, name)->text();
-}
 
 /// "sha256-..." as Content-Security-Policy wants it, from the digest's hex.
 std::string policy_hash(const std::string &hex) {
@@ -285,10 +279,10 @@ std::string write_html(const Page &page) {
            (page.summary.empty()
                 ? ""
                 : "<meta name=\"description\" content=\"" + escape_xml(page.summary) + "\">\n") +
-           "<title>" + escape_xml(page.title) + "</title>\n<style>" + embedded("page.css") +
+           "<title>" + escape_xml(page.title) + "</title>\n<style>" + embedded_text("page.css") +
            "</style>\n</head>\n<body>\n" + BodyWriter(page).write() +
            (page.scripted ? (page.data.empty() ? std::string(said_below) : page.data) + "<script>" +
-                                embedded("page.js") + "</script>\n"
+                                embedded_text("page.js") + "</script>\n"
                           : "") +
            "</body>\n</html>\n";
 }

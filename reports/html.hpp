@@ -69,7 +69,7 @@ struct PagePart : std::variant<Html, Listing, std::vector<Card>, std::vector<Fac
 /// A part of a page that the way at its top leads to, by its name there; "" leads nowhere.
 struct Section {
     std::string id, name, heading;
-    std::vector<PagePart> parts;
+    std::vector<PagePart> parts{};
 };
 
 /// A page as data: write_html makes the self-contained file of it.

@@ -1,8 +1,8 @@
-#include "reports/page.hpp"
-
 #include "model/machine/profile.hpp"
+#include "reports/explained.hpp"
 #include "reports/page_writer.hpp"
 #include "reports/report_figures.hpp"
+#include "reports/write_report.hpp"
 
 #include <fmt/format.h>
 
@@ -22,22 +22,6 @@
 namespace convcast {
 
 namespace {
-
-const ErrorStatistics *find_errors(const ReportStatistics &statistics, const std::string &group) {
-    for (const ErrorStatistics &e : statistics.errors)
-        if (e.group == group)
-            return &e;
-    return nullptr;
-}
-
-/// Over all studies: "all" exists only where there are several.
-const SpeedupStatistics *overall(const ReportStatistics &statistics, const std::string &against) {
-    const SpeedupStatistics *found = nullptr;
-    for (const SpeedupStatistics &s : statistics.speedups)
-        if (s.against == against && s.ours == "our fastest" && (found == nullptr || s.study == "all"))
-            found = &s;
-    return found;
-}
 
 /// What the forecast would take: of each shape the kernel with the shortest forecast.
 struct Choices {
@@ -70,92 +54,11 @@ Choices choices_of(const ReportStatistics &statistics) {
     return out;
 }
 
-struct Word {
-    const char *name, *meaning;
-};
-
-/// What stands in the columns of the cases and in the tiles.
-constexpr std::array<Word, 20> words = {{
-    {"shape", "n images, c channels, h×w map, k filters of r×s; then only what differs from stride 1, no "
-              "padding, FP32"},
-    {"strategy or baseline", "one of our kernels with every knob, or an algorithm of cuDNN"},
-    {"status",
-     "ok: verified and timed. infeasible: does not fit this GPU. unsupported: never does such shapes. wrong "
-     "result: failed verification, so its time is not shown. not run: not reached, or predicted only"},
-    {"forecast", "the time by the model, as far as the profile has numbers for it"},
-    {"measured",
-     "median with a cold L2, the headline number; warm: with the data left in L2 by the call before"},
-    {"error", "forecast / measured cold − 1: above zero the forecast is too slow"},
-    {"bias", "geometric mean of forecast / measured: above 1 the forecasts are too slow"},
-    {"regime", "what hides the memory latency, by the paper's rule, the physical rule, the forecast and the "
-               "counters. compute: enough FMAs; memory: enough bytes in flight; exposed: neither"},
-    {"compute bound", "enough FMAs are there to compute while data are on their way"},
-    {"memory bound", "not enough FMAs, but enough bytes in flight to keep the memory busy"},
-    {"exposed", "neither: for a part of the time the SMs wait for memory"},
-    {"MWP-CWP", "the model of Hong and Kim (2009), which compares how many warps wait for memory at once "
-                "with how many compute meanwhile"},
-    {"median", "half of the cases have at most that; one bad case does not move it"},
-    {"limiter", "the part of the model that adds most time"},
-    {"speed of light", "launch floor, peak FMAs and bytes alone: no kernel can be faster"},
-    {"vs cuDNN",
-     "time of cuDNN's fastest in true FP32 on NCHW tensors over this one, cold; above 1 is faster"},
-    {"relative error (L2 norm)",
-     "norm of the difference from the double-precision reference over the reference's norm"},
-    {"regret", "what following the forecast costs: the time of the setting that it ranks first over the "
-               "fastest's, less 1"},
-    {"case", "one strategy with its knobs, or one baseline, on one shape"},
-    {"!", "behind a kernel of the user's own: forecast by the work that its author declares, which is not "
-          "checked"},
-}};
-
-} // namespace
-
-RunPage::RunPage(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                 const Producer &current, std::vector<Figure> figures)
-    : run_(run), studies_(studies), statistics_(statistics), current_(current),
-      shown_(cases_of_page(statistics)), figures_(std::move(figures)), common_(common_assumptions()),
-      explanations_(explain(run, statistics, shown_, common_)) {
-    draw_for_page(figures_, shown_, statistics.cases.size());
-}
-
-Page RunPage::page() {
-    const std::string gpu = gpu_name(run_.conditions, run_.profile_id);
-    Page page{(timed() ? "convcast: forecast and measured" : "convcast: forecast") +
-                  (gpu.empty() ? std::string() : (timed() ? " on " : " for ") + gpu),
-              answer(statistics_)};
-    page.head = {paragraph(escape_xml(asked()), "asked")};
-    page.sections = {overview()};
-    for (auto section : {&RunPage::accuracy, &RunPage::speed, &RunPage::choices, &RunPage::regimes,
-                         &RunPage::work, &RunPage::timelines, &RunPage::cases, &RunPage::about})
-        if (std::optional<Section> made = (this->*section)())
-            page.sections.push_back(std::move(*made));
-    page.data = script_cases(page_columns(run_, statistics_, shown_, explanations_), explanations_.chunks);
-    for (const char *name :
-         {"MWP-CWP", "speed of light", "compute bound", "memory bound", "exposed", "median"})
-        page.words.emplace_back(name, name);
-    return page;
-}
-
-bool RunPage::timed() const {
-    return std::any_of(run_.cases.begin(), run_.cases.end(),
-                       [](const Case &c) { return !c.measurements.empty(); });
-}
-
-bool RunPage::measured() const {
-    const ErrorStatistics *all = find_errors(statistics_, "all");
-    return all != nullptr && all->n > 0;
-}
-
-bool RunPage::compared() const {
-    const SpeedupStatistics *best = overall(statistics_, "cudnn");
-    return best != nullptr && best->n > 0;
-}
-
 /// What every forecast of a time takes for granted; it stands once, among the conditions.
-std::vector<std::string> RunPage::common_assumptions() const {
+std::vector<std::string> common_assumptions(const Run &run) {
     std::vector<std::string> common;
     bool first = true;
-    for (const Case &c : run_.cases) {
+    for (const Case &c : run.cases) {
         if (!c.strategy || !c.prediction || !c.prediction->time_s)
             continue;
         const std::vector<std::string> &its = c.prediction->assumptions;
@@ -170,108 +73,59 @@ std::vector<std::string> RunPage::common_assumptions() const {
     return common;
 }
 
-std::optional<std::size_t> RunPage::place_of(std::int64_t id) const {
-    const auto found = std::lower_bound(shown_.begin(), shown_.end(), static_cast<std::size_t>(id));
-    if (found == shown_.end() || *found != static_cast<std::size_t>(id))
-        return std::nullopt;
-    return static_cast<std::size_t>(found - shown_.begin());
-}
-
-Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {
-    Cell cell(text);
-    if (const std::optional<std::size_t> place = place_of(id))
-        cell.link = "#case=" + std::to_string(*place);
-    return cell;
-}
-
-std::vector<PagePart> RunPage::figures_of(const std::string &part) {
-    constexpr std::size_t many = 4000; // marks, which the page then has once
-    std::vector<PagePart> parts;
-    for (Figure &f : figures_)
-        if (const std::size_t points = f.point_count(); f.part == part && points > 0) {
-            const SvgUse use = part == "overview" || part == "maps" ? SvgUse::in_column
-                               : !f.panels.empty()                  ? SvgUse::in_screen
-                               : points < many                      ? SvgUse::in_pair
-                                                                    : SvgUse::in_column;
-            parts.push_back(Drawing{std::move(f), use, part != "maps"});
-        }
-    return parts;
-}
-
-/// The maps of regimes beside each other, with what they all say once.
-std::vector<PagePart> RunPage::maps() {
-    std::vector<PagePart> maps = figures_of("maps");
-    if (maps.empty())
-        return {};
-    const std::string caption = std::get<Drawing>(maps.front()).figure.caption;
-    return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
-}
-
 /// Code that is not this program's, with which the run was recorded.
-std::vector<PagePart> RunPage::stale_notes() const {
+std::vector<PagePart> stale_notes(const RunPage &page) {
     std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            notes.push_back(paragraph(
-                fmt::format("Recorded with other {0} code than this program's: its hash is {1}, that of this "
-                            "program {2}. What was measured stands; to judge the present code, run again.",
-                            what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
-                "small"));
+            notes.push_back(
+                paragraph(fmt::format(fmt::runtime(remark("other_code")), what,
+                                      then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
+                          "small"));
     };
-    note("device", run_.producer.device_code_hash, current_.device_code_hash);
-    note("measuring", run_.producer.measuring_code_hash, current_.measuring_code_hash);
+    note("device", page.run.producer.device_code_hash, page.current.device_code_hash);
+    note("measuring", page.run.producer.measuring_code_hash, page.current.measuring_code_hash);
     return notes;
 }
 
 /// What was asked, in one line.
-std::string RunPage::asked() const {
+std::string asked(const RunPage &page) {
     std::set<std::string> studies, shapes;
     std::set<std::pair<std::string, std::string>> asked_shapes; // of each study
-    for (const CaseRow &r : statistics_.cases) {
+    for (const CaseRow &r : page.statistics.cases) {
         shapes.insert(r.shape);
         asked_shapes.emplace(r.study.value_or(""), r.shape);
         if (r.study)
             studies.insert(*r.study);
     }
-    const auto date = run_.conditions.find("date");
+    const auto date = page.run.conditions.find("date");
     std::string asked = studies.empty() ? "" : join({studies.begin(), studies.end()}) + " · ";
     asked += count(std::ssize(asked_shapes), "shape", "shapes");
     if (asked_shapes.size() > shapes.size())
         asked += fmt::format(" ({} of them distinct)", shapes.size());
-    const std::int64_t baselines =
-        std::count_if(run_.cases.begin(), run_.cases.end(), [](const Case &c) { return !c.strategy; });
-    asked += " · " + count(std::ssize(run_.cases) - baselines, "kernel", "kernels");
+    const std::int64_t baselines = std::count_if(page.run.cases.begin(), page.run.cases.end(),
+                                                 [](const Case &c) { return !c.strategy; });
+    asked += " · " + count(std::ssize(page.run.cases) - baselines, "kernel", "kernels");
     if (baselines > 0)
         asked += " · " + count(baselines, "baseline case", "baseline cases");
-    if (date != run_.conditions.end())
+    if (date != page.run.conditions.end())
         asked += " · " + date->second.substr(0, 10);
     return asked;
 }
 
-Section RunPage::overview() {
-    Section section{"overview", "overview", "", {}};
-    if (shown_.size() < statistics_.cases.size())
-        section.parts.push_back(paragraph(
-            fmt::format(
-                "This page shows {} of {} one by one, so that it stays small: those that are furthest off "
-                "and an even sample of the others, in the table of cases, in the strips by strategy and "
-                "behind the marks of the figures. Marks that would lie on one another are drawn once. All "
-                "numbers are of all cases, and so are the CSV files beside this page.",
-                shown_.size(), count(std::ssize(statistics_.cases), "case", "cases")),
-            "note"));
-    if (!measured()) {
-        section.parts.push_back(answer_paragraph(answer(statistics_)));
-        return section;
-    }
-    section.parts.push_back(cards());
-    std::vector<PagePart> screen = figures_of("overview");
-    screen.push_back(strips());
-    section.parts.push_back(beside("screen", std::move(screen)));
-    return section;
+/// Strategies with a measured error, the largest median first.
+std::vector<const ErrorStatistics *> by_error(const RunPage &page) {
+    std::vector<const ErrorStatistics *> rows;
+    for (const ErrorStatistics &e : page.statistics.errors)
+        if (!e.group.starts_with("all") && e.n > 0)
+            rows.push_back(&e);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
+    return rows;
 }
 
-std::vector<Card> RunPage::cards() const {
-    const ErrorStatistics &all = *find_errors(statistics_, "all");
+std::vector<Card> cards(const RunPage &page) {
+    const ErrorStatistics &all = *page.statistics.errors_of("all");
     const double off = *all.bias - 1.0;
     std::vector<Card> cards = {
         {percent_text(*all.median, 1), word_button("median", "median") + " " + word_button("error", "error"),
@@ -280,17 +134,17 @@ std::vector<Card> RunPage::cards() const {
                          ? "neither too fast nor too slow"
                          : percent_text(std::abs(off), 1) +
                                (off < 0.0 ? " too fast on average" : " too slow on average"))}};
-    if (compared()) {
-        const SpeedupStatistics &best = *overall(statistics_, "cudnn");
-        const SpeedupStatistics *layouts = overall(statistics_, "cudnn, NHWC too");
+    if (page.compared()) {
+        const SpeedupStatistics &best = *page.statistics.overall("cudnn");
+        const SpeedupStatistics *layouts = page.statistics.overall("cudnn, NHWC too");
         std::string more = times(*best.geomean) + " geometric mean, least " + times(*best.min);
-        if (layouts != nullptr && layouts->n > 0)
+        if (layouts != nullptr)
             more += "; " + times(*layouts->geomean) + " with NHWC";
         if (best.without > 0)
             more += fmt::format("; {} of {} shapes were compared", best.n, best.n + best.without);
         cards.push_back({fmt::format("{} of {}", best.wins, best.n), "shapes faster than cuDNN", more});
     }
-    if (const RankingAccuracy *choice = statistics_.accuracy.of_forecast())
+    if (const RankingAccuracy *choice = page.statistics.accuracy.of_forecast())
         cards.push_back({percent_text(choice->mean_regret, 1),
                          "lost by following the forecast (" + word_button("regret", "regret") + "), mean",
                          fmt::format("the fastest of the measured settings was picked for {} of {} of the "
@@ -298,7 +152,7 @@ std::vector<Card> RunPage::cards() const {
                                      choice->hits, count(choice->shapes, "shape", "shapes"),
                                      percent_text(choice->max_regret, 1))});
     // The strategy with the largest median error: where the forecast is wrong.
-    const std::vector<const ErrorStatistics *> strategies = by_error();
+    const std::vector<const ErrorStatistics *> strategies = by_error(page);
     if (strategies.size() > 1) {
         const ErrorStatistics &worst = *strategies.front();
         cards.push_back(
@@ -309,23 +163,12 @@ std::vector<Card> RunPage::cards() const {
     return cards;
 }
 
-/// Strategies with a measured error, the largest median first.
-std::vector<const ErrorStatistics *> RunPage::by_error() const {
-    std::vector<const ErrorStatistics *> rows;
-    for (const ErrorStatistics &e : statistics_.errors)
-        if (!e.group.starts_with("all") && e.n > 0)
-            rows.push_back(&e);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
-    return rows;
-}
-
 /// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
-std::string RunPage::strip(const std::string &group) const {
+std::string strip(const RunPage &page, const std::string &group) {
     constexpr double half_width = 120.0, limit = 0.5;
     std::string path, ids, beyond, beyond_ids;
-    for (std::size_t place = 0; place < shown_.size(); ++place) {
-        const CaseRow &r = statistics_.cases[shown_[place]];
+    for (std::size_t place = 0; place < page.shown.size(); ++place) {
+        const CaseRow &r = page.statistics.cases[page.shown[place]];
         if (r.baseline || !r.error || (group != "all" && r.group != group))
             continue;
         const bool outside = std::abs(*r.error) > limit;
@@ -339,10 +182,10 @@ std::string RunPage::strip(const std::string &group) const {
         std::string &list = outside ? beyond_ids : ids;
         list += (list.empty() ? "" : ",") + std::to_string(place);
     }
-    const ErrorStatistics &e = *find_errors(statistics_, group);
+    const ErrorStatistics &e = *page.statistics.errors_of(group);
     const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
     std::int64_t outside = 0;
-    for (const CaseRow &r : statistics_.cases)
+    for (const CaseRow &r : page.statistics.cases)
         outside += !r.baseline && r.group == group && r.error && std::abs(*r.error) > limit ? 1 : 0;
     return fmt::format(
         "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
@@ -357,14 +200,14 @@ std::string RunPage::strip(const std::string &group) const {
 }
 
 /// The errors of each strategy's cases, the worst strategy first.
-Group RunPage::strips() const {
-    const std::vector<const ErrorStatistics *> rows = by_error();
+Group strips(const RunPage &page) {
+    const std::vector<const ErrorStatistics *> rows = by_error(page);
     std::string lines;
     for (const ErrorStatistics *e : rows)
         lines += fmt::format(
             "<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-            escape_xml(e->group), strip(e->group), percent_text(*e->median, 1), percent_text(*e->p90, 1),
-            breakable(e->group));
+            escape_xml(e->group), strip(page, e->group), percent_text(*e->median, 1),
+            percent_text(*e->p90, 1), breakable(e->group));
     return {"<figure id=\"f-by_strategy\">",
             "</figure>\n",
             {heading(rows.size() < 2
@@ -381,11 +224,29 @@ Group RunPage::strips() const {
                   "strategy to see its cases alone.</span></figcaption>"}}};
 }
 
+Section overview_section(RunPage &page) {
+    Section section{"overview", "overview", ""};
+    if (page.shown.size() < page.statistics.cases.size())
+        section.parts.push_back(
+            paragraph(fmt::format(fmt::runtime(remark("part_of_the_cases")), page.shown.size(),
+                                  count(std::ssize(page.statistics.cases), "case", "cases")),
+                      "note"));
+    if (!page.measured()) {
+        section.parts.push_back(answer_paragraph(answer(page.statistics)));
+        return section;
+    }
+    section.parts.push_back(cards(page));
+    std::vector<PagePart> screen = page.figures_of("overview");
+    screen.push_back(strips(page));
+    section.parts.push_back(beside("screen", std::move(screen)));
+    return section;
+}
+
 /// Of a run that measured nothing: what the forecast would take for each shape.
-std::optional<Section> RunPage::choices() {
-    const Choices choices = choices_of(statistics_);
+std::optional<Section> choices_section(RunPage &page) {
+    const Choices choices = choices_of(page.statistics);
     const std::vector<const CaseRow *> &best = choices.best;
-    if (measured() || best.empty())
+    if (page.measured() || best.empty())
         return std::nullopt;
     constexpr std::size_t most = 500;
     using Best = const CaseRow *;
@@ -396,12 +257,12 @@ std::optional<Section> RunPage::choices() {
     const bool named = std::any_of(best.begin(), best.end(), [](Best r) { return r->layer.has_value(); });
     if (named)
         add({"layer"}, [](const CaseRow &r) { return r.layer; });
-    add({"shape"}, [this](const CaseRow &r) { return case_cell(r.id, r.shape); });
+    add({"shape"}, [&page](const CaseRow &r) { return page.case_cell(r.id, r.shape); });
     add({"forecast", As::time}, [](const CaseRow &r) { return r.predicted_s; });
     if (named)
         add({"calls", As::number}, [](const CaseRow &r) { return r.calls; });
-    add({"interval", As::time}, [this](const CaseRow &r) {
-        const Prediction &p = *run_.cases[static_cast<std::size_t>(r.id)].prediction;
+    add({"interval", As::time}, [&page](const CaseRow &r) {
+        const Prediction &p = *page.run.cases[static_cast<std::size_t>(r.id)].prediction;
         return p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
                                              : Cell();
     });
@@ -410,11 +271,11 @@ std::optional<Section> RunPage::choices() {
     });
     add({"strategy", As::text, Keep::low}, [](const CaseRow &r) {
         Cell cell(r.group);
-        cell.under = r.name.substr(std::min(r.name.size(), r.group.size() + 1)); // the knobs
+        cell.under = r.knobs();
         return cell;
     });
     add({"limiter"}, [](const CaseRow &r) { return r.limiter; });
-    Section section{"choices", "choices", "What the forecast would take", {}};
+    Section section{"choices", "choices", "What the forecast would take"};
     section.parts.push_back(Listing{
         table_of<Best>(std::vector<Best>(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(
                                                                           std::min(best.size(), most))),
@@ -426,78 +287,28 @@ std::optional<Section> RunPage::choices() {
     return section;
 }
 
-std::optional<Section> RunPage::cases() {
-    Section section{"cases",
-                    "cases",
-                    shown_.size() == statistics_.cases.size() ? "All cases" : "Cases, a part of them",
-                    {}};
-    if (statistics_.cases.empty())
+std::optional<Section> cases_section(RunPage &page) {
+    Section section{"cases", "cases",
+                    page.shown.size() == page.statistics.cases.size() ? "All cases"
+                                                                      : "Cases, a part of them"};
+    if (page.statistics.cases.empty())
         section.parts.push_back(paragraph("The run holds no case."));
-    std::string boxes;
-    for (const auto &[label, key] :
-         {std::pair{"study", "study"}, {"strategy", "group"}, {"status", "status"}, {"regime", "regime"}})
-        boxes += fmt::format("<label>{0} <select id=\"of-{1}\" data-key=\"{1}\"><option "
-                             "value=\"\">all</option></select></label>",
-                             label, key);
-    section.parts.push_back(
-        Html{"<noscript><p class=\"note\">The table of cases needs scripts. The CSV files beside this page "
-             "have all of them.</p></noscript>\n<form class=\"scripted filters\" aria-label=\"filter the "
-             "cases\"><label>find <input type=\"search\" id=\"filter\" placeholder=\"shape, strategy, "
-             "reason\"></label>" +
-             boxes +
-             "<label>|error| ≥ <input type=\"number\" id=\"least-error\" min=\"0\" step=\"5\" size=\"3\"> "
-             "%</label><label>GFMA from <input type=\"number\" id=\"least-size\" min=\"0\" step=\"any\" "
-             "size=\"5\"></label><label>to <input type=\"number\" id=\"most-size\" min=\"0\" step=\"any\" "
-             "size=\"5\"></label><button type=\"reset\">clear</button><output id=\"shown\" "
-             "aria-live=\"polite\"></output></form>\n"
-             "<div class=\"scripted grid\" id=\"grid\" tabindex=\"0\" role=\"grid\" "
-             "aria-label=\"cases\"></div>\n"});
-    if (explanations_.without_tree > 0)
-        section.parts.push_back(paragraph(
-            fmt::format(
-                "{} are explained by their bars alone, to keep this page small: <code>convcast predict "
-                "--shape SHAPE --strategy TEXT</code> prints the tree of any of them.",
-                count(static_cast<std::int64_t>(explanations_.without_tree), "forecast", "forecasts")),
-            "small"));
-    return section;
-}
-
-std::optional<Section> RunPage::about() {
-    Section section{"about", "about", "Conditions, method, words", {}};
-    std::vector<PagePart> &parts = section.parts;
-    parts.push_back(Html{"<h3 id=\"conditions\">Conditions</h3>\n"});
-    std::vector<Fact> facts = facts_of(run_.conditions);
-    append(facts, clocks());
-    append(facts, {{"convcast", run_.producer.version},
-                   {"profile", run_.profile_id + (run_.profile_hash.empty() ? "" : " " + run_.profile_hash)},
-                   {"device code", run_.producer.device_code_hash},
-                   {"measuring code", run_.producer.measuring_code_hash}});
-    parts.push_back(std::move(facts));
-    append(parts, stale_notes());
-    for (const std::string &assumption : common_)
-        parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
-    const bool any_ok = std::any_of(statistics_.cases.begin(), statistics_.cases.end(),
-                                    [](const CaseRow &r) { return r.status == Status::ok; });
-    if (!statistics_.statuses.empty())
-        parts.push_back(details(
-            count(std::ssize(run_.cases), "case", "cases") + ": what became of them",
-            {Listing{table_of<StatusCount>(
-                statistics_.statuses, {{{"strategy or baseline"}, &StatusCount::group},
-                                       {{"status"}, [](const StatusCount &s) { return word_of(s.status); }},
-                                       {{"reason"}, &StatusCount::reason},
-                                       {{"cases", As::number}, &StatusCount::n}})}},
-            !any_ok));
-    append(parts, method());
-    parts.push_back(notation());
+    section.parts.push_back(Html{embedded_text("cases.html")});
+    if (page.explanations.without_tree > 0)
+        section.parts.push_back(
+            paragraph(fmt::format(fmt::runtime(remark("bars_alone")),
+                                  count(static_cast<std::int64_t>(page.explanations.without_tree), "forecast",
+                                        "forecasts")),
+                      "small"));
     return section;
 }
 
 /// The state of the GPU while it was measured.
-std::vector<Fact> RunPage::clocks() const {
+std::vector<Fact> clocks(const RunPage &page) {
     double clock_low = 0.0, clock_high = 0.0;
     std::int64_t throttled = 0;
     std::set<std::string> methods, l2;
-    for (const Case &c : run_.cases)
+    for (const Case &c : page.run.cases)
         for (const Measurement &m : c.measurements) {
             if (m.sm_clock_hz) {
                 const double mhz = m.sm_clock_hz->value / 1e6;
@@ -520,49 +331,119 @@ std::vector<Fact> RunPage::clocks() const {
     return facts;
 }
 
-Html RunPage::notation() const {
+Html notation(const RunPage &page) {
     std::string out = "<h3 id=\"notation\">Words</h3>\n<dl class=\"glossary\">\n";
-    for (const Word &w : words)
-        out += fmt::format("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(w.name), w.name,
-                           escape_xml(w.meaning));
+    for (const std::vector<std::string> &word : explained("Words of the page of a run"))
+        out += fmt::format("<div><dt id=\"word-{}\">{}</dt><dd>{}</dd></div>\n", file_name(word.at(0)),
+                           word[0], escape_xml(word.at(1)));
     out += "<div><dt>study</dt><dd>a list of shapes that a paper measured. ";
-    for (const Study &study : studies_)
+    for (const Study &study : page.studies)
         out += escape_xml(study.id + ": " + study.title + "; " + study.citation + ". ");
     return {out + "</dd></div>\n</dl>\n"};
 }
 
-std::vector<PagePart> RunPage::method() const {
+std::vector<PagePart> method(const RunPage &page) {
     std::vector<PagePart> parts;
-    if (timed())
-        parts = {
-            Html{"<h3 id=\"measuring\">How it was measured</h3>\n"},
-            paragraph(
-                "Each case is verified, then timed, then counted, in three separate phases. The result is "
-                "compared with a double-precision reference; a case that fails has no time. The time of a "
-                "case is the end of the last minus the start of the first device activity of one call, from "
-                "raw NCHW input and KCRS filters to a raw output, in one stream with nothing else running, "
-                "preparation and layout changes included, for our kernels and cuDNN's alike; the median over "
-                "the samples is shown. Cold: the L2 cache was filled with other data by reading before each "
-                "call. Warm: the call before left its data there. cuDNN computes in true FP32 without tensor "
-                "cores, each algorithm by itself with ample workspace; an algorithm that refuses a shape is "
-                "listed with its reason. cudnn:graph is the fastest of all plans of cuDNN's graph interface, "
-                "picked by timing them; cudnn:tf32, where it was run, may use tensor cores and is never part "
-                "of a comparison. cudnn:graph_nhwc, whose tensors lay in another layout beforehand, is in "
-                "the lines <q>NHWC too</q> alone.")};
+    if (page.timed())
+        parts = {Html{"<h3 id=\"measuring\">How it was measured</h3>\n"}, paragraph(remark("measuring"))};
     append(parts,
-           {Html{"<h3 id=\"method\">Where the forecast is from</h3>\n"},
-            paragraph("The forecast uses numbers of the GPU that come from separate probes, never from these "
-                      "convolutions. Beside them the program contains four numbers fitted to times, 206 "
-                      "coefficients regressed on counters, and 160 constants, of which 84 were read off "
-                      "code, 23 off counters and 20 off times and 33 are given (docs/constants.md).")});
+           {Html{"<h3 id=\"method\">Where the forecast is from</h3>\n"}, paragraph(remark("forecast"))});
+    return parts;
+}
+
+std::optional<Section> about_section(RunPage &page) {
+    Section section{"about", "about", "Conditions, method, words"};
+    std::vector<PagePart> &parts = section.parts;
+    parts.push_back(Html{"<h3 id=\"conditions\">Conditions</h3>\n"});
+    std::vector<Fact> facts = facts_of(page.run.conditions);
+    append(facts, clocks(page));
+    append(facts, {{"convcast", page.run.producer.version},
+                   {"profile",
+                    page.run.profile_id + (page.run.profile_hash.empty() ? "" : " " + page.run.profile_hash)},
+                   {"device code", page.run.producer.device_code_hash},
+                   {"measuring code", page.run.producer.measuring_code_hash}});
+    parts.push_back(std::move(facts));
+    append(parts, stale_notes(page));
+    for (const std::string &assumption : page.common)
+        parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
+    const bool any_ok = std::any_of(page.statistics.cases.begin(), page.statistics.cases.end(),
+                                    [](const CaseRow &r) { return r.status == Status::ok; });
+    if (!page.statistics.statuses.empty())
+        parts.push_back(details(count(std::ssize(page.run.cases), "case", "cases") + ": what became of them",
+                                {Listing{table_of<StatusCount>(
+                                    page.statistics.statuses,
+                                    {{{"strategy or baseline"}, &StatusCount::group},
+                                     {{"status"}, [](const StatusCount &s) { return word_of(s.status); }},
+                                     {{"reason"}, &StatusCount::reason},
+                                     {{"cases", As::number}, &StatusCount::n}})}},
+                                !any_ok));
+    append(parts, method(page));
+    parts.push_back(notation(page));
+    return section;
+}
+
+Page page_of(RunPage page) {
+    const std::string gpu = gpu_name(page.run.conditions, page.run.profile_id);
+    Page out{(page.timed() ? "convcast: forecast and measured" : "convcast: forecast") +
+                 (gpu.empty() ? std::string() : (page.timed() ? " on " : " for ") + gpu),
+             answer(page.statistics)};
+    out.head = {paragraph(escape_xml(asked(page)), "asked")};
+    out.sections = {overview_section(page)};
+    for (const auto section : {accuracy_section, speed_section, choices_section, regimes_section,
+                               work_section, timelines_section, cases_section, about_section})
+        if (std::optional<Section> made = section(page))
+            out.sections.push_back(std::move(*made));
+    out.data = script_cases(page_columns(page.run, page.statistics, page.shown, page.explanations),
+                            page.explanations.chunks);
+    for (const char *name :
+         {"MWP-CWP", "speed of light", "compute bound", "memory bound", "exposed", "median"})
+        out.words.emplace_back(name, name);
+    return out;
+}
+
+} // namespace
+
+RunPage::RunPage(const Run &its_run, std::span<const Study> its_studies,
+                 const ReportStatistics &its_statistics, const Producer &its_current,
+                 std::vector<Figure> its_figures)
+    : run(its_run), studies(its_studies), statistics(its_statistics), current(its_current),
+      shown(cases_of_page(statistics)), figures(std::move(its_figures)), common(common_assumptions(run)),
+      explanations(explain(run, statistics, shown, common)) {
+    draw_for_page(figures, shown, statistics.cases.size());
+}
+
+bool RunPage::timed() const {
+    return std::any_of(run.cases.begin(), run.cases.end(),
+                       [](const Case &c) { return !c.measurements.empty(); });
+}
+
+Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {
+    Cell cell(text);
+    const auto found = std::lower_bound(shown.begin(), shown.end(), static_cast<std::size_t>(id));
+    if (found != shown.end() && *found == static_cast<std::size_t>(id))
+        cell.link = "#case=" + std::to_string(found - shown.begin());
+    return cell;
+}
+
+std::vector<PagePart> RunPage::figures_of(const std::string &part) {
+    constexpr std::size_t many = 4000; // marks, which the page then has once
+    std::vector<PagePart> parts;
+    for (Figure &f : figures)
+        if (const std::size_t points = f.point_count(); f.part == part && points > 0) {
+            const SvgUse use = part == "overview" || part == "maps" ? SvgUse::in_column
+                               : !f.panels.empty()                  ? SvgUse::in_screen
+                               : points < many                      ? SvgUse::in_pair
+                                                                    : SvgUse::in_column;
+            parts.push_back(Drawing{std::move(f), use, part != "maps"});
+        }
     return parts;
 }
 
 std::string answer(const ReportStatistics &statistics) {
-    const ErrorStatistics *all = find_errors(statistics, "all");
-    const SpeedupStatistics *best = overall(statistics, "cudnn");
-    const SpeedupStatistics *layouts = overall(statistics, "cudnn, NHWC too");
-    const SpeedupStatistics *direct = overall(statistics, "cudnn without Winograd and FFT");
+    const ErrorStatistics *all = statistics.errors_of("all");
+    const SpeedupStatistics *best = statistics.overall("cudnn");
+    const SpeedupStatistics *layouts = statistics.overall("cudnn, NHWC too");
+    const SpeedupStatistics *direct = statistics.overall("cudnn without Winograd and FFT");
     std::int64_t forecasts = 0, timed = 0;
     for (const CaseRow &row : statistics.cases) {
         forecasts += !row.baseline && row.predicted_s ? 1 : 0;
@@ -572,7 +453,7 @@ std::string answer(const ReportStatistics &statistics) {
         return "This run holds no case.";
     const auto off = [](double share) { return fmt::format("{:.1f}\u00a0%", 100.0 * share); };
     std::string text;
-    if (all != nullptr && all->n > 0)
+    if (all != nullptr)
         text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
                            "them and by {} at worst; it is {} on average.",
                            count(all->n, "measured case", "measured cases"), off(*all->median),
@@ -591,14 +472,14 @@ std::string answer(const ReportStatistics &statistics) {
                            count(forecasts, "kernel", "kernels"));
     else
         text = "Nothing was measured in this run, and no case that can run has a forecast.";
-    if (best != nullptr && best->n > 0) {
+    if (best != nullptr) {
         text += fmt::format(" Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on "
                             "{}, {} in the geometric mean",
                             best->wins, count(best->n, "shape", "shapes"), best->n - best->wins,
                             times(*best->geomean));
-        if (layouts != nullptr && layouts->n > 0)
+        if (layouts != nullptr)
             text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
-        if (direct != nullptr && direct->n > 0)
+        if (direct != nullptr)
             text += fmt::format("; against cuDNN without Winograd and FFT it wins {} of {}, {}", direct->wins,
                                 direct->n, times(*direct->geomean));
         text += ".";
@@ -611,13 +492,10 @@ std::string answer(const ReportStatistics &statistics) {
 }
 
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current) {
-    return write_page(run, studies, statistics, current, report_figures(statistics, studies));
-}
-
-std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current, std::vector<Figure> figures) {
-    return write_html(RunPage(run, studies, statistics, current, std::move(figures)).page());
+                       const Producer &current, std::optional<std::vector<Figure>> figures) {
+    if (!figures)
+        figures = report_figures(statistics, studies);
+    return write_html(page_of(RunPage(run, studies, statistics, current, std::move(*figures))));
 }
 
 } // namespace convcast

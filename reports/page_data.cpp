@@ -6,6 +6,7 @@
 #include "model/base/json.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
 
@@ -29,7 +30,7 @@
 namespace convcast {
 namespace {
 
-std::string quoted(const std::string &text) {
+std::string json_text(const std::string &text) {
     return to_text(JsonValue(text));
 }
 
@@ -58,7 +59,7 @@ class TextColumn {
     void add(const std::optional<std::string> &text) {
         index_.push_back(text ? std::to_string(of(*text)) : "-1");
     }
-    std::string texts() const { return list(texts_, quoted); }
+    std::string texts() const { return list(texts_, json_text); }
     std::string index() const {
         return list(index_, [](const std::string &s) { return s; });
     }
@@ -88,51 +89,6 @@ char regime_letter(std::optional<Regime> regime) {
     return *regime == Regime::compute_hidden ? 'c' : *regime == Regime::bulk_hidden ? 'b' : 'e';
 }
 
-struct RuleText {
-    const char *member, *text;
-};
-
-/// The papers' symbols and numbers; docs/equations.md.
-constexpr std::array<RuleText, 36> rule_texts = {{
-    {"n_fma", "N_FMA, FMAs per SM that hide the latency (Chang, Table 1)"},
-    {"v_s_bytes", "V_s, bytes in flight that hide the latency (Chang, Table 1)"},
-    {"threads_per_sm", "threads per SM (Chang, Table 1)"},
-    {"warps_per_sm", "warps per SM (Chang, Table 1)"},
-    {"bytes_per_clock", "bytes a clock of DRAM (Chang, Table 1)"},
-    {"data_bytes", "bytes in one latency, of the whole GPU (Chang, Table 1)"},
-    {"threads", "threads that load them, 4 bytes each (Chang, Table 1)"},
-    {"bytes_per_sm", "bytes that an SM's threads load (Chang, Table 1)"},
-    {"hardware_n_fma", "FMAs that an SM retires in one latency: what hardware does instead of N_FMA"},
-    {"hardware_bytes", "bytes in flight that bring 90 % of DRAM's bandwidth: instead of V_s"},
-    {"method", "division chosen by rule 4 (Chang, section 3.1): 1 filters, 2 map over SMs"},
-    {"pieces_p", "P after rule 4 (Chang, section 3.1)"},
-    {"pieces_q", "Q after rule 4 (Chang, section 3.1)"},
-    {"candidate_p", "P by rules 1 to 3 (Chang, section 3.1)"},
-    {"candidate_q", "Q by rules 1 to 3 (Chang, section 3.1)"},
-    {"d1_bytes", "D1, bytes of division 1 (Chang, eq. 4, 5)"},
-    {"d2_bytes", "D2, bytes of division 2 (Chang, eq. 7, 8)"},
-    {"th1", "Th1, FMAs of division 1 (Chang, eq. 6)"},
-    {"th2", "Th2, FMAs of division 2 (Chang, eq. 9)"},
-    {"run_pieces", "pieces that really fit and run (ours)"},
-    {"redivided_filters", "parts of the filters after step 4 (Chang, section 2.2)"},
-    {"redivided_map", "parts of the map after step 4 (Chang, section 2.2)"},
-    {"redivided_bytes", "bytes that then move to all SMs (Chang, section 2.2)"},
-    {"segment_bytes", "S, bytes per filter and step (Chang, section 3.2, rule 1)"},
-    {"tile_w", "W'x, pixels per step (Chang, section 3.2, rule 2)"},
-    {"tile_k_min", "least M', filters per step (Chang, section 3.2, rule 3)"},
-    {"step_fma", "FMAs per step, S/4 · M' · W'x (Chang, section 3.2)"},
-    {"step_lines", "W'y, lines of the map for a segment (Chang, section 3.2)"},
-    {"step_bytes", "bytes a step, S · M' + W'y · W'x · 4 (Chang, section 3.2, rule 4)"},
-    {"bank_ratio", "n = W_SMB / W_CD (Chen, eq. 1)"},
-    {"pixel_uses", "K · K · F, uses of a pixel of the input at most (Chen, section 2.2)"},
-    {"shared_reads",
-     "(W_T + K − 1) / (W_T · K), reads of pixels from shared memory that are left (Chen, section 4.3)"},
-    {"global_reads", "1 / K, reads of pixels from global memory that are left (Chen, section 4.3)"},
-    {"round_fmas", "FMAs of an SM in a round, against N_FMA (Chang, section 2.2)"},
-    {"round_bytes", "bytes of all SMs in a round, against V_s (Chang, section 2.2)"},
-    {"remarks", "remarks"},
-}};
-
 template <class T> std::string rule_value(const T &value) {
     if constexpr (std::is_floating_point_v<T>)
         if (value != std::floor(value)) // a few digits are as many as it is good for
@@ -151,15 +107,15 @@ std::string rules_json(const Rules &rules) {
             else if (field)
                 value = rule_value(*field);
             if (!value.empty())
-                lines.push_back("[" + quoted(rule_text(member.name)) + "," + quoted(value) + "]");
+                lines.push_back("[" + json_text(rule_text(member.name)) + "," + json_text(value) + "]");
         });
     return list(lines, [](const std::string &line) { return line; });
 }
 
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
-    return fmt::format("[{},{},{},{}]", quoted(term.name), quoted(how), brief(term.value_s.value * us_per_s),
-                       list(term.children, tree_json));
+    return fmt::format("[{},{},{},{}]", json_text(term.name), json_text(how),
+                       brief(term.value_s.value * us_per_s), list(term.children, tree_json));
 }
 
 /// Rows of a table: FMAs per byte, GFLOP/s and share of the peak, forecast and measured.
@@ -174,7 +130,7 @@ std::string rates_json(const CaseRow &row) {
                 text += fmt::format("{}{} {}", text.empty() ? "" : ", ", how,
                                     fmt::format(fmt::runtime(form), *(**rates.*member) * scale));
         if (!text.empty())
-            lines.push_back("[" + quoted(name) + "," + quoted(text) + "]");
+            lines.push_back("[" + json_text(name) + "," + json_text(text) + "]");
     };
     line("GFLOP/s", "{:.4g}", 1e-9, &Rates::flop_per_s);
     line("of the FFMA peak", "{:.2g} %", 100.0, &Rates::peak_share);
@@ -188,7 +144,8 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
     std::vector<std::string> members;
     if (!row.waterfall.empty())
         members.push_back("\"bars\":" + list(row.waterfall, [](const WaterfallBar &bar) {
-                              return "[" + quoted(bar.name) + "," + brief(bar.added_s.value * us_per_s) + "]";
+                              return "[" + json_text(bar.name) + "," + brief(bar.added_s.value * us_per_s) +
+                                     "]";
                           }));
     if (tree && prediction.term)
         members.push_back("\"tree\":" + tree_json(*prediction.term));
@@ -201,9 +158,9 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
         if (std::find(common.begin(), common.end(), said) == common.end())
             assumed.push_back(said);
     if (!assumed.empty())
-        members.push_back("\"assumed\":" + list(assumed, quoted));
+        members.push_back("\"assumed\":" + list(assumed, json_text));
     if (prediction.reason)
-        members.push_back("\"reason\":" + quoted(*prediction.reason));
+        members.push_back("\"reason\":" + json_text(*prediction.reason));
     return "{" + join(members, ",") + "}";
 }
 
@@ -280,9 +237,10 @@ std::string how_combined(const Term &term) {
 }
 
 std::string rule_text(const std::string &member) {
-    const auto known = std::find_if(rule_texts.begin(), rule_texts.end(),
-                                    [&](const RuleText &entry) { return member == entry.member; });
-    return known == rule_texts.end() ? member : known->text;
+    static const std::vector<std::vector<std::string>> known = explained("The papers' rules");
+    const auto row =
+        std::find_if(known.begin(), known.end(), [&](const auto &its) { return its[0] == member; });
+    return row == known.end() ? member : row->at(1);
 }
 
 Explanations explain(const Run &run, const ReportStatistics &statistics, std::span<const std::size_t> shown,
@@ -329,18 +287,6 @@ std::vector<std::size_t> cases_of_page(const ReportStatistics &statistics) {
         kept.insert(i * rows.size() / (shown - furthest));
     return {kept.begin(), kept.end()};
 }
-
-namespace {
-
-template <class Do> void for_each_series(Figure &figure, Do do_it) {
-    for (Series &series : figure.series)
-        do_it(series);
-    for (Panel &panel : figure.panels)
-        for (Series &series : panel.series)
-            do_it(series);
-}
-
-} // namespace
 
 Figure drawn_once(Figure figure) {
     constexpr double cells = 1000.0; // along each axis: a drawing on a screen or on paper has fewer dots
@@ -436,8 +382,8 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
     const auto place = [&](std::size_t id) {
         return std::to_string(std::lower_bound(shown.begin(), shown.end(), id) - shown.begin());
     };
-    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", quoted(run.profile_id),
-                                  list(baseline, as_is), list(regimes, quoted));
+    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", json_text(run.profile_id),
+                                  list(baseline, as_is), list(regimes, json_text));
     for (const auto &[key, column] : texts)
         out += fmt::format("\"{}\":{{\"texts\":{},\"index\":{}}},", key, column->texts(), column->index());
     using Row = const CaseRow &;

@@ -1,8 +1,8 @@
 #include "reports/page_writer.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/report_tables.hpp"
-#include "reports/timeline_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -31,46 +31,11 @@ void add_below(std::vector<PagePart> &parts, const std::string &title, Table tab
     parts.push_back(Listing{std::move(table)});
 }
 
-} // namespace
-
-std::optional<Section> RunPage::accuracy() {
-    if (!measured())
-        return std::nullopt;
-    Section section{"accuracy", "accuracy", "Accuracy", {}};
-    for (const ErrorStatistics &e : statistics_.errors)
-        if (e.group == "all" && e.median && e.max)
-            section.heading = fmt::format("Accuracy: {} off in the median, {} at worst",
-                                          percent_text(*e.median, 1), percent_text(*e.max, 1));
-    std::vector<PagePart> pair = figures_of("accuracy");
-    pair.push_back(farthest());
-    using E = ErrorStatistics;
-    const std::vector<Field<E>> fields = {{{"strategy"}, &E::group},
-                                          {{"cases", As::number}, &E::n},
-                                          {{"no forecast", As::number}, &E::no_forecast},
-                                          {{"bias", As::ratio}, &E::bias},
-                                          {{"median |error|", As::share}, &E::median},
-                                          {{"mean", As::share}, &E::mean},
-                                          {{"mean, symmetric", As::share}, &E::symmetric},
-                                          {{"90th percentile", As::share}, &E::p90},
-                                          {{"largest", As::share}, &E::max},
-                                          {{"within 10 %", As::share}, &E::within_10_percent}};
-    const PagePart remark = small(
-        fmt::format("Over the ok cases with a forecast and a cold measurement. error: {}. bias: geometric "
-                    "mean of forecast / measured. Percentiles by {}. The speed-of-light row is what launch "
-                    "floor, peak FMAs and bytes alone would have said: the bar that the model has to beat.",
-                    escape_xml(statistics_.error), escape_xml(statistics_.percentile)));
-    section.parts = {
-        beside("pair", std::move(pair)),
-        details("The numbers, by strategy", {Listing{table_of<E>(statistics_.errors, fields)}, remark})};
-    append(section.parts, parts());
-    return section;
-}
-
 /// The cases that the forecast misses most.
-Group RunPage::farthest() const {
+Group farthest(const RunPage &page) {
     constexpr std::size_t most = 20;
     std::vector<CaseRow> rows;
-    std::copy_if(statistics_.cases.begin(), statistics_.cases.end(), std::back_inserter(rows),
+    std::copy_if(page.statistics.cases.begin(), page.statistics.cases.end(), std::back_inserter(rows),
                  [](const CaseRow &row) { return !row.baseline && row.error; });
     const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(most, rows.size()));
     std::partial_sort(rows.begin(), end, rows.end(), [](const CaseRow &a, const CaseRow &b) {
@@ -84,7 +49,7 @@ Group RunPage::farthest() const {
         {heading("Where it is farthest off"),
          Listing{table_of<CaseRow>(
                      rows,
-                     {{{"shape"}, [this](const CaseRow &row) { return case_cell(row.id, row.shape); }},
+                     {{{"shape"}, [&page](const CaseRow &row) { return page.case_cell(row.id, row.shape); }},
                       {{"error", As::number}, [](const CaseRow &row) { return signed_percent(*row.error); }},
                       {{"forecast", As::time}, &CaseRow::predicted_s},
                       {{"measured", As::time}, &CaseRow::cold_s},
@@ -93,152 +58,30 @@ Group RunPage::farthest() const {
 }
 
 /// Judged on the shapes whose times nothing was fitted to, the training part beside.
-std::vector<PagePart> RunPage::parts() const {
-    const Accuracy &a = statistics_.accuracy;
+std::vector<PagePart> parts(const RunPage &page) {
+    const Accuracy &a = page.statistics.accuracy;
     if (a.times.empty())
         return {};
-    std::vector<PagePart> parts = {
-        Listing{times_table(a)},
-        small("A fifth of the shapes, by a hash of their text, is for training: the kernels' facts were "
-              "regressed on its counters, the four numbers fitted to its times. The test part is the rest. "
-              "Rows by what the forecast knew: <q>without counters</q> no facts and the four numbers as "
-              "assumed; <q>probes and counters</q> the facts, but no time (<q>probes alone</q> where these "
-              "forecasts had no facts); <q>four numbers fitted</q> both; <q>new kernel</q> no facts of the "
-              "strategy itself, and the four numbers fitted to this run's training part without it. The "
-              "constants of the program stay in all of them, also those that people read off counters "
-              "(docs/constants.md).")};
+    std::vector<PagePart> parts = {Listing{times_table(a)}, small(remark("parts"))};
     add_below(parts, "Work over the test part", work_table(a));
     add_below(parts, "Ranking the measured settings of a shape, test part", rankings_table(a));
     return {
         details("By the part of the shapes: training and test, and against other models", std::move(parts))};
 }
 
-std::optional<Section> RunPage::regimes() {
-    const RegimeTables &r = statistics_.regimes;
-    std::vector<PagePart> maps_of = maps(), pair = figures_of("regimes");
-    if (r.opinions.empty() && maps_of.empty() && pair.empty())
-        return std::nullopt;
-    Section section{"regimes", "regimes", "Regimes: what hides the memory latency", {}};
-    if (const RegimeStatistics *forecast = over_all(r, "forecast"))
-        section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
-                                      forecast->agree, forecast->n, worth_of(*forecast));
-    section.parts.push_back(paragraph(
-        fmt::format(
-            "What hides the memory latency: enough FMAs ({}), enough bytes in flight ({}), or neither ({}). "
-            "The paper's rule, the physical rule and the forecast each say which; the counters decide.",
-            word_button("compute bound", "compute"), word_button("memory bound", "memory"),
-            word_button("exposed", "exposed")),
-        "lead"));
-    append(section.parts, std::move(maps_of));
-    section.parts.push_back(beside("pair", std::move(pair)));
-    const PagePart remark = small("always the commonest: what always saying the regime that was measured "
-                                  "most often would agree with. kappa: Cohen's, 0 is chance. balanced: mean "
-                                  "over the measured regimes of the share that was forecast right.");
-    if (!r.opinions.empty())
-        section.parts.push_back(details("Which opinion agrees with the counters",
-                                        {Listing{regimes_table(r)}, remark, Listing{said_regimes_table(r)}}));
-    return section;
-}
-
-std::optional<Section> RunPage::work() {
-    if (statistics_.work_errors.empty())
-        return std::nullopt;
-    std::vector<double> off;
-    for (const WorkRow &w : statistics_.work)
-        if (w.counted > 0.0)
-            off.push_back(std::abs(w.predicted / w.counted - 1.0));
-    Section section{"work", "work", "Work", {}};
-    if (!off.empty())
-        section.heading = fmt::format("Work: half of {} forecasts within {} of the counters", off.size(),
-                                      percent_text(percentile(off, 0.5), 1));
-    using W = WorkStatistics;
-    const std::vector<Field<W>> fields = {{{"strategy"}, &W::group},
-                                          {{"quantity"}, &W::quantity},
-                                          {{"farthest off at"},
-                                           [this](const W &w) {
-                                               return w.worst_case
-                                                          ? case_cell(*w.worst_case, row(*w.worst_case).shape)
-                                                          : Cell();
-                                           }},
-                                          {{"predicted / counted", As::ratio}, &W::ratio_geomean},
-                                          {{"farthest off", As::ratio}, &W::worst_ratio},
-                                          {{"cases", As::number}, &W::n},
-                                          {{"one side 0", As::number}, &W::zero}};
-    section.parts = {
-        paragraph(
-            "Instructions, conflicts and bytes are forecast before time is; counters say what they were.",
-            "lead"),
-        beside("pair", figures_of("work")),
-        details("The numbers, by strategy and quantity",
-                {Listing{table_of<W>(statistics_.work_errors, fields)},
-                 small("predicted / counted: geometric mean of the ratio over the cases; 1 is exact.")})};
-    return section;
-}
-
-std::optional<Section> RunPage::speed() {
-    if (!compared()) // there would be little but dashes
-        return std::nullopt;
-    Section section{"speed", "speed", "Speed, beside cuDNN", {}};
-    const SpeedupStatistics *best = nullptr; // over all studies, where there are several
-    for (const SpeedupStatistics &s : statistics_.speedups)
-        if (s.against == "cudnn" && s.ours == "our fastest" && (best == nullptr || s.study == "all"))
-            best = &s;
-    if (best != nullptr && best->n > 0)
-        section.heading = fmt::format("Speed: faster than cuDNN on {} of {}", best->wins,
-                                      count(best->n, "shape", "shapes"));
-    using S = SpeedupStatistics;
-    section.parts = {
-        beside("pair", figures_of("speed")),
-        Listing{table_of<S>(statistics_.speedups,
-                            {{{"study"}, &S::study},
-                             {{"speed-up of"}, [](const S &s) { return s.ours + " over " + s.against; }},
-                             {{"geometric mean", As::factor}, &S::geomean},
-                             {{"least", As::factor}, &S::min},
-                             {{"most", As::factor}, &S::max},
-                             {{"faster", As::number}, &S::wins},
-                             {{"shapes", As::number}, &S::n},
-                             {{"not comparable", As::number}, &S::without}})},
-        small("cuDNN computes in true FP32. Where nothing else is said its tensors lie in NCHW and KCRS, as "
-              "ours do. <q>NHWC too</q> adds its plans for NHWC, whose tensors lay in that layout before the "
-              "call: the time of bringing them there is not in it. Lines with <q>as run</q> are of the "
-              "kernel that the study's paper proposes, in the settings of this run: by default those of "
-              "<code>convcast predict</code>. The paper's own settings are what <code>convcast "
-              "reproduce</code> compares. Ours that multiply on tensor cores (three TF32 products for one, "
-              "in the accuracy of FP32) stand apart: where they were run, <q>ours without tensor cores</q> "
-              "sets them beside our fastest by FFMAs. No line against cuDNN has them.")};
-    using N = NetworkStatistics;
-    add_below(section.parts, "Networks: all convolutions, each with its fastest",
-              table_of<N>(statistics_.networks,
-                          {{{"study"}, &N::study},
-                           {{"ours", As::time}, &N::ours_s},
-                           {{"cuDNN", As::time}, &N::cudnn_s},
-                           {{"speed-up", As::factor}, &N::speedup},
-                           {{"layers", As::number}, &N::layers},
-                           {{"distinct shapes", As::number}, &N::shapes},
-                           {{"not run by us", As::number}, &N::without},
-                           {{"deterministic", As::time}, &N::cudnn_deterministic_s},
-                           {{"without Winograd and FFT", As::time}, &N::cudnn_direct_s},
-                           {{"NHWC too", As::time}, &N::cudnn_any_layout_s},
-                           {{"with tensor cores (TF32)", As::time}, &N::cudnn_tf32_s},
-                           {{"ours on tensor cores (3xTF32)", As::time}, &N::ours_tensor_cores_s}}));
-    append(section.parts, published());
-    section.parts.push_back(shapes());
-    return section;
-}
-
 /// The papers' gains beside those of this run.
-std::vector<PagePart> RunPage::published() const {
+std::vector<PagePart> published(const RunPage &page) {
     struct Gain {
         const Study &study;
         const PublishedGain &published;
         const SpeedupStatistics *own = nullptr, *best = nullptr;
     };
     std::vector<Gain> gains;
-    for (const Study &study : studies_)
+    for (const Study &study : page.studies)
         for (const PublishedGain &published : study.published) {
             Gain &gain = gains.emplace_back(Gain{study, published});
             if (published.baseline.starts_with("cuDNN"))
-                for (const SpeedupStatistics &s : statistics_.speedups)
+                for (const SpeedupStatistics &s : page.statistics.speedups)
                     if (s.study == study.id && s.against == "cudnn")
                         (s.ours == "our fastest" ? gain.best : gain.own) = &s;
         }
@@ -263,23 +106,24 @@ std::vector<PagePart> RunPage::published() const {
     return {details("What the papers published", {Listing{table_of<Gain>(gains, fields)}})};
 }
 
-Group RunPage::shapes() const {
+Group shapes(const RunPage &page) {
     constexpr std::size_t most = 150; // more rows than anyone reads; the CSV files beside the page have all
-    std::vector<ShapeRow> rows = statistics_.shapes;
+    std::vector<ShapeRow> rows = page.statistics.shapes;
     if (rows.size() > most) {
         std::stable_sort(rows.begin(), rows.end(), [](const ShapeRow &a, const ShapeRow &b) {
             return a.speedup.value_or(1e300) < b.speedup.value_or(1e300);
         });
         rows.resize(most);
     }
-    const auto of = [this](std::optional<std::int64_t> ShapeRow::*id) {
-        return [this, id](const ShapeRow &shape) {
-            return shape.*id ? case_cell(*(shape.*id), row(*(shape.*id)).name) : Cell("not measured");
+    const auto of = [&page](std::optional<std::int64_t> ShapeRow::*id) {
+        return [&page, id](const ShapeRow &shape) {
+            return shape.*id ? page.case_cell(*(shape.*id), page.statistics.row(*(shape.*id)).name)
+                             : Cell("not measured");
         };
     };
     return details(
-        rows.size() < statistics_.shapes.size()
-            ? fmt::format("Shape by shape: the {} least speed-ups of {}", most, statistics_.shapes.size())
+        rows.size() < page.statistics.shapes.size()
+            ? fmt::format("Shape by shape: the {} least speed-ups of {}", most, page.statistics.shapes.size())
             : std::string("Shape by shape"),
         {Listing{table_of<ShapeRow>(
             rows, {{{"shape"}, &ShapeRow::shape},
@@ -295,7 +139,14 @@ Group RunPage::shapes() const {
                    {{"of tensor cores over our FFMAs", As::factor}, &ShapeRow::speedup_tensor_cores}})}});
 }
 
-namespace {
+/// The maps of regimes beside each other, with what they all say once.
+std::vector<PagePart> maps(RunPage &page) {
+    std::vector<PagePart> maps = page.figures_of("maps");
+    if (maps.empty())
+        return {};
+    const std::string caption = std::get<Drawing>(maps.front()).figure.caption;
+    return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
+}
 
 /// One side of a launch's timeline, or the forecast over the measurement.
 struct TimelineLine {
@@ -346,29 +197,148 @@ Table timeline_table(const std::vector<const TimelineRow *> &rows) {
 
 } // namespace
 
-/// When each CTA of a case ran, by its stamps.
-std::optional<Section> RunPage::timelines() {
-    if (statistics_.timelines.empty())
+std::optional<Section> accuracy_section(RunPage &page) {
+    if (!page.measured())
         return std::nullopt;
-    Section section{"timelines", "timelines", "When each CTA runs, and on which SM", {}};
+    Section section{"accuracy", "accuracy", "Accuracy"};
+    const ErrorStatistics &all = *page.statistics.errors_of("all");
+    section.heading = fmt::format("Accuracy: {} off in the median, {} at worst", percent_text(*all.median, 1),
+                                  percent_text(*all.max, 1));
+    std::vector<PagePart> pair = page.figures_of("accuracy");
+    pair.push_back(farthest(page));
+    using E = ErrorStatistics;
+    const std::vector<Field<E>> fields = {{{"strategy"}, &E::group},
+                                          {{"cases", As::number}, &E::n},
+                                          {{"no forecast", As::number}, &E::no_forecast},
+                                          {{"bias", As::ratio}, &E::bias},
+                                          {{"median |error|", As::share}, &E::median},
+                                          {{"mean", As::share}, &E::mean},
+                                          {{"mean, symmetric", As::share}, &E::symmetric},
+                                          {{"90th percentile", As::share}, &E::p90},
+                                          {{"largest", As::share}, &E::max},
+                                          {{"within 10 %", As::share}, &E::within_10_percent}};
+    const PagePart below =
+        small(fmt::format(fmt::runtime(remark("errors")), escape_xml(page.statistics.error),
+                          escape_xml(page.statistics.percentile)));
+    section.parts = {
+        beside("pair", std::move(pair)),
+        details("The numbers, by strategy", {Listing{table_of<E>(page.statistics.errors, fields)}, below})};
+    append(section.parts, parts(page));
+    return section;
+}
+
+std::optional<Section> regimes_section(RunPage &page) {
+    const RegimeTables &r = page.statistics.regimes;
+    std::vector<PagePart> maps_of = maps(page), pair = page.figures_of("regimes");
+    if (r.opinions.empty() && maps_of.empty() && pair.empty())
+        return std::nullopt;
+    Section section{"regimes", "regimes", "Regimes: what hides the memory latency"};
+    if (const RegimeStatistics *forecast = over_all(r, "forecast"))
+        section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
+                                      forecast->agree, forecast->n, worth_of(*forecast));
+    section.parts.push_back(
+        paragraph(fmt::format(fmt::runtime(remark("regimes")), word_button("compute bound", "compute"),
+                              word_button("memory bound", "memory"), word_button("exposed", "exposed")),
+                  "lead"));
+    append(section.parts, std::move(maps_of));
+    section.parts.push_back(beside("pair", std::move(pair)));
+    const PagePart below = small(remark("agreement"));
+    if (!r.opinions.empty())
+        section.parts.push_back(details("Which opinion agrees with the counters",
+                                        {Listing{regimes_table(r)}, below, Listing{said_regimes_table(r)}}));
+    return section;
+}
+
+std::optional<Section> work_section(RunPage &page) {
+    if (page.statistics.work_errors.empty())
+        return std::nullopt;
+    std::vector<double> off;
+    for (const WorkRow &w : page.statistics.work)
+        if (w.counted > 0.0)
+            off.push_back(std::abs(w.predicted / w.counted - 1.0));
+    Section section{"work", "work", "Work"};
+    if (!off.empty())
+        section.heading = fmt::format("Work: half of {} forecasts within {} of the counters", off.size(),
+                                      percent_text(percentile(off, 0.5), 1));
+    using W = WorkStatistics;
+    const std::vector<Field<W>> fields = {
+        {{"strategy"}, &W::group},
+        {{"quantity"}, &W::quantity},
+        {{"farthest off at"},
+         [&page](const W &w) {
+             return w.worst_case ? page.case_cell(*w.worst_case, page.statistics.row(*w.worst_case).shape)
+                                 : Cell();
+         }},
+        {{"predicted / counted", As::ratio}, &W::ratio_geomean},
+        {{"farthest off", As::ratio}, &W::worst_ratio},
+        {{"cases", As::number}, &W::n},
+        {{"one side 0", As::number}, &W::zero}};
+    section.parts = {
+        paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
+        details("The numbers, by strategy and quantity",
+                {Listing{table_of<W>(page.statistics.work_errors, fields)}, small(remark("work_errors"))})};
+    return section;
+}
+
+std::optional<Section> speed_section(RunPage &page) {
+    if (!page.compared()) // there would be little but dashes
+        return std::nullopt;
+    Section section{"speed", "speed", "Speed, beside cuDNN"};
+    const SpeedupStatistics &best = *page.statistics.overall("cudnn");
+    section.heading =
+        fmt::format("Speed: faster than cuDNN on {} of {}", best.wins, count(best.n, "shape", "shapes"));
+    using S = SpeedupStatistics;
+    section.parts = {
+        beside("pair", page.figures_of("speed")),
+        Listing{table_of<S>(page.statistics.speedups,
+                            {{{"study"}, &S::study},
+                             {{"speed-up of"}, [](const S &s) { return s.ours + " over " + s.against; }},
+                             {{"geometric mean", As::factor}, &S::geomean},
+                             {{"least", As::factor}, &S::min},
+                             {{"most", As::factor}, &S::max},
+                             {{"faster", As::number}, &S::wins},
+                             {{"shapes", As::number}, &S::n},
+                             {{"not comparable", As::number}, &S::without}})},
+        small(remark("speed"))};
+    using N = NetworkStatistics;
+    add_below(section.parts, "Networks: all convolutions, each with its fastest",
+              table_of<N>(page.statistics.networks,
+                          {{{"study"}, &N::study},
+                           {{"ours", As::time}, &N::ours_s},
+                           {{"cuDNN", As::time}, &N::cudnn_s},
+                           {{"speed-up", As::factor}, &N::speedup},
+                           {{"layers", As::number}, &N::layers},
+                           {{"distinct shapes", As::number}, &N::shapes},
+                           {{"not run by us", As::number}, &N::without},
+                           {{"deterministic", As::time}, &N::cudnn_deterministic_s},
+                           {{"without Winograd and FFT", As::time}, &N::cudnn_direct_s},
+                           {{"NHWC too", As::time}, &N::cudnn_any_layout_s},
+                           {{"with tensor cores (TF32)", As::time}, &N::cudnn_tf32_s},
+                           {{"ours on tensor cores (3xTF32)", As::time}, &N::ours_tensor_cores_s}}));
+    append(section.parts, published(page));
+    section.parts.push_back(shapes(page));
+    return section;
+}
+
+/// When each CTA of a case ran, by its stamps.
+std::optional<Section> timelines_section(RunPage &page) {
+    if (page.statistics.timelines.empty())
+        return std::nullopt;
+    Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
-    parts.push_back(
-        paragraph("Measured in a further call of the case, verified and from a cold L2 like the others, "
-                  "whose kernels are compiled with a stamp: the first thread of a CTA notes the chip's "
-                  "global timer and its SM, its last warp to leave the timer again. tail: of the makespan, "
-                  "what an SM waits on average behind its own last CTA."));
-    std::vector<Figure> figures = timeline_figures(run_);
+    parts.push_back(paragraph(remark("timelines")));
+    std::vector<Figure> figures = timeline_figures(page.run);
     std::map<std::int64_t, std::vector<const TimelineRow *>> cases;
-    for (const TimelineRow &row : statistics_.timelines)
+    for (const TimelineRow &row : page.statistics.timelines)
         cases[row.id].push_back(&row);
     for (const auto &[id, rows] : cases) {
-        parts.push_back(heading(html_of(case_cell(id, row(id).shape + " " + row(id).name))));
-        for (const Measurement &m : run_.cases[static_cast<std::size_t>(id)].measurements)
+        parts.push_back(heading(
+            html_of(page.case_cell(id, page.statistics.row(id).shape + " " + page.statistics.row(id).name))));
+        for (const Measurement &m : page.run.cases[static_cast<std::size_t>(id)].measurements)
             if (m.timeline && m.timeline->call_s) // what the stamps cost
-                parts.push_back(small(fmt::format("The stamped call took {} µs, the timed ones {} µs in the "
-                                                  "median; the timer advances by {} ns.",
-                                                  microseconds(*m.timeline->call_s), microseconds(m.time_s),
-                                                  m.timeline->step_ns.value_or(0))));
+                parts.push_back(
+                    small(fmt::format(fmt::runtime(remark("stamped")), microseconds(*m.timeline->call_s),
+                                      microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
         parts.push_back(Listing{timeline_table(rows)});
         for (Figure &f : figures)
             if (f.id.starts_with(fmt::format("timeline_{}_", id)))

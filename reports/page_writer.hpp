@@ -20,64 +20,37 @@
 
 namespace convcast {
 
-class RunPage {
-  public:
-    RunPage(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-            const Producer &current, std::vector<Figure> figures);
+/// What the sections of the page share.
+struct RunPage {
+    const Run &run;
+    std::span<const Study> studies;
+    const ReportStatistics &statistics;
+    const Producer &current;
+    std::vector<std::size_t> shown; ///< cases that stand on the page one by one
+    std::vector<Figure> figures;
+    std::vector<std::string> common; ///< assumptions of every forecast
+    Explanations explanations;
 
-    Page page();
+    RunPage(const Run &its_run, std::span<const Study> its_studies, const ReportStatistics &its_statistics,
+            const Producer &its_current, std::vector<Figure> its_figures);
 
-  private:
-    // Sections; none where the run has nothing for it.
-    Section overview();
-    std::optional<Section> accuracy();
-    std::optional<Section> speed();
-    std::optional<Section> choices();
-    std::optional<Section> regimes();
-    std::optional<Section> work();
-    std::optional<Section> timelines();
-    std::optional<Section> cases();
-    std::optional<Section> about();
-
-    // page.cpp
-    std::string asked() const;
-    std::vector<std::string> common_assumptions() const;
-    std::vector<PagePart> stale_notes() const;
-    std::vector<Card> cards() const;
-    std::vector<const ErrorStatistics *> by_error() const;
-    Group strips() const;
-    std::string strip(const std::string &group) const;
-    std::vector<Fact> clocks() const;
-    Html notation() const;
-    std::vector<PagePart> method() const;
-
-    // page_tables.cpp
-    Group farthest() const;
-    std::vector<PagePart> parts() const;
-    std::vector<PagePart> published() const;
-    Group shapes() const;
-
-    bool timed() const;    ///< at least one case has a time
-    bool measured() const; ///< at least one case of ours has a forecast and a time
-    bool compared() const; ///< at least one shape of ours beside cuDNN's
-    const CaseRow &row(std::int64_t id) const { return statistics_.cases[static_cast<std::size_t>(id)]; }
-    /// Where a case stands among those that are shown; absent where it is not.
-    std::optional<std::size_t> place_of(std::int64_t id) const;
+    bool timed() const; ///< at least one case has a time
+    /// At least one case of ours has a forecast and a time.
+    bool measured() const { return statistics.errors_of("all") != nullptr; }
+    /// At least one shape of ours beside cuDNN's.
+    bool compared() const { return statistics.overall("cudnn") != nullptr; }
     /// A text that leads to its case, where that is shown.
     Cell case_cell(std::int64_t id, const std::string &text) const;
     /// The figures of a part of the page that have a point; they are taken.
     std::vector<PagePart> figures_of(const std::string &part);
-    std::vector<PagePart> maps();
-
-    const Run &run_;
-    std::span<const Study> studies_;
-    const ReportStatistics &statistics_;
-    const Producer &current_;
-    std::vector<std::size_t> shown_; ///< cases that stand on the page one by one
-    std::vector<Figure> figures_;
-    std::vector<std::string> common_; ///< assumptions of every forecast
-    Explanations explanations_;
 };
+
+// The sections of page_tables.cpp; none where the run has nothing for it.
+std::optional<Section> accuracy_section(RunPage &page);
+std::optional<Section> speed_section(RunPage &page);
+std::optional<Section> regimes_section(RunPage &page);
+std::optional<Section> work_section(RunPage &page);
+std::optional<Section> timelines_section(RunPage &page);
 
 /// "wrong result" of wrong_result
 template <class E> std::string word_of(E value) {

@@ -2,17 +2,25 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "reports/bibliography.hpp"
+#include "reports/explained.hpp"
 #include "reports/page_data.hpp"
-#include "reports/pdf.hpp"
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -25,35 +33,22 @@ fs::path stem_of(const fs::path &file) {
     return stem.replace_extension();
 }
 
-/// Makes the PDF of an SVG that is written for the purpose and removed again.
-std::string pdf_of(const std::string &svg, const fs::path &pdf) {
-    const TemporaryFile made(pdf.string());
-    write_file_atomically(made.path(), svg);
-    return svg_to_pdf(made.path(), pdf);
+bool is_format(const std::string &ending) {
+    return ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
 }
 
-void write(PaperFiles &out, const fs::path &file, const std::string &text) {
-    write_file_atomically(file.string(), text);
-    out.files.push_back(file);
-}
-
-/// Adds the PDF; what stops it is an error where it was asked for by name.
-void write_pdf(PaperFiles &out, const std::string &svg, const fs::path &pdf, bool asked_for) {
-    const std::string problem = pdf_of(svg, pdf);
-    if (!problem.empty() && asked_for)
-        throw InputError(pdf.string(),
-                         problem + "; Debian's package librsvg2-bin has it, or take .svg or .tex");
-    if (problem.empty())
-        out.files.push_back(pdf);
-    else
-        out.note = problem;
-}
-
-void write_beside(PaperFiles &out, const fs::path &stem, const std::string &label,
+void write_beside(FigureFiles &out, const fs::path &stem, const std::string &label,
                   const std::string &caption) {
-    write(out, stem.string() + "_caption.tex",
-          fmt::format("% a draft\n\\caption{{{}}}\n\\label{{fig:{}}}\n", escape_tex(caption), label));
-    write(out, stem.parent_path() / "convcast.bib", bibtex());
+    out.write(stem.string() + "_caption.tex",
+              fmt::format("% a draft\n\\caption{{{}}}\n\\label{{fig:{}}}\n", escape_tex(caption), label));
+    out.write(stem.parent_path() / "convcast.bib", bibtex());
+}
+
+/// A PDF that was asked for by name must be there.
+void refuse_without_pdf(const FigureFiles &out, const fs::path &target) {
+    if (target.extension() == ".pdf" && !out.note.empty())
+        throw InputError(target.string(),
+                         out.note + "; Debian's package librsvg2-bin has it, or take .svg or .tex");
 }
 
 std::string sentence(const std::string &text) {
@@ -62,9 +57,55 @@ std::string sentence(const std::string &text) {
 
 } // namespace
 
+void FigureFiles::write(const fs::path &file, const std::string &text) {
+    if (in_folder)
+        replace_link(file);
+    write_file_atomically(file.string(), text);
+    files.push_back(file);
+}
+
+void FigureFiles::write_pdf(const std::string &svg, const fs::path &pdf) {
+    if (!note.empty())
+        return; // what stopped the first PDF stops them all
+    if (in_folder)
+        replace_link(pdf);
+    const TemporaryFile drawn(pdf.string());
+    write_file_atomically(drawn.path(), svg);
+    note = svg_to_pdf(drawn.path(), pdf);
+    if (note.empty())
+        files.push_back(pdf);
+}
+
+void FigureFiles::write(const Figure &figure, const fs::path &stem, std::span<const CaseColumns> cases,
+                        const PaperWidth &width, const std::string &only) {
+    const auto wanted = [&](const char *suffix) { return only.empty() || only == suffix; };
+    const std::string svg = paper_svg(figure, width);
+    if (wanted(".svg"))
+        write(stem.string() + ".svg", svg);
+    if (wanted(".csv"))
+        write(stem.string() + ".csv", to_csv(figure, cases));
+    if (wanted(".tex")) {
+        Figure named = figure; // what the TeX includes has the file's name
+        named.id = stem.filename().string();
+        write(stem.string() + ".tex", to_tex(named, width));
+    }
+    if (wanted(".pdf") || (only == ".tex" && figure.point_count() > tex_point_limit))
+        write_pdf(svg, stem.string() + ".pdf");
+}
+
+void replace_link(const fs::path &file) {
+    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
+    if (fs::is_symlink(file, failed))
+        fs::remove(file, failed);
+}
+
+std::string bibtex() {
+    return embedded_text("convcast.bib");
+}
+
 std::vector<fs::path> files_of_paper_figure(const fs::path &target, const std::string &id) {
     const std::string ending = target.extension().string();
-    const bool one = ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
+    const bool one = is_format(ending);
     const fs::path stem = one ? stem_of(target) : target / id;
     std::vector<fs::path> files;
     for (const char *suffix : {".svg", ".pdf", ".tex", ".csv", "_caption.tex"})
@@ -90,11 +131,11 @@ std::string paper_svg(const Figure &figure, const PaperWidth &width) {
     return to_svg(many ? drawn_once(figure) : figure, SvgUse::standalone, width);
 }
 
-PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
-                              const PaperWidth &width, const fs::path &target,
-                              const std::string &conditions) {
+FigureFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns> cases,
+                               const PaperWidth &width, const fs::path &target,
+                               const std::string &conditions) {
     const std::string ending = target.extension().string();
-    const bool one = ending == ".svg" || ending == ".pdf" || ending == ".tex" || ending == ".csv";
+    const bool one = is_format(ending);
     if (!one && ends_as_file(target))
         throw UsageError(
             fmt::format("a figure is written as .svg, .pdf, .tex or .csv, not as {0}, for example: "
@@ -103,40 +144,78 @@ PaperFiles write_paper_figure(const Figure &figure, std::span<const CaseColumns>
     if (!one)
         make_folder(target.string());
     const fs::path stem = one ? stem_of(target) : target / figure.id;
-    const auto wanted = [&](const char *suffix) { return !one || ending == suffix; };
-    const std::string svg = paper_svg(figure, width);
-    PaperFiles out;
-    if (wanted(".svg"))
-        write(out, stem.string() + ".svg", svg);
-    if (wanted(".csv"))
-        write(out, stem.string() + ".csv", to_csv(figure, cases));
-    const bool needs_pdf = wanted(".tex") && figure.point_count() > tex_point_limit;
-    if (wanted(".tex")) {
-        Figure named = figure; // what the TeX includes has the file's name
-        named.id = stem.filename().string();
-        write(out, stem.string() + ".tex", to_tex(named, width));
-    }
-    if (wanted(".pdf") || needs_pdf)
-        write_pdf(out, svg, stem.string() + ".pdf", one && ending == ".pdf");
+    FigureFiles out;
+    out.write(figure, stem, cases, width, one ? ending : "");
+    refuse_without_pdf(out, target);
     write_beside(out, stem, figure.id,
                  sentence(figure.title) + (figure.caption.empty() ? "" : " " + sentence(figure.caption)) +
                      (conditions.empty() ? "" : " " + sentence(conditions)));
     return out;
 }
 
-PaperFiles write_paper_drawing(const std::string &svg, const std::string &label, const std::string &caption,
-                               const fs::path &target) {
-    PaperFiles out;
+FigureFiles write_paper_drawing(const std::string &svg, const std::string &label, const std::string &caption,
+                                const fs::path &target) {
     const std::string ending = target.extension().string();
     if (ending != ".svg" && ending != ".pdf")
         throw UsageError("a diagram is written as .svg or .pdf, not as '" + target.string() +
                          "', for example: --diagram partition.svg");
+    FigureFiles out;
     if (ending == ".svg")
-        write(out, target, svg);
+        out.write(target, svg);
     else
-        write_pdf(out, svg, target, true);
+        out.write_pdf(svg, target);
+    refuse_without_pdf(out, target);
     write_beside(out, stem_of(target), label, caption);
     return out;
+}
+
+namespace {
+
+/// The environment with a fixed date, so that the PDF's bytes do not depend on the clock.
+std::vector<char *> reproducible_environment(std::string &date) {
+    constexpr std::string_view name = "SOURCE_DATE_EPOCH=";
+    date = std::string(name) + "0";
+    std::vector<char *> out;
+    for (char **entry = environ; *entry != nullptr; ++entry)
+        if (!std::string_view(*entry).starts_with(name))
+            out.push_back(*entry);
+    out.push_back(date.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+} // namespace
+
+std::string svg_to_pdf(const std::filesystem::path &svg, const std::filesystem::path &pdf) try {
+    std::vector<std::string> words = {"rsvg-convert", "--format=pdf", svg.string()};
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    std::string date;
+    std::vector<char *> environment = reproducible_environment(date);
+    TemporaryFile part(pdf.string());
+    const int descriptor = part.take_descriptor();
+    pid_t child = 0;
+    posix_spawn_file_actions_t actions; // what fails is said by us
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const int spawned =
+        posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(descriptor);
+    if (spawned != 0)
+        return std::string("no PDF: cannot run rsvg-convert: ") + std::strerror(spawned);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return "no PDF: rsvg-convert failed on " + svg.string();
+    part.replace_target();
+    return "";
+} catch (const InputError &error) {
+    return std::string("no PDF: ") + error.what();
 }
 
 } // namespace convcast

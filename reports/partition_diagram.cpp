@@ -28,15 +28,24 @@ namespace {
 /// When a CTA needs something: in the step it computes, in the next, which it copies meanwhile, or in others.
 enum class When { now, next, later, halo };
 
-/// A part of a rectangle, in shares of its width and height.
-struct Patch {
-    double x0, x1, y0, y1;
-    When when;
+When of_step(std::int64_t step) {
+    return step == 0 ? When::now : step == 1 ? When::next : When::later;
+}
+
+/// A part of a direction, in shares of the whole.
+struct Share {
+    double from = 0.0, to = 1.0;
+    bool operator==(const Share &) const = default;
 };
 
-/// Something along one direction: channels or filters.
-struct Stripe {
-    double from, to;
+Share share_of(IndexRange range, std::int64_t all) {
+    const auto size = double(std::max<std::int64_t>(1, all));
+    return {double(range.begin) / size, double(range.end) / size};
+}
+
+/// A part of a rectangle.
+struct Patch {
+    Share x, y;
     When when;
 };
 
@@ -48,7 +57,7 @@ struct Thing {
     bool deep = false; ///< it has a third direction, drawn beside it
     std::vector<Patch> patches = {};
     std::vector<double> columns = {}, rows = {}; ///< where other CTAs' parts begin, in shares
-    std::vector<Stripe> depth = {};
+    std::vector<Patch> depth = {};               ///< of its third direction, downwards
     std::vector<std::string> notes = {};
 };
 
@@ -83,38 +92,30 @@ std::int64_t drawn_cta(const Walk &walk, std::int64_t all) {
     return best;
 }
 
-double share(std::int64_t part, std::int64_t all) {
-    return double(part) / double(std::max<std::int64_t>(1, all));
-}
-
 /// Adds a patch unless an earlier, more urgent one is the same. One that goes on where the last one ends
 /// makes that longer.
 void add(std::vector<Patch> &patches, const Patch &patch) {
     for (const Patch &there : patches)
-        if (there.x0 == patch.x0 && there.x1 == patch.x1 && there.y0 == patch.y0 && there.y1 == patch.y1)
+        if (there.x == patch.x && there.y == patch.y)
             return;
     if (!patches.empty() && patches.back().when == patch.when) {
         Patch &last = patches.back();
-        if (last.x0 == patch.x0 && last.x1 == patch.x1 && last.y1 == patch.y0) {
-            last.y1 = patch.y1;
+        if (last.x == patch.x && last.y.to == patch.y.from) {
+            last.y.to = patch.y.to;
             return;
         }
-        if (last.y0 == patch.y0 && last.y1 == patch.y1 && last.x1 == patch.x0) {
-            last.x1 = patch.x1;
+        if (last.y == patch.y && last.x.to == patch.x.from) {
+            last.x.to = patch.x.to;
             return;
         }
     }
     patches.push_back(patch);
 }
 
-void add(std::vector<Stripe> &stripes, const Stripe &stripe) {
-    for (const Stripe &there : stripes)
-        if (there.from == stripe.from && there.to == stripe.to)
-            return;
-    if (!stripes.empty() && stripes.back().when == stripe.when && stripes.back().to == stripe.from)
-        stripes.back().to = stripe.to;
-    else
-        stripes.push_back(stripe);
+/// Calls with each share of `step` of a size, and when it comes.
+template <class Call> void for_each_step(std::int64_t step, std::int64_t size, Call call) {
+    for (std::int64_t i = 0; step > 0 && i * step < size; ++i)
+        call(share_of({i * step, std::min(size, (i + 1) * step)}, size), of_step(i));
 }
 
 /// What of the whole the CTA needs, by step.
@@ -160,29 +161,24 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
         const IndexRange own_rows{rows.begin, std::min(rows.end, rows.begin + box.rows.size() * s.stride_h)},
             own_columns{columns.begin,
                         std::min(columns.end, columns.begin + box.columns.size() * s.stride_w)};
-        const double right = share(columns.end, s.w), lower = share(rows.end, s.h);
-        const bool now = needs.when_of(i) == When::now; // later halos are parts of what comes later
-        if (now && rows.end > own_rows.end)
-            add(halo, {share(columns.begin, s.w), right, share(own_rows.end, s.h), lower, When::halo});
-        if (now && columns.end > own_columns.end)
-            add(halo, {share(own_columns.end, s.w), right, share(rows.begin, s.h), share(own_rows.end, s.h),
-                       When::halo});
-        add(map.patches, {share(own_columns.begin, s.w), share(own_columns.end, s.w),
-                          share(own_rows.begin, s.h), share(own_rows.end, s.h), needs.when_of(i)});
+        const Share x = share_of(own_columns, s.w), y = share_of(own_rows, s.h),
+                    all_x = share_of(columns, s.w), all_y = share_of(rows, s.h);
+        const When when = needs.when_of(i);
+        // Later halos are parts of what comes later.
+        if (when == When::now && rows.end > own_rows.end)
+            add(halo, {all_x, {y.to, all_y.to}, When::halo});
+        if (when == When::now && columns.end > own_columns.end)
+            add(halo, {{x.to, all_x.to}, y, When::halo});
+        add(map.patches, {x, y, when});
         if (!needs.in_channel_steps())
-            add(map.depth, {share(box.channels.begin, s.c), share(box.channels.end, s.c),
-                            i == 0 ? When::now : When::later});
+            add(map.depth, {{}, share_of(box.channels, s.c), i == 0 ? When::now : When::later});
     }
     map.patches.insert(map.patches.begin(), halo.begin(), halo.end());
     const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
                               : needs.walk.step_values > 0
                                   ? std::max<std::int64_t>(1, ceil_div(needs.walk.step_values, s.r * s.s))
                                   : 0;
-    for (std::int64_t i = 0; step > 0 && i * step < s.c; ++i)
-        add(map.depth, {share(i * step, s.c), share(std::min(s.c, (i + 1) * step), s.c),
-                        i == 0   ? When::now
-                        : i == 1 ? When::next
-                                 : When::later});
+    for_each_step(step, s.c, [&](Share y, When when) { add(map.depth, {{}, y, when}); });
     const IndexRange rows = map_rows(s, needs.boxes.front().rows),
                      columns = map_columns(s, needs.boxes.front().columns);
     map.notes = {fmt::format("{} x {} pixels", grouped(rows.size()), grouped(columns.size()))};
@@ -210,18 +206,12 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
         needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
-        const double top = share(box.filters.begin, s.k), bottom = share(box.filters.end, s.k);
-        if (step > 0 && !needs.walk.filters_stay) {
-            for (std::int64_t j = 0; j * step < values; ++j)
-                add(filters.patches,
-                    {share(j * step, values), share(std::min(values, (j + 1) * step), values), top, bottom,
-                     j == 0   ? When::now
-                     : j == 1 ? When::next
-                              : When::later});
-        } else {
-            add(filters.patches, {share(box.channels.begin * taps, values),
-                                  share(box.channels.end * taps, values), top, bottom, needs.when_of(i)});
-        }
+        const Share y = share_of(box.filters, s.k);
+        if (step > 0 && !needs.walk.filters_stay)
+            for_each_step(step, values, [&](Share x, When when) { add(filters.patches, {x, y, when}); });
+        else
+            add(filters.patches, {share_of({box.channels.begin * taps, box.channels.end * taps}, values), y,
+                                  needs.when_of(i)});
     }
     const IndexRange first = needs.boxes.front().filters;
     filters.notes = {needs.filters.size() == s.k ? "all " + count_text(s.k, "filter")
@@ -241,9 +231,9 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
                  output_colour, true};
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
-        add(output.patches, {share(box.columns.begin, s.q()), share(box.columns.end, s.q()),
-                             share(box.rows.begin, s.p()), share(box.rows.end, s.p()), needs.when_of(i)});
-        add(output.depth, {share(box.filters.begin, s.k), share(box.filters.end, s.k), needs.when_of(i)});
+        const When when = needs.when_of(i);
+        add(output.patches, {share_of(box.columns, s.q()), share_of(box.rows, s.p()), when});
+        add(output.depth, {{}, share_of(box.filters, s.k), when});
     }
     const OutputBox &first = needs.boxes.front();
     if (!needs.walk.flat.empty()) {
@@ -283,7 +273,7 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
         if (static_cast<std::int64_t>(values.size()) <= most_lines)
             for (const std::int64_t value : values)
                 if (value > 0)
-                    shares.push_back(share(value, size));
+                    shares.push_back(share_of({0, value}, size).to);
     };
     distinct(rows, s.p(), output.rows);
     if (walk.flat.empty())
@@ -400,8 +390,8 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     for (const When when : {When::later, When::next, When::now, When::halo})
         for (const Patch &patch : thing.patches)
             if (patch.when == when)
-                canvas.patch(x + patch.x0 * w, top + patch.y0 * h, (patch.x1 - patch.x0) * w,
-                             (patch.y1 - patch.y0) * h, thing.colour, when);
+                canvas.patch(x + patch.x.from * w, top + patch.y.from * h, (patch.x.to - patch.x.from) * w,
+                             (patch.y.to - patch.y.from) * h, thing.colour, when);
     for (const double at : thing.columns)
         canvas.line(x + at * w, top, x + at * w, top + h, thin);
     for (const double at : thing.rows)
@@ -409,9 +399,9 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     canvas.rect(x, top, w, h, frame);
     if (thing.deep) {
         const double left = x + w + gap;
-        for (const Stripe &stripe : thing.depth)
-            canvas.patch(left, top + stripe.from * h, bar, (stripe.to - stripe.from) * h, thing.colour,
-                         stripe.when);
+        for (const Patch &part : thing.depth)
+            canvas.patch(left, top + part.y.from * h, bar, (part.y.to - part.y.from) * h, thing.colour,
+                         part.when);
         canvas.rect(left, top, bar, h, frame);
     }
     double at = top + high + gap;
@@ -422,22 +412,17 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     return at;
 }
 
-bool has(const std::vector<const Thing *> &things, When when) {
-    return std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
-        return std::any_of(thing->patches.begin(), thing->patches.end(),
-                           [&](const Patch &p) { return p.when == when; }) ||
-               std::any_of(thing->depth.begin(), thing->depth.end(),
-                           [&](const Stripe &s) { return s.when == when; });
-    });
-}
-
 double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
     std::vector<DiagramKey> entries;
     for (const auto &[when, words] : {std::pair{When::now, "computed now"},
                                       {When::next, "copied meanwhile"},
                                       {When::later, "later"},
                                       {When::halo, "halo"}})
-        if (when == When::now || has(things, when))
+        if (when == When::now || std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+                const auto then = [&](const Patch &patch) { return patch.when == when; };
+                return std::any_of(thing->patches.begin(), thing->patches.end(), then) ||
+                       std::any_of(thing->depth.begin(), thing->depth.end(), then);
+            }))
             entries.push_back({when, "#444444", words});
     return canvas.legend(y, entries);
 }
@@ -460,11 +445,8 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     for (std::int64_t i = 0; i < most; ++i)
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
-                const double wide = share(buffer.bytes, all) * width;
-                canvas.patch(x, y, wide, high, tensor_colour(buffer.of),
-                             i == 0   ? When::now
-                             : i == 1 ? When::next
-                                      : When::later);
+                const double wide = share_of({0, buffer.bytes}, all).to * width;
+                canvas.patch(x, y, wide, high, tensor_colour(buffer.of), of_step(i));
                 canvas.line(x, y, x, y + high, frame);
                 if (text_width(buffer.name, paper_text_bp) + 2.0 * gap < wide)
                     canvas.text(x + wide / 2.0, y + 1.2, buffer.name, "middle", i == 0 ? "light" : "");
@@ -481,25 +463,6 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
         y += line_height;
     }
     return y + gap;
-}
-
-/// A grid of cells of which only so many are drawn as fit.
-struct Cells {
-    std::int64_t columns, rows;
-    double size;
-};
-
-Cells cells_of(std::int64_t columns, std::int64_t rows, double width, double height) {
-    constexpr std::int64_t most = 16;
-    Cells cells{std::min(columns, most), std::min(rows, most), 0.0};
-    cells.size = std::min({7.0, width / double(cells.columns), height / double(cells.rows)});
-    return cells;
-}
-
-void draw_cells(Canvas &canvas, const Cells &cells, double x, double y, const std::string &colour,
-                When when) {
-    canvas.patch(x, y, double(cells.columns) * cells.size, double(cells.rows) * cells.size, colour, when);
-    canvas.grid(x, y, cells.size, cells.columns, cells.rows);
 }
 
 /// How a thread's pixels lie.
@@ -557,8 +520,11 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
     // One thread's sums: its pixels across, filters down.
     const double x = left + wide + 16.0;
     const std::int64_t pixels = threads.rows * threads.columns;
-    const Cells cells = cells_of(pixels, threads.filters, canvas.width() - x - gap, high);
-    draw_cells(canvas, cells, x, y + line_height, output_colour, When::now);
+    constexpr std::int64_t most = 16; // cells that are drawn along a side
+    const std::int64_t columns = std::min(pixels, most), rows = std::min(threads.filters, most);
+    const double cell = std::min({7.0, (canvas.width() - x - gap) / double(columns), high / double(rows)});
+    canvas.patch(x, y + line_height, double(columns) * cell, double(rows) * cell, output_colour, When::now);
+    canvas.grid(x, y + line_height, cell, columns, rows);
     canvas.text(x, y, "one thread's sums");
     canvas.text(x, y + line_height + high + 1.0, count_text(pixels, "pixel") + placed_text(threads));
     canvas.text(x, y + 2.0 * line_height + high + 1.0,
@@ -653,7 +619,9 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                                                     std::min<std::int64_t>(tile.rows - tile.own_rows + 1, 5));
     const ThreadTile &threads = walk.threads;
     const bool spread = threads.apart > 1;
-    const std::int64_t side_by_side = spread ? threads.unit : threads.columns;
+    const std::int64_t side_by_side = spread ? threads.unit : threads.columns,
+                       apart = spread ? threads.apart : std::max<std::int64_t>(1, tile.columns),
+                       groups = spread ? threads.columns / threads.unit : 1;
     const std::int64_t window_w = side_by_side + shape.s - 1, window_h = threads.rows + shape.r - 1;
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -663,16 +631,11 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                     canvas.rect(left + 2.5, top + 2.5, 1.0, 1.0, "fill=\"#222\"");
                 continue;
             }
-            const bool own = rows[i] < tile.own_rows && columns[j] < tile.own_columns;
-            const std::int64_t of_window =
-                columns[j] % (spread ? threads.apart : std::max<std::int64_t>(1, tile.columns));
-            const bool in_window =
-                rows[i] < window_h && of_window < window_w &&
-                columns[j] / (spread ? threads.apart : std::max<std::int64_t>(1, tile.columns)) <
-                    (spread ? threads.columns / threads.unit : 1);
-            const bool target = rows[i] < threads.rows && of_window < side_by_side && in_window;
-            if (!own)
+            if (rows[i] >= tile.own_rows || columns[j] >= tile.own_columns)
                 canvas.rect(left, top, cell, cell, "fill=\"url(#hatch)\"");
+            const bool in_window =
+                rows[i] < window_h && columns[j] % apart < window_w && columns[j] / apart < groups;
+            const bool target = in_window && rows[i] < threads.rows && columns[j] % apart < side_by_side;
             canvas.patch(left, top, cell, cell, map_colour,
                          target      ? When::now
                          : in_window ? When::next
@@ -706,7 +669,7 @@ double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std:
     }
     const double all = double(elements) * cell;
     for (std::int64_t bytes = 0; bytes <= elements * element; bytes += bank_bytes) {
-        const double x = gap + all * share(bytes, elements * element);
+        const double x = gap + all * share_of({0, bytes}, elements * element).to;
         canvas.line(x, y - 1.5, x, y + 12.5, "stroke=\"#222\" stroke-width=\"0.8\"");
     }
     y += 11.0 + gap;

@@ -1,13 +1,13 @@
-#include "reports/profile_figures.hpp"
+#include "reports/profile_page.hpp"
 
 #include "model/base/described.hpp"
 #include "model/base/readable.hpp"
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -20,88 +20,28 @@
 namespace convcast {
 namespace {
 
+/// What docs/report.md says of a curve.
 struct CurveText {
-    const char *group, *name, *title, *caption;
+    std::string name, group, title, caption;
     Drawn drawn = Drawn::lines;
 };
 
-constexpr const char *bandwidth_group = "Bandwidth against bytes in flight", *latency_group = "Latency",
-                     *shared_memory_group = "Shared memory and L1",
-                     *least_moved_group = "What memory moves at least", *arithmetic_group = "Arithmetic",
-                     *synchronisation_group = "Synchronisation and launches";
-
 /// In the order of the page.
-constexpr std::array<CurveText, 30> curve_texts = {{
-    {bandwidth_group, "dram_read_curve", "DRAM reads against bytes in flight", ""},
-    {bandwidth_group, "dram_write_curve", "DRAM writes against bytes in flight", ""},
-    {bandwidth_group, "dram_copy_curve", "DRAM copies against bytes in flight", ""},
-    {bandwidth_group, "l2_read_curve", "L2 reads against bytes in flight", ""},
-    {bandwidth_group, "l2_write_curve", "L2 writes against bytes in flight", ""},
-    {latency_group, "latency_by_footprint", "Latency against footprint",
-     "One dependent load when so many bytes are in use. Each plateau is a level of the hierarchy, each rise "
-     "its capacity; the lines are what the driver tells and what the curve itself shows."},
-    {latency_group, "tlb_latency", "Latency against the region that the lines are spread over",
-     "The same number of lines, more than L2 holds, in ever larger regions: what rises is the cost of "
-     "finding the page."},
-    {latency_group, "l2_latency", "Latency of L2 from each SM",
-     "SMs lie at different distances from the halves of L2; the median over the SMs is the profile's number.",
-     Drawn::points},
-    {latency_group, "constant_latency", "Latency of constant memory against footprint",
-     "A dependent load of constant memory when so many bytes are in use."},
-    {shared_memory_group, "shared_bandwidth", "Shared-memory bandwidth against the width of a load",
-     "Loads of an SM from shared memory without conflicts."},
-    {shared_memory_group, "l1_bandwidth", "L1 bandwidth against the width of a load",
-     "Loads of an SM that hit L1."},
-    {shared_memory_group, "element_width", "Shared bandwidth against elements a lane loads at once",
-     "Useful bytes an SM reads a clock, by the size of the elements. The fewest elements that reach the "
-     "plateau are Chen's n."},
-    {shared_memory_group, "conflicts", "Shared loads against the degree of conflict",
-     "So many lanes meet in one bank in different rows. The slope is the cost of one more way."},
-    {shared_memory_group, "banks", "Shared loads against stride",
-     "Clocks of a load of a warp whose lanes read words at a stride. Width and number of the banks follow "
-     "from it."},
-    {shared_memory_group, "shared_broadcast", "Shared loads when lanes share addresses",
-     "Neighbouring lanes read the same address: clocks of a load of a warp."},
-    {least_moved_group, "stride_granularity", "What lanes at a stride cost",
-     "Lanes read 4 bytes at a stride: what is moved or lost."},
-    {least_moved_group, "segment_granularity", "What segments at random places cost",
-     "Segments of some bytes read from random places; Chang's S is 32, 64 or 128."},
-    {least_moved_group, "store_sectors", "Sectors stored whole and in part",
-     "Clocks of an SM for a sector of 32 bytes while all SMs store; fewer than eight lanes leave it in "
-     "part."},
-    {arithmetic_group, "ffma_by_ilp", "FFMA rate against warps and independent FFMAs",
-     "FFMAs an SM completes a clock with so many warps, each with so many independent chains."},
-    {arithmetic_group, "ffma_by_operands", "FFMA rate of outer products",
-     "FFMAs an SM completes a clock when an outer product of rows x columns decides which registers are "
-     "read."},
-    {arithmetic_group, "ffma_beside_shared", "FFMAs beside shared loads",
-     "Time of a mix, beside the longer of its parts alone and their sum. On the lower line they overlap, on "
-     "the upper they add."},
-    {synchronisation_group, "barrier_latency", "Barrier of a CTA against its warps",
-     "__syncthreads of a CTA of so many warps."},
-    {synchronisation_group, "cluster_barrier", "Barrier of a cluster against its CTAs",
-     "Behind a store to shared memory, which the others must see."},
-    {synchronisation_group, "cluster_bandwidth", "Shared memory of the cluster's other CTAs",
-     "What an SM reads of it a clock, 4 or 16 bytes a lane."},
-    {synchronisation_group, "atomic_rate", "Atomic adds against distinct addresses",
-     "Time per add of the whole GPU."},
-    {synchronisation_group, "float_adds", "Atomic adds of floats against lines",
-     "Time per add of the whole GPU, whose result nobody waits for."},
-    {synchronisation_group, "launch_by_grid", "An empty kernel against its CTAs",
-     "Its duration by its activity record. The slope at the right is the time of one more CTA."},
-    {synchronisation_group, "graph_meets", "Streams of a graph that wait for each other",
-     "Each stream runs an empty kernel, then all wait for all: how long until the next ones do."},
-    {synchronisation_group, "stream_meets", "Streams that wait for each other, launched by the host",
-     "Each stream runs an empty kernel, then all wait for all, by events that are queued ahead."},
-    {synchronisation_group, "peer_meets", "GPUs that wait for each other",
-     "Each GPU runs an empty kernel and sends 4 KiB to every other, all in one graph: how long until the "
-     "next round does."},
-}};
+const std::vector<CurveText> &curve_texts() {
+    static const std::vector<CurveText> texts = [] {
+        std::vector<CurveText> all;
+        for (const std::vector<std::string> &row : explained("Curves of a profile"))
+            all.push_back({row.at(0), row.at(1), row.at(2), row.at(3),
+                           row.at(4) == "points" ? Drawn::points : Drawn::lines});
+        return all;
+    }();
+    return texts;
+}
 
 const CurveText *text_of(const std::string &name) {
-    const auto found = std::find_if(curve_texts.begin(), curve_texts.end(),
+    const auto found = std::find_if(curve_texts().begin(), curve_texts().end(),
                                     [&](const CurveText &text) { return name == text.name; });
-    return found == curve_texts.end() ? nullptr : &*found;
+    return found == curve_texts().end() ? nullptr : &*found;
 }
 
 std::string curve_id(const std::string &name) {
@@ -164,9 +104,9 @@ template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &para
 
 std::vector<std::string> figure_groups() {
     std::vector<std::string> groups;
-    for (const CurveText &text : curve_texts)
+    for (const CurveText &text : curve_texts())
         if (groups.empty() || groups.back() != text.group)
-            groups.emplace_back(text.group);
+            groups.push_back(text.group);
     return groups;
 }
 
@@ -177,12 +117,12 @@ std::string figure_group(const std::string &id) {
 
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     const CurveText *text = text_of(name);
-    Figure figure{curve_id(name), text != nullptr ? text->title : name, "", {}, {}};
+    Figure figure{curve_id(name), text != nullptr ? text->title : name};
     const double most =
         curve.bandwidth.empty() ? 1.0 : *std::max_element(curve.bandwidth.begin(), curve.bandwidth.end());
     const ReadableUnit unit = readable_unit(most, "B/s");
     figure.x = {"bytes in flight, whole GPU", Scale::binary, {}, {}, {}, true};
-    figure.y = {"bandwidth, " + unit.text, Scale::linear, {}, {}, {}};
+    figure.y = {"bandwidth, " + unit.text, Scale::linear};
     from_zero(figure.y, std::max(most, curve.fit ? curve.fit->bandwidth : 0.0) / unit.size);
     figure.no_data = "the curve has no points";
     Series points{"measured", 0};
@@ -246,19 +186,13 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
     else {
         x_unit = readable_unit(largest(curve, &CurveSeries::x), curve.x_unit);
         figure.x = {labelled(curve.x_name, with_micro(x_unit.text)),
-                    x_logarithmic ? Scale::logarithmic : Scale::linear,
-                    {},
-                    {},
-                    {}};
+                    x_logarithmic ? Scale::logarithmic : Scale::linear};
     }
     const double least = smallest(curve, &CurveSeries::low), most = largest(curve, &CurveSeries::high);
     const ReadableUnit y_unit = readable_unit(most, curve.y_unit);
     const bool y_logarithmic = curve.y_logarithmic && least > 0.0;
     figure.y = {labelled(curve.y_name, with_micro(y_unit.text)),
-                y_logarithmic ? Scale::logarithmic : Scale::linear,
-                {},
-                {},
-                {}};
+                y_logarithmic ? Scale::logarithmic : Scale::linear};
     const Drawn drawn = text != nullptr ? text->drawn : Drawn::lines;
     // Lines are read by their height; a cloud of points by its shape, which may be all in the top.
     if (!y_logarithmic && least >= 0.0 && drawn == Drawn::lines)
@@ -318,7 +252,7 @@ std::vector<Figure> profile_figures(const GpuProfile &profile) {
             drawn.push_back(name);
         }
     };
-    for (const CurveText &text : curve_texts)
+    for (const CurveText &text : curve_texts())
         if (const auto found = profile.curves.find(text.name); found != profile.curves.end())
             add(found->first, found->second);
     for (const auto &[name, curve] : profile.curves)

@@ -1,11 +1,10 @@
 #include "reports/profile_page.hpp"
 
 #include "model/base/described.hpp"
-#include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
 #include "model/regime/rates.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
-#include "reports/profile_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +23,6 @@
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> page_files;
-
 namespace {
 
 /// One Param, whatever its unit, with what the table's script needs. `id` is its row.
@@ -42,14 +39,9 @@ struct NumberRow {
                          (id, name, group, status, unit, by, value, interval, spread, samples, text), (), ())
 };
 
-/// What the row shows beside it.
-struct NumberCells {
-    std::string value, unit, interval, spread, groups;
-};
-
-struct Number {
-    NumberRow row;
-    NumberCells cells;
+/// With what the row shows besides.
+struct Number : NumberRow {
+    std::string value_text, interval_text, spread_text, groups;
 };
 
 template <class Base> std::string family() {
@@ -76,31 +68,29 @@ Number number_of(const std::string &name, const std::string &group, const Param<
     const ReadableUnit in = readable_unit(value, unit);
     const auto part = [&](double v) { return short_number(v / in.size); };
     Number number;
-    NumberRow &row = number.row;
-    NumberCells &cells = number.cells;
-    row.name = name;
-    row.group = group;
-    row.status = boost::describe::enum_to_string(param.source, "?");
-    row.by = param.by;
-    row.value = value;
-    cells.value = part(value);
-    row.unit = cells.unit = with_micro(in.text);
+    number.name = name;
+    number.group = group;
+    number.status = boost::describe::enum_to_string(param.source, "?");
+    number.by = param.by;
+    number.value = value;
+    number.value_text = part(value);
+    number.unit = with_micro(in.text);
     if (param.interval) {
-        row.interval = (param.interval->high - param.interval->low) / 2.0 / value;
-        cells.interval = part(param.interval->low) + " to " + part(param.interval->high);
+        number.interval = (param.interval->high - param.interval->low) / 2.0 / value;
+        number.interval_text = part(param.interval->low) + " to " + part(param.interval->high);
     }
     if (param.spread) {
-        row.spread = (param.spread->p95 - param.spread->p05) / value;
-        row.samples = param.spread->n;
-        cells.spread = part(param.spread->p05) + " to " + part(param.spread->p95);
+        number.spread = (param.spread->p95 - param.spread->p05) / value;
+        number.samples = param.spread->n;
+        number.spread_text = part(param.spread->p05) + " to " + part(param.spread->p95);
     }
     for (const double population : param.populations)
-        cells.groups += (cells.groups.empty() ? "" : " and ") + part(population);
-    row.text = name + ": " + cells.value + (cells.unit.empty() ? "" : " " + cells.unit) +
-               (cells.interval.empty()             ? ""
-                : param.source == Source::measured ? ", 95 % interval " + cells.interval
-                                                   : ", range " + cells.interval) +
-               ", " + param.by;
+        number.groups += (number.groups.empty() ? "" : " and ") + part(population);
+    number.text = name + ": " + number.value_text + (number.unit.empty() ? "" : " " + number.unit) +
+                  (number.interval_text.empty()       ? ""
+                   : param.source == Source::measured ? ", 95 % interval " + number.interval_text
+                                                      : ", range " + number.interval_text) +
+                  ", " + param.by;
     return number;
 }
 
@@ -113,24 +103,11 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
                 boost::mp11::mp_for_each<described::Members<Base>>([&](auto member) {
                     if (const auto &param = profile.*member.pointer) {
                         numbers.push_back(number_of(member.name, family<Base>(), *param));
-                        numbers.back().row.id = static_cast<std::int64_t>(numbers.size()) - 1;
+                        numbers.back().id = static_cast<std::int64_t>(numbers.size()) - 1;
                     }
                 });
         });
     return numbers;
-}
-
-/// The third column of the row of docs/profile.md that is about `field`; without the marks of code.
-std::string meaning(const std::string &field) {
-    const std::string page = find_embedded(page_files, "profile.md")->text();
-    std::size_t at = page.find("\n| `" + field + "` | ");
-    for (int bar = 0; bar < 3 && at != std::string::npos; ++bar)
-        at = page.find('|', at + 1);
-    if (at == std::string::npos)
-        return "";
-    std::string text = page.substr(at + 2, page.find(" |", at + 2) - at - 2);
-    std::erase(text, '`');
-    return text;
 }
 
 /// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
@@ -152,25 +129,6 @@ std::string readable_text(const std::string &recorded) {
     }
     return out.append(rest, text.end());
 }
-
-struct NumbersColumn {
-    const char *name, *key, *meaning;
-};
-
-constexpr std::array<NumbersColumn, 8> columns = {{
-    {"number", "name", "the field of the profile"},
-    {"what it is", "", "docs/profile.md says more: how it is measured and what uses it"},
-    {"value", "unit",
-     "the median of the samples, of the best configuration where there are several; clk: clocks of an SM; "
-     "sorts by unit"},
-    {"95 % interval", "interval",
-     "bootstrap interval of the median: where that of as many new samples would lie; sorts by its width over "
-     "the value"},
-    {"5th to 95th percentile", "spread", "of the samples; sorts by its width over the value"},
-    {"samples", "samples", "how many"},
-    {"source", "status", "measured: by a probe here; driver, spec, published, assumed: who says so"},
-    {"by", "by", "the probe with its knobs, or the citation; the link leads to its curve"},
-}};
 
 class ProfilePage {
   public:
@@ -194,7 +152,7 @@ class ProfilePage {
         add(method());
         JsonArray rows;
         for (const Number &number : numbers_)
-            rows.push_back(described::write(number.row));
+            rows.push_back(described::write(static_cast<const NumberRow &>(number)));
         page.data = script_rows(rows);
         return page;
     }
@@ -202,13 +160,13 @@ class ProfilePage {
   private:
     std::vector<Card> cards() const {
         const auto measured = std::count_if(numbers_.begin(), numbers_.end(),
-                                            [](const Number &n) { return n.row.status == "measured"; });
+                                            [](const Number &n) { return n.status == "measured"; });
         const auto holding = std::count_if(profile_.checks.begin(), profile_.checks.end(),
                                            [](const ProfileCheck &check) { return check.passed; });
         const Number *widest = nullptr;
         for (const Number &n : numbers_)
-            if (n.row.status == "measured" && n.row.interval &&
-                (widest == nullptr || *n.row.interval > *widest->row.interval))
+            if (n.status == "measured" && n.interval &&
+                (widest == nullptr || *n.interval > *widest->interval))
                 widest = &n;
         std::vector<Card> cards = {
             {fmt::format("{} of {}", measured, numbers_.size() + profile_.missing.size()), "numbers measured",
@@ -225,11 +183,11 @@ class ProfilePage {
             cards.push_back({fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
                              "numbers that must agree"});
         for (const Number &n : numbers_)
-            if (n.row.name == "dram_read_bandwidth")
-                cards.push_back({n.cells.value + "\u00a0" + n.cells.unit, "read from DRAM", n.row.name});
+            if (n.name == "dram_read_bandwidth")
+                cards.push_back({n.value_text + "\u00a0" + n.unit, "read from DRAM", n.name});
         if (widest != nullptr)
-            cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->row.interval),
-                             "the widest 95\u00a0% interval", "of " + widest->row.name});
+            cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->interval),
+                             "the widest 95\u00a0% interval", "of " + widest->name});
         return cards;
     }
 
@@ -254,7 +212,7 @@ class ProfilePage {
     }
 
     Section checks() const {
-        Section section{"checks", "checks", "Checks: numbers that must agree", {}};
+        Section section{"checks", "checks", "Checks: numbers that must agree"};
         if (profile_.checks.empty()) {
             section.parts.push_back(paragraph("This profile has none."));
             return section;
@@ -282,13 +240,13 @@ class ProfilePage {
                 seen.push_back(value);
         };
         std::string head, lines;
-        for (const NumbersColumn &column : columns)
-            head += fmt::format("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(column.meaning),
-                                *column.key == '\0' ? "" : fmt::format(" data-key=\"{}\"", column.key),
-                                column.name);
+        for (const std::vector<std::string> &column : explained("Columns of the numbers of a profile"))
+            head +=
+                fmt::format("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(column.at(2)),
+                            column[1].empty() ? "" : fmt::format(" data-key=\"{}\"", column[1]), column[0]);
         for (const Number &number : numbers_) {
-            note(groups, number.row.group);
-            note(sources, number.row.status);
+            note(groups, number.group);
+            note(sources, number.status);
             lines += number_line(number);
         }
         return {Html{(numbers_.empty() ? "<p>This profile has none.</p>\n" : "") +
@@ -302,8 +260,6 @@ class ProfilePage {
     }
 
     std::string number_line(const Number &number) const {
-        const NumberRow &row = number.row;
-        const NumberCells &cells = number.cells;
         const auto or_dash = [](const std::string &text) { return text.empty() ? std::string(dash) : text; };
         const auto share = [](std::optional<double> value, const char *sign) {
             return value ? fmt::format("<br><small>{}{}</small>", sign, percent_text(*value, 1)) : "";
@@ -311,12 +267,13 @@ class ProfilePage {
         return fmt::format("<tr id=\"c{0}\" data-case=\"{0}\"><th "
                            "scope=\"row\">{1}</th><td>{2}</td><td>{3}{4}{5}</td><td>{6}{7}</td><td>{8}{9}</"
                            "td><td>{10}</td><td>{11}</td><td>{12}</td></tr>\n",
-                           row.id, escape_xml(row.name), escape_xml(meaning(row.name)), cells.value,
-                           cells.unit.empty() ? "" : "\u00a0" + cells.unit,
-                           cells.groups.empty() ? "" : "<br><small>groups at " + cells.groups + "</small>",
-                           or_dash(cells.interval), share(row.interval, "±"), or_dash(cells.spread),
-                           share(row.spread, ""), row.samples ? std::to_string(*row.samples) : dash,
-                           row.status, by_text(row.by));
+                           number.id, escape_xml(number.name), escape_xml(meaning_of_number(number.name)),
+                           number.value_text, number.unit.empty() ? "" : "\u00a0" + number.unit,
+                           number.groups.empty() ? "" : "<br><small>groups at " + number.groups + "</small>",
+                           or_dash(number.interval_text), share(number.interval, "±"),
+                           or_dash(number.spread_text), share(number.spread, ""),
+                           number.samples ? std::to_string(*number.samples) : dash, number.status,
+                           by_text(number.by));
     }
 
     /// The probe leads to its figure.
@@ -408,16 +365,7 @@ class ProfilePage {
     }
 
     static Section method() {
-        return {"method",
-                "method",
-                "How it was measured",
-                {paragraph(
-                    "Each number comes from a probe, a kernel that does one thing and proves that it did it. "
-                    "A value is the median of the samples; of several configurations the best one counts, "
-                    "and they are never mixed. Where the samples fall into separate groups, both are shown. "
-                    "The interval says where the median of as many new samples would lie, by bootstrap: two "
-                    "values whose intervals overlap cannot be told apart by these samples. No setting of the "
-                    "GPU was changed. What could not be measured is absent, with the reason.")}};
+        return {"method", "method", "How it was measured", {paragraph(remark("probes"))}};
     }
 
     const GpuProfile &profile_;
@@ -429,8 +377,8 @@ class ProfilePage {
 
 std::string answer(const GpuProfile &profile) {
     const std::vector<Number> numbers = numbers_of(profile);
-    const auto measured = std::count_if(numbers.begin(), numbers.end(),
-                                        [](const Number &n) { return n.row.status == "measured"; });
+    const auto measured =
+        std::count_if(numbers.begin(), numbers.end(), [](const Number &n) { return n.status == "measured"; });
     const auto failed = std::count_if(profile.checks.begin(), profile.checks.end(),
                                       [](const ProfileCheck &check) { return !check.passed; });
     std::string text = count(std::ssize(numbers), "number", "numbers") + ", " +

@@ -1,23 +1,20 @@
-#include "reports/regime_figures.hpp"
-
 #include "reports/report_figures.hpp"
 
 #include "model/paper/papers.hpp"
 #include "model/regime/words.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 namespace convcast {
@@ -25,26 +22,22 @@ namespace {
 
 constexpr double percent = 100.0;
 
-} // namespace
-
-std::string regime_text(Regime regime) {
-    return words_of(regime);
+/// The points of a regime, in its colour.
+Series of_regime(Regime regime, const std::string &before, Drawn drawn = Drawn::points) {
+    return {before + words_of(regime), static_cast<std::size_t>(regime), drawn};
 }
 
+} // namespace
+
 Figure regime_confusion(const ReportStatistics &statistics) {
-    Figure figure{"regimes", "Regimes: what was said of what was measured", "", {}, {}};
+    Figure figure = explained_figure("regimes");
     const RegimeStatistics *forecast = over_all(statistics.regimes, "forecast");
     if (forecast != nullptr)
         figure.title = fmt::format("The forecast names the measured regime of {} of {} cases",
                                    forecast->agree, forecast->n);
-    figure.caption =
-        "Of the cases that the counters put into a regime, the share that an opinion put into each: a row "
-        "in one colour, its own, is right. The number of cases is in the row's name.";
     if (forecast != nullptr)
         figure.caption += " Of the forecast: " + worth_of(*forecast) + ".";
-    figure.x = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
-    figure.y.scale = Scale::category;
-    std::map<Regime, Series> said;
+    SeriesBy<Regime> said;
     for (const RegimeStatistics &opinion : statistics.regimes.opinions) {
         if (opinion.group != "all")
             continue;
@@ -55,64 +48,46 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                 total += static_cast<double>(opinion.counts[j].n);
             if (total == 0.0)
                 continue;
-            const std::string measured = regime_text(opinion.counts[i].measured);
-            const auto row = static_cast<double>(figure.y.categories.size());
-            figure.y.categories.push_back(
-                fmt::format("{}: {} ({:.0f})", words_of_opinion(opinion), measured, total));
+            const std::string measured = words_of(opinion.counts[i].measured);
+            const double row =
+                figure.add_row(fmt::format("{}: {} ({:.0f})", words_of_opinion(opinion), measured, total));
             for (std::size_t j = i; j < i + 3; ++j) {
                 const RegimeCount &count = opinion.counts[j];
-                Series &series =
-                    said.try_emplace(count.forecast,
-                                     Series{"said " + regime_text(count.forecast),
-                                            static_cast<std::size_t>(count.forecast), Drawn::bars})
-                        .first->second;
                 const double to = from + percent * static_cast<double>(count.n) / total;
+                Series &series = said.of(count.forecast, of_regime(count.forecast, "said ", Drawn::bars));
                 if (count.n > 0)
                     series.points.push_back(
                         {to,
                          row,
                          fmt::format("{}: {} measured as {} said to be {}", words_of_opinion(opinion),
-                                     count.n, measured, regime_text(count.forecast)),
+                                     count.n, measured, words_of(count.forecast)),
                          {},
                          from});
                 from = to;
             }
         }
     }
-    for (auto &[regime, series] : said)
-        figure.series.push_back(std::move(series));
-    figure.no_data = "no case has both a forecast and counters";
+    figure.series = said.take();
     return figure;
 }
 
 Figure stall_reasons(const ReportStatistics &statistics) {
-    Figure figure{"stalls", "What warps wait for in each regime", "", {}, {}};
-    figure.caption =
-        "Mean share of a reason in the warps that could not issue, over the cases that the counters put "
-        "into a regime; the names are the counters'.";
-    figure.x = {"share of the waiting warps, %", Scale::linear, 0.0, {}, {}};
-    figure.y.scale = Scale::category;
+    Figure figure = explained_figure("stalls");
     constexpr double worth_a_bar = 0.03;
-    std::map<Regime, Series> series;
+    SeriesBy<Regime> waiting;
     for (const StallStatistics &stall : statistics.regimes.stalls) {
         if (stall.share < worth_a_bar)
             continue;
-        Series &s =
-            series
-                .try_emplace(stall.measured, Series{regime_text(stall.measured),
-                                                    static_cast<std::size_t>(stall.measured), Drawn::bars})
-                .first->second;
-        s.points.push_back({percent * stall.share,
-                            static_cast<double>(figure.y.categories.size()),
-                            fmt::format("{}: {} {:.1f} % ({} cases)", regime_text(stall.measured),
-                                        stall.reason, percent * stall.share, stall.n),
-                            {},
-                            0.0});
-        figure.y.categories.push_back(regime_text(stall.measured) + ": " + stall.reason);
+        const std::string regime = words_of(stall.measured);
+        waiting.add(
+            stall.measured, of_regime(stall.measured, "", Drawn::bars),
+            {percent * stall.share,
+             figure.add_row(regime + ": " + stall.reason),
+             fmt::format("{}: {} {:.1f} % ({} cases)", regime, stall.reason, percent * stall.share, stall.n),
+             {},
+             0.0});
     }
-    for (auto &[regime, s] : series)
-        figure.series.push_back(std::move(s));
-    figure.no_data = "no case has counters of stalls";
+    figure.series = waiting.take();
     return figure;
 }
 
@@ -121,37 +96,13 @@ namespace {
 /// The number that a case has in a sweep: the map's height, or a knob of its setting. Absent where the case
 /// is not of the sweep.
 std::optional<double> swept_value(const CaseRow &row, const StudySweep &sweep) {
-    if (row.baseline || std::find(sweep.shapes.begin(), sweep.shapes.end(), row.shape) == sweep.shapes.end())
+    if (row.baseline ||
+        std::find(sweep.shapes.begin(), sweep.shapes.end(), row.shape) == sweep.shapes.end() ||
+        std::none_of(sweep.strategies.begin(), sweep.strategies.end(),
+                     [&](const std::string &setting) { return has_setting(row.name, setting); }))
         return std::nullopt;
-    const auto parts_of = [](const std::string &text) { // "name:a=1,b=2": name, a=1, b=2
-        std::vector<std::string> parts(1);
-        for (const char c : text)
-            if (c == ':' || c == ',')
-                parts.emplace_back();
-            else
-                parts.back() += c;
-        return parts;
-    };
-    const std::vector<std::string> has = parts_of(row.name);
-    const bool asked =
-        std::any_of(sweep.strategies.begin(), sweep.strategies.end(), [&](const std::string &text) {
-            const std::vector<std::string> wanted = parts_of(text);
-            return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &part) {
-                return std::find(has.begin(), has.end(), part) != has.end();
-            });
-        });
-    if (!asked)
-        return std::nullopt;
-    if (sweep.swept == "h")
-        return static_cast<double>(ConvShape::parse(row.shape).h);
-    for (const std::string &part : has) {
-        int value = 0;
-        const std::size_t at = sweep.swept.size() + 1;
-        if (part.starts_with(sweep.swept + "=") &&
-            std::from_chars(part.data() + at, part.data() + part.size(), value).ec == std::errc{})
-            return static_cast<double>(value);
-    }
-    return std::nullopt;
+    return static_cast<double>(sweep.swept == "h" ? ConvShape::parse(row.shape).h
+                                                  : knob_value(row.name, sweep.swept));
 }
 
 /// Where a ratio passes 1 between two values of the swept number, on logarithmic axes.
@@ -169,10 +120,12 @@ std::vector<double> crossings(const std::vector<std::pair<double, double>> &poin
 } // namespace
 
 Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &sweep) {
-    Figure figure{"sweep_" + file_name(sweep.id), "Across the boundaries: " + sweep.title, "", {}, {}};
-    figure.x = {sweep.swept == "h" ? "height and width of the map" : sweep.swept, Scale::binary, {}, {}, {}};
-    figure.y = {"time per FMA, ps", Scale::logarithmic, {}, {}, {}};
-    std::map<Regime, Series> measured;
+    Figure figure = explained_figure("sweep");
+    figure.id += "_" + file_name(sweep.id);
+    figure.title += ": " + sweep.title;
+    if (sweep.swept != "h")
+        figure.x.label = sweep.swept;
+    SeriesBy<Regime> measured;
     Series forecast{"forecast", styles::forecast, Drawn::lines};
     std::vector<std::pair<double, double>> n_fma, v_s;
     constexpr double pico = 1e12;
@@ -190,28 +143,18 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
             v_s.emplace_back(x, *row->round_over_v_s);
         if (row->predicted_s)
             forecast.points.push_back({x, row->predicted_s->value / fmas * pico, describe(*row), row->id});
-        if (!row->cold_s || !row->measured)
-            continue;
-        Series &series = measured
-                             .try_emplace(*row->measured, Series{"measured, " + regime_text(*row->measured),
-                                                                 static_cast<std::size_t>(*row->measured)})
-                             .first->second;
-        series.points.push_back({x, row->cold_s->value / fmas * pico, describe(*row), row->id});
+        if (row->cold_s && row->measured)
+            measured.add(*row->measured, of_regime(*row->measured, "measured, "),
+                         {x, row->cold_s->value / fmas * pico, describe(*row), row->id});
     }
     for (const double x : crossings(n_fma))
         figure.references.push_back({Guide::vertical, x, fmt::format("N_FMA: a round has it at {:.3g}", x)});
     for (const double x : crossings(v_s))
         figure.references.push_back({Guide::vertical, x, fmt::format("V_s: a round moves it at {:.3g}", x)});
-    figure.caption =
-        "Cold L2. The lines are the paper's rule: where the FMAs of a round pass N_FMA, and its bytes V_s; "
-        "the marks are what the counters say.";
     if (figure.references.empty())
         figure.caption += " This sweep passes neither.";
-    for (auto &[regime, series] : measured)
-        figure.series.push_back(std::move(series));
-    if (!forecast.points.empty())
-        figure.series.push_back(std::move(forecast));
-    figure.no_data = "no case of this sweep is in the run";
+    figure.series = measured.take();
+    figure.add_drawn({std::move(forecast)});
     return figure;
 }
 
@@ -312,20 +255,17 @@ struct Opinion {
 };
 
 Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points) {
-    std::map<Regime, Series> series;
+    SeriesBy<Regime> series;
     for (const MapPoint &point : points)
-        if (const std::optional<Regime> &regime = point.row->*opinion.regime)
-            series
-                .try_emplace(*regime, Series{regime_text(*regime), static_cast<std::size_t>(*regime),
-                                             Drawn::points, *regime == Regime::exposed})
-                .first->second.points.push_back(
-                    {point.size, point.filters,
-                     std::string(opinion.name) + ": " + regime_text(*regime) + ", " + describe(*point.row),
-                     point.row->id});
-    Panel panel{opinion.name, {}};
-    for (auto &[regime, s] : series)
-        panel.series.push_back(std::move(s));
-    return panel;
+        if (const std::optional<Regime> &regime = point.row->*opinion.regime) {
+            Series empty = of_regime(*regime, "");
+            empty.hollow = *regime == Regime::exposed;
+            series.add(*regime, empty,
+                       {point.size, point.filters,
+                        std::string(opinion.name) + ": " + words_of(*regime) + ", " + describe(*point.row),
+                        point.row->id});
+        }
+    return {opinion.name, series.take()};
 }
 
 std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::string &division, int r) {
@@ -333,13 +273,9 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
     constexpr std::size_t fewest = 5; // fewer say nothing of a plane
     if (points.size() < fewest)
         return std::nullopt;
-    Figure figure{fmt::format("regime_map_{}_{}x{}", division, r, r),
-                  fmt::format("Regimes of {} with filters of {} x {}", division, r, r),
-                  "",
-                  {},
-                  {}};
-    figure.x = {"height and width of the map", Scale::binary, {}, {}, {}};
-    figure.y = {"filters", Scale::binary, {}, {}, {}};
+    Figure figure = explained_figure("regime_map");
+    figure.id += fmt::format("_{}_{}x{}", division, r, r);
+    figure.title += fmt::format(" of {} with filters of {} x {}", division, r, r);
     double low = points.front().size, high = low, least = points.front().filters, most = least;
     for (const MapPoint &point : points) {
         low = std::min(low, point.size), high = std::max(high, point.size);
@@ -357,11 +293,8 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
     for (const bool fmas : {true, false})
         for (Series &line : boundary_lines(*statistics.paper, by_map, r, fmas, low, high, least, most))
             figure.series.push_back(std::move(line));
-    figure.caption = fmt::format(
-        "One channel, the fastest setting at each size. Above the line N_FMA a map that is moved at once "
-        "gives every SM that many FMAs; above the line V_s as many bytes are moved as hide the latency. "
-        "N_FMA is {} FMAs an SM, V_s {} bytes on {} SMs.",
-        statistics.paper->n_fma, statistics.paper->v_s_bytes, statistics.paper->sms);
+    figure.caption += fmt::format(" N_FMA is {} FMAs an SM, V_s {} bytes on {} SMs.", statistics.paper->n_fma,
+                                  statistics.paper->v_s_bytes, statistics.paper->sms);
     return figure;
 }
 

@@ -1,8 +1,9 @@
 #include "reports/report_figures.hpp"
 
+#include "model/regime/words.hpp"
 #include "model/strategies/list.hpp"
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
-#include "reports/regime_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ std::vector<std::string> strategies_of(const ReportStatistics &statistics) {
 template <class MakePoint>
 std::vector<Series> by_regime(const ReportStatistics &statistics, const std::string &strategy,
                               MakePoint point) {
-    std::map<std::size_t, Series> series;
+    SeriesBy<std::size_t> regimes;
     for (const CaseRow &row : statistics.cases) {
         if (row.baseline || (!strategy.empty() && row.group != strategy))
             continue;
@@ -46,17 +47,22 @@ std::vector<Series> by_regime(const ReportStatistics &statistics, const std::str
         const std::optional<Regime> regime = row.measured ? row.measured : row.tier2;
         constexpr std::size_t unknown = 3;
         const std::size_t style = regime ? static_cast<std::size_t>(*regime) : unknown;
-        Series &s = series.try_emplace(style, Series{regime ? regime_text(*regime) : "regime unknown", style})
-                        .first->second;
-        s.points.push_back(*p);
+        regimes.add(style, {regime ? words_of(*regime) : "regime unknown", style}, *p);
     }
-    std::vector<Series> out;
-    for (auto &[style, s] : series)
-        out.push_back(std::move(s));
+    std::vector<Series> out = regimes.take();
     // Few marks lie on many, not under them.
     std::stable_sort(out.begin(), out.end(),
                      [](const Series &a, const Series &b) { return a.points.size() > b.points.size(); });
     return out;
+}
+
+/// A case with both times at its measured time, as high as `value` says.
+template <class Value> auto at_measured_time(Value value) {
+    return [value](const CaseRow &row) -> std::optional<Point> {
+        if (!row.error)
+            return std::nullopt;
+        return Point{row.cold_s->value * us_per_s, value(row), describe(row), row.id};
+    };
 }
 
 /// 1, 2 or 5 times a power of ten around the values, the same for both axes, so that the diagonal is one.
@@ -81,11 +87,10 @@ void square_axes(Figure &figure) {
 /// The end of an error axis, %: room for nine cases in ten and half as much again; the rest stands at the
 /// edge, so that one bad forecast does not squeeze all others.
 double error_limit(const ReportStatistics &statistics) {
-    for (const ErrorStatistics &errors : statistics.errors)
-        if (errors.group == "all" && errors.p90)
-            for (const double limit : {25.0, 50.0})
-                if (1.5 * percent * *errors.p90 <= limit)
-                    return limit;
+    if (const ErrorStatistics *all = statistics.errors_of("all"))
+        for (const double limit : {25.0, 50.0})
+            if (1.5 * percent * *all->p90 <= limit)
+                return limit;
     return 100.0;
 }
 
@@ -111,19 +116,10 @@ std::string zeros_text(const Figure &figure) {
     return text.empty() ? text : text + ".";
 }
 
-const ErrorStatistics *errors_of(const ReportStatistics &statistics, const std::string &group) {
-    for (const ErrorStatistics &errors : statistics.errors)
-        if (errors.group == group && errors.n > 0)
-            return &errors;
-    return nullptr;
-}
-
 /// The middle of the sorted errors of a model, as its curve passes 50 %.
 double middle_error(const Series &series) {
     return series.points[(series.points.size() - 1) / 2].x;
 }
-
-const char *const no_pair = "no case has both a forecast and a measured time";
 
 } // namespace
 
@@ -139,23 +135,15 @@ std::string describe(const CaseRow &row) {
 }
 
 Figure predicted_vs_measured(const ReportStatistics &statistics) {
-    Figure figure{"predicted_vs_measured", "Forecast against measured time", "", {}, {}};
-    figure.caption = "Each mark is one case, by its regime: compute bound, memory bound or exposed. On the "
-                     "line the forecast is exact; the band is ±10 %. Two logarithmic axes flatter any model: "
-                     "read the errors beside it.";
-    figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
-    figure.y = {"forecast, µs", Scale::logarithmic, {}, {}, {}};
+    Figure figure = explained_figure("predicted_vs_measured");
     figure.square = true;
     figure.bands = {{Guide::diagonal, 0.9, 1.1, "±10 %"}};
     figure.references = {{Guide::diagonal, 1.0, "forecast = measured"}};
-    figure.series = by_regime(statistics, "", [](const CaseRow &row) -> std::optional<Point> {
-        if (!row.error)
-            return std::nullopt;
-        return Point{row.cold_s->value * us_per_s, row.predicted_s->value * us_per_s, describe(row), row.id};
-    });
-    figure.no_data = no_pair;
+    figure.series =
+        by_regime(statistics, "",
+                  at_measured_time([](const CaseRow &row) { return row.predicted_s->value * us_per_s; }));
     figure.caption += cases_text(figure.point_count());
-    if (const ErrorStatistics *all = errors_of(statistics, "all"); all != nullptr && all->p90)
+    if (const ErrorStatistics *all = statistics.errors_of("all"))
         figure.title = fmt::format("9 of 10 forecasts are within {:.0f} % of the measured time",
                                    std::ceil(percent * *all->p90 - 0.05));
     square_axes(figure);
@@ -163,15 +151,13 @@ Figure predicted_vs_measured(const ReportStatistics &statistics) {
 }
 
 Figure relative_error(const ReportStatistics &statistics) {
-    Figure figure{"relative_error", "Error of the forecast, by strategy", "", {}, {}};
-    figure.caption = "Forecast / measured − 1: above zero the forecast is too slow. The band is ±10 %.";
-    figure.x = {"measured time, cold L2, µs", Scale::logarithmic, {}, {}, {}};
+    Figure figure = explained_figure("relative_error");
     figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
     figure.references = {{Guide::horizontal, 0.0, ""}};
     std::vector<std::string> strategies = strategies_of(statistics);
     const auto off = [&](const std::string &strategy) {
-        const ErrorStatistics *errors = errors_of(statistics, strategy);
-        return errors == nullptr || !errors->median ? -1.0 : *errors->median;
+        const ErrorStatistics *errors = statistics.errors_of(strategy);
+        return errors == nullptr ? -1.0 : *errors->median;
     };
     std::stable_sort(strategies.begin(), strategies.end(),
                      [&](const std::string &a, const std::string &b) { return off(a) > off(b); });
@@ -180,30 +166,18 @@ Figure relative_error(const ReportStatistics &statistics) {
                                    percent * off(strategies.front()));
         figure.caption += " The worst strategy first.";
     }
-    for (const std::string &strategy : strategies) {
-        std::vector<Series> series =
-            by_regime(statistics, strategy, [](const CaseRow &row) -> std::optional<Point> {
-                if (!row.error)
-                    return std::nullopt;
-                return Point{row.cold_s->value * us_per_s, *row.error * percent, describe(row), row.id};
-            });
-        if (!series.empty())
+    const auto error = at_measured_time([](const CaseRow &row) { return *row.error * percent; });
+    for (const std::string &strategy : strategies)
+        if (std::vector<Series> series = by_regime(statistics, strategy, error); !series.empty())
             figure.panels.push_back({strategy, std::move(series)});
-    }
     figure.caption += cases_text(figure.point_count());
     const double limit = error_limit(statistics);
-    figure.y = {"error of the forecast, %", Scale::linear, -limit, limit, {}};
-    figure.no_data = no_pair;
+    figure.y.low = -limit, figure.y.high = limit;
     return figure;
 }
 
 Figure error_cdf(const ReportStatistics &statistics) {
-    Figure figure{"error_cdf", "Share of the cases within an error", "", {}, {}};
-    figure.caption = "How many of our cases each model forecasts with at most that error, of all that it "
-                     "gives a time and that were measured. Error is |forecast / measured − 1|. Beside the "
-                     "forecast: MWP-CWP, a wave-quantised roofline and the speed of light.";
-    figure.x = {"|error of the forecast|, %", Scale::linear, 0.0, percent, {}};
-    figure.y = {"share of the cases, %", Scale::linear, 0.0, percent, {}};
+    Figure figure = explained_figure("error_cdf");
     struct Model {
         const char *name;
         std::optional<Seconds> CaseRow::*time;
@@ -236,22 +210,13 @@ Figure error_cdf(const ReportStatistics &statistics) {
             fmt::format("Half of the forecasts are within {:.1f} %, half of the {}'s within {:.0f} %",
                         middle_error(figure.series.front()), last.name, middle_error(last));
     }
-    figure.no_data = no_pair;
     return figure;
 }
 
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
-    Figure figure{"speedup_" + (study.id.empty() ? "other_shapes" : file_name(study.id)),
-                  "Speed-up over cuDNN: " + (study.title.empty() ? "other shapes" : study.title),
-                  "",
-                  {},
-                  {}};
-    figure.caption =
-        "The fastest of our measured settings against cuDNN, cold L2; right of 1 we are faster. A row "
-        "without marks was not measured on both sides. cuDNN's tensors lie in NCHW. The papers' averages are "
-        "of their own kernels, on their GPUs against the cuDNN of their time.";
-    figure.x = {"time of cuDNN / our time", Scale::logarithmic, {}, {}, {}};
-    figure.y.scale = Scale::category;
+    Figure figure = explained_figure("speedup");
+    figure.id += "_" + (study.id.empty() ? "other_shapes" : file_name(study.id));
+    figure.title += ": " + (study.title.empty() ? "other shapes" : study.title);
     figure.references = {{Guide::vertical, 1.0, "as fast as cuDNN"}};
     for (const PublishedGain &gain : study.published)
         if (gain.average && *gain.average > 0.0 && gain.baseline.starts_with("cuDNN"))
@@ -261,27 +226,21 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     Series all{"over its fastest algorithm", 0},
         direct{"over its fastest without Winograd and FFT", 1, Drawn::points, true},
         papers{"the paper's kernel, as run, over its fastest algorithm", 2};
+    const auto add = [](Series &series, const ShapeRow &shape, double row, std::optional<double> speedup,
+                        const std::string &over, std::optional<std::int64_t> id) {
+        if (speedup)
+            series.points.push_back({*speedup, row, shape.shape + ": " + times(*speedup) + over, id});
+    };
     for (const ShapeRow &shape : statistics.shapes) {
         if (shape.study.value_or("") != study.id)
             continue;
-        const auto row = static_cast<double>(figure.y.categories.size());
-        figure.y.categories.push_back(shape.shape);
-        if (shape.speedup)
-            all.points.push_back({*shape.speedup, row,
-                                  shape.shape + ": " + times(*shape.speedup) + " over the fastest",
-                                  shape.ours});
-        if (shape.speedup_papers) {
-            const std::string &kernel = statistics.cases[static_cast<std::size_t>(*shape.papers)].group;
-            papers.points.push_back({*shape.speedup_papers, row,
-                                     shape.shape + ": " + times(*shape.speedup_papers) + ", " + kernel +
-                                         " as run over the fastest",
-                                     shape.papers});
-        }
-        if (shape.speedup_direct)
-            direct.points.push_back({*shape.speedup_direct, row,
-                                     shape.shape + ": " + times(*shape.speedup_direct) +
-                                         " over the fastest without Winograd and FFT",
-                                     shape.ours});
+        const double row = figure.add_row(shape.shape);
+        add(all, shape, row, shape.speedup, " over the fastest", shape.ours);
+        if (shape.papers)
+            add(papers, shape, row, shape.speedup_papers,
+                ", " + statistics.row(*shape.papers).group + " as run over the fastest", shape.papers);
+        add(direct, shape, row, shape.speedup_direct, " over the fastest without Winograd and FFT",
+            shape.ours);
     }
     figure.caption += fmt::format(" {} of {} shapes.", all.points.size(), figure.y.categories.size());
     if (!all.points.empty())
@@ -293,18 +252,12 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     figure.series = {std::move(direct), std::move(all)};
     if (!papers.points.empty())
         figure.series.push_back(std::move(papers));
-    figure.no_data = "no shape was measured on both sides";
     return figure;
 }
 
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
     const std::string name = level == "l2" ? "L2" : "DRAM";
-    Figure figure{"work_" + level, "Predicted against counted " + name + " traffic", "", {}, {}};
-    figure.caption = "Bytes per call between " +
-                     std::string(level == "l2" ? "the SMs and L2" : "L2 and DRAM") +
-                     ", as the model forecasts and as the counters say.";
-    figure.x = {"counted, MB", Scale::logarithmic, {}, {}, {}};
-    figure.y = {"predicted, MB", Scale::logarithmic, {}, {}, {}};
+    Figure figure = explained_figure("work_" + level);
     figure.references = {{Guide::diagonal, 1.0, "predicted = counted"}};
     figure.square = true;
     Series reads{"reads", 0}, writes{"writes", 1, Drawn::points, true};
@@ -312,7 +265,7 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
         const bool write = work.quantity == level + "_write_bytes";
         if (!write && work.quantity != level + "_read_bytes")
             continue;
-        const CaseRow &row = statistics.cases[static_cast<std::size_t>(work.id)];
+        const CaseRow &row = statistics.row(work.id);
         (write ? writes : reads)
             .points.push_back(
                 {work.counted * mega, work.predicted * mega,
@@ -320,9 +273,7 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
                              write ? "writes" : "reads", work.predicted * mega, work.counted * mega),
                  row.id});
     }
-    for (Series *s : {&reads, &writes})
-        if (!s->points.empty())
-            figure.series.push_back(std::move(*s));
+    figure.add_drawn({std::move(reads), std::move(writes)});
     figure.tallies_zeros = true;
     figure.caption += fmt::format(" {} pairs.", figure.point_count()) + zeros_text(figure);
     for (const char *which : {"read", "write"}) { // reads, where there are some
@@ -332,26 +283,18 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
                 off.push_back(std::abs(work.predicted / work.counted - 1.0));
         if (off.empty())
             continue;
-        std::sort(off.begin(), off.end());
         figure.title = fmt::format("{} {}s: half of the forecasts within {:.1f} % of the counters", name,
-                                   which, percent * off[(off.size() - 1) / 2]);
+                                   which, percent * percentile(off, 0.5));
         break;
     }
-    figure.no_data = "no case has both a forecast and a counter of its " + name + " traffic";
     square_axes(figure);
     return figure;
 }
 
 Figure waterfall_of(const CaseRow &row) {
-    Figure figure{fmt::format("waterfall_{}", row.id),
-                  "What the forecast is made of: " + row.shape + " " + row.name,
-                  "",
-                  {},
-                  {}};
-    figure.caption = "The time each part of the model adds when the parts are switched on one after another: "
-                     "a part that hides behind an earlier one adds nothing.";
-    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
-    figure.y.scale = Scale::category;
+    Figure figure = explained_figure("waterfall");
+    figure.id += "_" + std::to_string(row.id);
+    figure.title += ": " + row.shape + " " + row.name;
     Series parts{"part of the forecast", styles::context, Drawn::bars},
         total{"forecast", styles::forecast, Drawn::bars};
     parts.unlisted = total.unlisted = true; // the rows say it
@@ -360,22 +303,18 @@ Figure waterfall_of(const CaseRow &row) {
         const double from = sum;
         sum += bar.added_s.value;
         parts.points.push_back({sum * us_per_s,
-                                static_cast<double>(figure.y.categories.size()),
+                                figure.add_row(bar.name),
                                 bar.name + ": " + microseconds(bar.added_s) + " µs",
                                 {},
                                 from * us_per_s});
-        figure.y.categories.push_back(bar.name);
     }
-    if (!row.waterfall.empty()) {
-        total.points.push_back({sum * us_per_s, static_cast<double>(figure.y.categories.size()),
+    if (!row.waterfall.empty())
+        total.points.push_back({sum * us_per_s, figure.add_row("forecast"),
                                 "forecast: " + microseconds(Seconds(sum)) + " µs", row.id, 0.0});
-        figure.y.categories.push_back("forecast");
-    }
     if (row.cold_s)
         figure.references = {{Guide::vertical, row.cold_s->value * us_per_s,
                               "measured, cold L2: " + microseconds(*row.cold_s) + " µs"}};
     figure.series = {std::move(parts), std::move(total)};
-    figure.no_data = "this case has no forecast";
     return figure;
 }
 
@@ -397,12 +336,10 @@ std::optional<std::int64_t> typical_case(const ReportStatistics &statistics) {
 std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
     std::vector<CaseColumns> columns;
     for (const CaseRow &row : statistics.cases) {
-        const std::size_t colon = row.baseline ? std::string::npos : row.name.find(':');
         const auto name_of = [](const std::optional<Regime> &regime) {
             return regime ? std::string(boost::describe::enum_to_string(*regime, "?")) : "";
         };
-        columns.push_back({row.study.value_or(""), row.shape, row.group,
-                           colon == std::string::npos ? "" : row.name.substr(colon + 1), name_of(row.tier2),
+        columns.push_back({row.study.value_or(""), row.shape, row.group, row.knobs(), name_of(row.tier2),
                            name_of(row.measured)});
     }
     return columns;
@@ -444,7 +381,7 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
     add("work", work_bytes(statistics, "l2"));
     add("work", work_bytes(statistics, "dram"));
     if (const std::optional<std::int64_t> id = typical_case(statistics)) {
-        Figure figure = waterfall_of(statistics.cases[static_cast<std::size_t>(*id)]);
+        Figure figure = waterfall_of(statistics.row(*id));
         figure.id = "waterfall";
         add("", std::move(figure));
     }

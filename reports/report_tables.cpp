@@ -20,11 +20,6 @@ std::function<Cell(const CaseRow &)> regime_name(std::optional<Regime> CaseRow::
     };
 }
 
-/// Where the knobs begin.
-std::size_t knobs_of_row(const CaseRow &row) {
-    return row.baseline ? std::string::npos : row.name.find(':');
-}
-
 /// An opinion's counts of one measured regime: how often each of the three was said.
 struct SaidOf {
     const RegimeStatistics *opinion;
@@ -39,12 +34,8 @@ std::string cases_csv(const ReportStatistics &statistics) {
         {{{"case", As::number}, &CaseRow::id},
          {{"study"}, &CaseRow::study},
          {{"shape"}, &CaseRow::shape},
-         {{"strategy"}, [](const CaseRow &row) { return row.name.substr(0, knobs_of_row(row)); }},
-         {{"knobs"},
-          [](const CaseRow &row) {
-              const std::size_t colon = knobs_of_row(row);
-              return colon == std::string::npos ? Cell() : Cell(row.name.substr(colon + 1));
-          }},
+         {{"strategy"}, &CaseRow::group},
+         {{"knobs"}, &CaseRow::knobs},
          {{"status"}, [](const CaseRow &row) { return boost::describe::enum_to_string(row.status, "?"); }},
          {{"measured", As::time}, &CaseRow::cold_s},
          {{"measured_p05", As::time}, &CaseRow::cold_low_s},

@@ -3,16 +3,17 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/quantile.hpp"
+#include "model/base/text.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"
-#include "reports/timeline_figures.hpp"
-
-#include <boost/math/statistics/univariate_statistics.hpp>
+#include "reports/ratios.hpp"
+#include "reports/report_figures.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -26,14 +27,6 @@
 
 namespace convcast {
 namespace {
-
-namespace math = boost::math::statistics;
-
-double geometric_mean(std::vector<double> ratios) {
-    for (double &ratio : ratios)
-        ratio = std::log(ratio);
-    return std::exp(math::mean(ratios));
-}
 
 /// A time that a ratio can be made of; a broken document may carry others.
 std::optional<Seconds> usable(std::optional<Seconds> time) {
@@ -70,13 +63,17 @@ std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, 
     return rates;
 }
 
+const Study *study_named(const std::string &id, std::span<const Study> studies) {
+    const auto found =
+        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
+    return found == studies.end() ? nullptr : &*found;
+}
+
 /// How often a study's network has a shape; 1 where the study does not say.
-std::int64_t count_in(const std::string &id, const std::string &shape, std::span<const Study> studies) {
-    for (const Study &study : studies)
-        if (study.id == id)
-            for (std::size_t i = 0; i < std::min(study.counts.size(), study.shapes.size()); ++i)
-                if (study.shapes[i] == shape)
-                    return study.counts[i];
+std::int64_t count_in(const Study *study, const std::string &shape) {
+    for (std::size_t i = 0; study && i < std::min(study->counts.size(), study->shapes.size()); ++i)
+        if (study->shapes[i] == shape)
+            return study->counts[i];
     return 1;
 }
 
@@ -91,7 +88,7 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
     row.status = c.status;
     row.reason = c.reason;
     row.layer = c.name;
-    row.calls = c.count.value_or(count_in(row.study.value_or(""), c.shape, studies));
+    row.calls = c.count.value_or(count_in(study_named(row.study.value_or(""), studies), c.shape));
     row.detail = c.detail;
     if (c.prediction) {
         const Prediction &prediction = *c.prediction;
@@ -149,7 +146,7 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
                           const std::vector<CaseRow> &rows, std::optional<Seconds> CaseRow::*predicted) {
     ErrorStatistics out;
     out.group = name;
-    std::vector<double> ratios, errors, symmetric;
+    RatioErrors errors;
     for (const CaseRow &row : rows) {
         if (row.baseline || !row.cold_s || (group && row.group != *group))
             continue;
@@ -157,25 +154,21 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
             ++out.no_forecast;
             continue;
         }
-        ratios.push_back(*(row.*predicted) / *row.cold_s);
-        errors.push_back(std::abs(ratios.back() - 1.0));
-        symmetric.push_back(symmetric_error(ratios.back()));
-        if (!out.max || errors.back() > *out.max) {
-            out.max = errors.back();
+        errors.add(*(row.*predicted) / *row.cold_s);
+        if (!out.max || errors.last() > *out.max) {
+            out.max = errors.last();
             out.worst_case = row.id;
         }
     }
-    out.n = std::ssize(errors);
-    if (errors.empty())
+    out.n = errors.n();
+    if (out.n == 0)
         return out;
-    out.bias = geometric_mean(ratios);
-    out.mean = math::mean(errors);
-    out.symmetric = math::mean(symmetric);
-    out.p90 = percentile(errors, 0.9);
-    out.within_10_percent =
-        static_cast<double>(std::count_if(errors.begin(), errors.end(), [](double e) { return e <= 0.1; })) /
-        static_cast<double>(errors.size());
-    out.median = math::median(errors); // reorders
+    out.bias = errors.bias();
+    out.mean = errors.mean();
+    out.symmetric = errors.symmetric();
+    out.p90 = errors.at(0.9);
+    out.within_10_percent = errors.within(0.1);
+    out.median = errors.median();
     return out;
 }
 
@@ -236,12 +229,6 @@ bool is_direct(const CaseRow &row) {
 void keep_fastest(std::optional<std::int64_t> &best, const CaseRow &row, const std::vector<CaseRow> &rows) {
     if (!best || row.cold_s->value < rows[static_cast<std::size_t>(*best)].cold_s->value)
         best = row.id;
-}
-
-const Study *study_named(const std::string &id, std::span<const Study> studies) {
-    const auto found =
-        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
-    return found == studies.end() ? nullptr : &*found;
 }
 
 /// Whether a case is of the kernel that its study's paper proposes for the shape: of two, the one that the
@@ -361,7 +348,7 @@ SpeedupStatistics speedups_of(const std::string &study, const std::string &ours,
     out.n = std::ssize(ratios);
     if (ratios.empty())
         return out;
-    out.geomean = geometric_mean(ratios);
+    out.geomean = geometric_mean_of(ratios);
     out.min = *std::min_element(ratios.begin(), ratios.end());
     out.max = *std::max_element(ratios.begin(), ratios.end());
     return out;
@@ -396,13 +383,15 @@ std::vector<NetworkStatistics> networks_of(std::span<const Study> studies,
         out.without = std::count_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
             return shape.study == study.id && !shape.ours;
         });
-        out.ours_s = network_sum(study, &ShapeRow::ours, shapes, rows);
-        out.cudnn_s = network_sum(study, &ShapeRow::cudnn, shapes, rows);
-        out.cudnn_deterministic_s = network_sum(study, &ShapeRow::cudnn_deterministic, shapes, rows);
-        out.cudnn_direct_s = network_sum(study, &ShapeRow::cudnn_direct, shapes, rows);
-        out.cudnn_any_layout_s = network_sum(study, &ShapeRow::cudnn_any_layout, shapes, rows);
-        out.cudnn_tf32_s = network_sum(study, &ShapeRow::cudnn_tf32, shapes, rows);
-        out.ours_tensor_cores_s = network_sum(study, &ShapeRow::ours_tensor_cores, shapes, rows);
+        for (const auto &[sum, of] :
+             {std::pair(&NetworkStatistics::ours_s, &ShapeRow::ours),
+              {&NetworkStatistics::cudnn_s, &ShapeRow::cudnn},
+              {&NetworkStatistics::cudnn_deterministic_s, &ShapeRow::cudnn_deterministic},
+              {&NetworkStatistics::cudnn_direct_s, &ShapeRow::cudnn_direct},
+              {&NetworkStatistics::cudnn_any_layout_s, &ShapeRow::cudnn_any_layout},
+              {&NetworkStatistics::cudnn_tf32_s, &ShapeRow::cudnn_tf32},
+              {&NetworkStatistics::ours_tensor_cores_s, &ShapeRow::ours_tensor_cores}})
+            out.*sum = network_sum(study, of, shapes, rows);
         if (out.ours_s && out.cudnn_s)
             out.speedup = *out.cudnn_s / *out.ours_s;
     }
@@ -430,40 +419,38 @@ std::vector<WorkRow> work_of(const Run &run) {
 std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
                                            const std::vector<CaseRow> &rows) {
     std::vector<WorkStatistics> out;
-    std::vector<std::vector<double>> ratios;
     std::map<std::string, std::vector<const WorkRow *>> of_group;
     for (const WorkRow &w : work)
         of_group[rows[static_cast<std::size_t>(w.id)].group].push_back(&w);
-    for (const std::string &group : groups_of(rows))
-        for (const WorkRow *its : of_group[group]) {
-            const WorkRow &w = *its;
-            auto entry = std::find_if(out.begin(), out.end(), [&](const WorkStatistics &s) {
-                return s.group == group && s.quantity == w.quantity;
-            });
-            if (entry == out.end()) {
-                out.push_back({group, w.quantity, 0, 0, {}, {}, {}});
-                ratios.emplace_back();
-                entry = std::prev(out.end());
+    for (const std::string &group : groups_of(rows)) {
+        std::vector<std::string> seen; // in the order in which they first come
+        std::map<std::string, std::vector<double>> ratios;
+        std::map<std::string, WorkStatistics> of_quantity;
+        for (const WorkRow *w : of_group[group]) {
+            WorkStatistics &its = of_quantity[w->quantity];
+            if (its.quantity.empty()) {
+                its.group = group, its.quantity = w->quantity;
+                seen.push_back(w->quantity);
             }
-            if (w.predicted == 0.0 && w.counted == 0.0) {
-                ratios[static_cast<std::size_t>(entry - out.begin())].push_back(1.0);
-                continue;
-            }
-            const double ratio = w.predicted / w.counted;
+            const double ratio = w->predicted == 0.0 && w->counted == 0.0 ? 1.0 : w->predicted / w->counted;
             if (!std::isfinite(ratio) || ratio <= 0.0) {
-                ++entry->zero;
+                ++its.zero;
                 continue;
             }
-            ratios[static_cast<std::size_t>(entry - out.begin())].push_back(ratio);
-            if (!entry->worst_ratio || std::abs(std::log(ratio)) > std::abs(std::log(*entry->worst_ratio))) {
-                entry->worst_ratio = ratio;
-                entry->worst_case = w.id;
+            ratios[w->quantity].push_back(ratio);
+            if (w->counted != 0.0 &&
+                (!its.worst_ratio || std::abs(std::log(ratio)) > std::abs(std::log(*its.worst_ratio)))) {
+                its.worst_ratio = ratio;
+                its.worst_case = w->id;
             }
         }
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i].n = std::ssize(ratios[i]);
-        if (!ratios[i].empty())
-            out[i].ratio_geomean = geometric_mean(ratios[i]);
+        for (const std::string &quantity : seen) {
+            WorkStatistics &its = of_quantity[quantity];
+            its.n = std::ssize(ratios[quantity]);
+            if (its.n > 0)
+                its.ratio_geomean = geometric_mean_of(ratios[quantity]);
+            out.push_back(std::move(its));
+        }
     }
     return out;
 }
@@ -492,6 +479,45 @@ std::optional<PaperBounds> bounds_of(const Run &run) {
 }
 
 } // namespace
+
+std::string knobs_text(const std::string &setting) {
+    const std::size_t colon = setting.find(':');
+    return colon == std::string::npos ? setting : setting.substr(colon + 1);
+}
+
+std::int64_t knob_value(const std::string &strategy, const std::string &knob) {
+    const std::string knobs = "," + knobs_text(strategy);
+    const std::size_t at = knobs.find("," + knob + "=");
+    return at == std::string::npos ? 0 : std::atoll(knobs.c_str() + at + knob.size() + 2);
+}
+
+bool has_setting(const std::string &strategy, const std::string &setting) {
+    const auto kernel_of = [](const std::string &text) { return text.substr(0, text.find(':')); };
+    if (kernel_of(strategy) != kernel_of(setting))
+        return false;
+    if (setting.find(':') == std::string::npos)
+        return true;
+    const std::vector<std::string> has = split(knobs_text(strategy), ','),
+                                   wanted = split(knobs_text(setting), ',');
+    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &knob) {
+        return std::find(has.begin(), has.end(), knob) != has.end();
+    });
+}
+
+const ErrorStatistics *ReportStatistics::errors_of(const std::string &group) const {
+    const auto found = std::find_if(errors.begin(), errors.end(), [&](const ErrorStatistics &its) {
+        return its.group == group && its.n > 0;
+    });
+    return found == errors.end() ? nullptr : &*found;
+}
+
+const SpeedupStatistics *ReportStatistics::overall(const std::string &against) const {
+    const SpeedupStatistics *found = nullptr; // "all" exists only where there are several studies
+    for (const SpeedupStatistics &its : speedups)
+        if (its.against == against && its.ours == "our fastest" && (found == nullptr || its.study == "all"))
+            found = &its;
+    return found != nullptr && found->n > 0 ? found : nullptr;
+}
 
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged) {

@@ -9,6 +9,7 @@
 #include "reports/accuracy.hpp"
 #include "reports/regimes.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace convcast {
@@ -47,6 +48,9 @@ struct CaseRow {
     std::optional<double> relative_l2_error;
     std::optional<Rates> rates, measured_rates; ///< by the forecast; by the cold measurement and its counters
     std::vector<WaterfallBar> waterfall;        ///< adds up to the forecast
+
+    /// Behind the colon of the name; "" where there are none.
+    std::string knobs() const { return baseline ? "" : name.substr(std::min(name.size(), group.size() + 1)); }
     BOOST_DESCRIBE_CLASS(CaseRow, (),
                          (id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
                           predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s,
@@ -186,11 +190,24 @@ struct ReportStatistics {
     std::vector<StatusCount> statuses; ///< adds up to the number of cases
     std::vector<TimelineRow> timelines;
     std::optional<PaperBounds> paper; ///< absent where no forecast has the rules
+
+    const CaseRow &row(std::int64_t id) const { return cases[static_cast<std::size_t>(id)]; }
+    /// Of a strategy, or of "all"; nullptr where no case has both times.
+    const ErrorStatistics *errors_of(const std::string &group) const;
+    /// Our fastest against a choice of cuDNN's, over all studies; nullptr where no shape was compared.
+    const SpeedupStatistics *overall(const std::string &against) const;
     BOOST_DESCRIBE_CLASS(ReportStatistics, (),
                          (schema, error, percentile, cases, errors, shapes, speedups, networks, accuracy,
                           work, work_errors, regimes, statuses, timelines, paper),
                          (), ())
 };
+
+/// The knobs of a strategy's text: "buffers=1,map_shares=1".
+std::string knobs_text(const std::string &setting);
+/// A knob of such a text; 0 where it has none of this name.
+std::int64_t knob_value(const std::string &strategy, const std::string &knob);
+/// Whether a canonical text is the strategy of `setting` with all of its knobs.
+bool has_setting(const std::string &strategy, const std::string &setting);
 
 /// No case is dropped: what has no time is counted by status and reason. `judged` as for accuracy_of.
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -17,19 +16,11 @@ namespace {
 /// Points that are drawn as marks by themselves: a curve's are not.
 std::size_t drawn_marks(const Figure &figure) {
     std::size_t count = 0;
-    const auto add = [&](const std::vector<Series> &all) {
-        for (const Series &series : all)
-            count += series.drawn == Drawn::points ? series.points.size() : 0;
-    };
-    add(figure.series);
-    for (const Panel &panel : figure.panels)
-        add(panel.series);
+    for_each_series(figure, [&](const Series &series) {
+        count += series.drawn == Drawn::points ? series.points.size() : 0;
+    });
     return count;
 }
-
-/// Okabe and Ito's palette without its yellow, which vanishes on white; tex.cpp has the same.
-constexpr std::array<const char *, style_count + 2> colours = {"0072B2", "D55E00", "009E73", "CC79A7",
-                                                               "E69F00", "56B4E9", "222222", "777777"};
 
 /// The concrete look of a drawing for paper; page.css has that of the page.
 std::string paper_style(const Sizes &sizes) {
@@ -41,8 +32,8 @@ std::string paper_style(const Sizes &sizes) {
         ".ref1{{stroke-dasharray:6 3}}.ref2{{stroke-dasharray:2 2}}.ref3{{stroke-dasharray:8 3 2 3}}",
         coordinate(sizes.text), coordinate(sizes.thin), coordinate(sizes.hair), coordinate(sizes.hair),
         coordinate(sizes.thin));
-    for (std::size_t i = 0; i < colours.size(); ++i)
-        style += fmt::format(".s{0}{{fill:#{1};stroke:#{1};stroke-width:{2}}}", i, colours[i],
+    for (std::size_t i = 0; i < palette.size(); ++i)
+        style += fmt::format(".s{0}{{fill:#{1};stroke:#{1};stroke-width:{2}}}", i, palette[i],
                              coordinate(sizes.hair));
     return style +
            fmt::format(".line.line{{fill:none;stroke-width:{}}}.spread.spread{{fill:none;stroke-width:{}}}"
@@ -103,12 +94,7 @@ std::string reference_class(const Figure &figure, std::size_t index) {
 class SvgWriter {
   public:
     SvgWriter(const Figure &figure, SvgUse use, const PaperWidth &width)
-        : figure_(figure), use_(use),
-          layout_(layout_of(figure, use == SvgUse::in_page     ? screen_sizes()
-                                    : use == SvgUse::in_column ? screen_column_sizes()
-                                    : use == SvgUse::in_width  ? screen_width_sizes()
-                                    : use == SvgUse::in_screen ? screen_whole_sizes()
-                                                               : paper_sizes(width.bp))),
+        : figure_(figure), use_(use), layout_(layout_of(figure, sizes_for(use, width.bp))),
           sizes_(layout_.sizes) {}
 
     std::string write() {
@@ -250,16 +236,9 @@ class SvgWriter {
         if (!layout_.y_label.empty())
             out_ += fmt::format(
                 "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                coordinate(y_label_x() + sizes_.text), coordinate((layout_.top + layout_.bottom) / 2.0),
+                coordinate(layout_.y_label_x + sizes_.text), coordinate((layout_.top + layout_.bottom) / 2.0),
                 escape_xml(layout_.y_label));
         out_ += "</g>\n";
-    }
-
-    double y_label_x() const {
-        double widest = 0.0;
-        for (const Tick &tick : layout_.y_ticks)
-            widest = std::max(widest, text_width(tick.label, sizes_.text));
-        return layout_.left - widest - 2.0 * sizes_.gap - sizes_.text_height();
     }
 
     void draw(const PlotBox &plot, const Series &series) {

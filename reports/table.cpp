@@ -87,7 +87,7 @@ std::string csv_line(const std::vector<Cell> &cells) {
 std::string to_csv(const Table &table) {
     std::string out;
     for (const Column &column : table.columns)
-        out += (out.empty() ? "" : ",") + csv_text(csv_name(column));
+        out += (&column == table.columns.data() ? "" : ",") + csv_text(csv_name(column));
     out += "\n";
     for (const std::vector<Cell> &row : table.rows)
         out += csv_line(row);

@@ -1,5 +1,6 @@
 #include "reports/figure.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
@@ -16,31 +17,13 @@
 namespace convcast {
 namespace {
 
-/// Okabe and Ito's palette without its yellow, which vanishes on white; svg.cpp has the same.
-constexpr std::array<const char *, style_count + 2> colours = {"0072B2", "D55E00", "009E73", "CC79A7",
-                                                               "E69F00", "56B4E9", "222222", "777777"};
-/// The shapes of svg.cpp. pgf has no bow tie: the figure declares one.
+/// The shapes of svg.cpp. pgf has neither bow tie nor chevron: marks.tex declares them in the figure.
 constexpr std::array<const char *, style_count> marks = {"mark=*",
                                                          "mark=square*",
                                                          "mark=triangle*",
                                                          "mark=diamond*",
                                                          "mark=triangle*, mark options={rotate=180}",
                                                          "mark=convcast bow tie"};
-constexpr const char *bow_tie = "\\pgfdeclareplotmark{convcast bow tie}{%\n"
-                                "  \\pgfpathmoveto{\\pgfpoint{-.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{-.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathlineto{\\pgfpoint{.9\\pgfplotmarksize}{.9\\pgfplotmarksize}}%\n"
-                                "  \\pgfpathclose\\pgfusepathqfillstroke}\n";
-
-/// Points beyond an axis: svg.cpp has the same.
-constexpr const char *chevron =
-    "\\pgfdeclareplotmark{convcast chevron}{%\n"
-    "  \\pgfpathmoveto{\\pgfpoint{-1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-    "  \\pgfpathlineto{\\pgfpoint{0pt}{.2\\pgfplotmarksize}}%\n"
-    "  \\pgfpathlineto{\\pgfpoint{1.1\\pgfplotmarksize}{-.9\\pgfplotmarksize}}%\n"
-    "  \\pgfusepathqstroke}\n";
-
 std::string bp(double length) {
     return coordinate(length) + "bp";
 }
@@ -104,10 +87,9 @@ class TexWriter {
             fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
         out_ = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
                            escape_tex(figure_.title));
-        for (std::size_t i = 0; i < colours.size(); ++i)
-            out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, colours[i]);
-        out_ += bow_tie;
-        out_ += chevron;
+        for (std::size_t i = 0; i < palette.size(); ++i)
+            out_ += fmt::format("\\definecolor{{convcast{}}}{{HTML}}{{{}}}\n", i, palette[i]);
+        out_ += embedded_text("marks.tex");
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastwidth}}{{{}}}\n",
                             width_.tex_length.empty() ? bp(width_.bp) : width_.tex_length);
         const double gaps = layout_.plot_gap * static_cast<double>(layout_.columns - 1);
@@ -322,16 +304,8 @@ class TexWriter {
                                 bp(layout_.left), bp(layout_.right), bp(below), escape_tex(layout_.x_label));
         if (!layout_.y_label.empty())
             out_ += fmt::format("\\node[rotate=90, anchor=north, inner sep=0pt] at ({{{}}},{{{}}}) {{{}}};\n",
-                                bp(sizes_.gap + y_label_shift()),
-                                bp((above(layout_.top) + above(layout_.bottom)) / 2.0),
+                                bp(layout_.y_label_x), bp((above(layout_.top) + above(layout_.bottom)) / 2.0),
                                 escape_tex(layout_.y_label));
-    }
-
-    double y_label_shift() const {
-        double widest = 0.0;
-        for (const Tick &tick : layout_.y_ticks)
-            widest = std::max(widest, text_width(tick.label, sizes_.text));
-        return layout_.left - widest - 3.0 * sizes_.gap - sizes_.text_height();
     }
 
     const Figure &figure_;

@@ -1,4 +1,4 @@
-#include "reports/timeline_figures.hpp"
+#include "reports/report_figures.hpp"
 
 #include "reports/figure_layout.hpp"
 
@@ -103,12 +103,9 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
              const Canvas &canvas, const std::string &source) {
     const TimelineSummary summary = summary_of(spans_of(timeline));
     Figure figure{fmt::format("timeline_{}_{}", id, source),
-                  fmt::format("CTAs on the SMs, {}: {} {}", source, item.shape, item.strategy.value_or("")),
-                  "",
-                  {},
-                  {}};
-    figure.x = {"time since the first CTA's start, µs", Scale::linear, 0.0, canvas.end_us, {}};
-    figure.y = {"SM", Scale::linear, 0.0, static_cast<double>(canvas.sms), {}};
+                  fmt::format("CTAs on the SMs, {}: {} {}", source, item.shape, item.strategy.value_or(""))};
+    figure.x = {"time since the first CTA's start, µs", Scale::linear, 0.0, canvas.end_us};
+    figure.y = {"SM", Scale::linear, 0.0, static_cast<double>(canvas.sms)};
     const std::int64_t stride = canvas.stride();
     std::erase_if(bars, [&](const Bar &bar) { return bar.span.sm % stride != 0; });
     const auto group = static_cast<std::int64_t>((bars.size() + most_bars - 1) / most_bars);

@@ -2,11 +2,8 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "reports/page.hpp"
 #include "reports/paper_figure.hpp"
-#include "reports/pdf.hpp"
 #include "reports/report_figures.hpp"
-#include "reports/timeline_figures.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -15,7 +12,6 @@
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -54,49 +50,26 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 
 } // namespace
 
-void replace_link(const std::filesystem::path &file) {
-    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
-    if (std::filesystem::is_symlink(file, failed))
-        std::filesystem::remove(file, failed);
-}
-
 void write_into_folder(const std::filesystem::path &file, const std::string &text) {
     replace_link(file);
     write_file_atomically(file.string(), text);
 }
 
-/// The figures of a report in `folder`/figures, but for empty ones; its page will be beside them.
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
                           std::span<const CaseColumns> cases,
                           const std::function<void(std::size_t, const std::string &)> &progress) {
     make_folder((folder / "figures").string());
     const std::set<std::string> earlier = listed_files(folder / "figures");
-    ReportFiles files;
-    files.page = folder / "page.html";
+    FigureFiles files{{}, "", true};
     for (std::size_t i = 0; i < figures.size(); ++i) {
-        const Figure &figure = figures[i];
-        if (figure.point_count() == 0)
+        if (figures[i].point_count() == 0)
             continue;
         if (progress)
-            progress(i, figure.title);
-        const auto add = [&](const char *suffix, const std::string &text) {
-            files.figures.push_back(folder / "figures" / (figure.id + suffix));
-            write_into_folder(files.figures.back(), text);
-        };
-        add(".csv", to_csv(figure, cases));
-        add(".tex", to_tex(figure));
-        add(".svg", paper_svg(figure));
-        if (!files.pdf_note.empty())
-            continue; // what stopped the first PDF stops them all
-        const std::filesystem::path svg = files.figures.back();
-        const std::filesystem::path pdf = folder / "figures" / (figure.id + ".pdf");
-        replace_link(pdf);
-        files.pdf_note = svg_to_pdf(svg, pdf);
-        if (files.pdf_note.empty())
-            files.figures.push_back(pdf);
+            progress(i, figures[i].title);
+        files.write(figures[i], folder / "figures" / figures[i].id, cases);
     }
-    replace_listed(folder / "figures", earlier, files.figures);
-    return files;
+    replace_listed(folder / "figures", earlier, files.files);
+    return {folder / "page.html", std::move(files.files), std::move(files.note)};
 }
 
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,

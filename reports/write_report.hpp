@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +21,6 @@ struct ReportFiles {
     std::string pdf_note; ///< why there are no PDFs; "" when there are
 };
 
-/// Removes a link of the name of a file of an output folder that is about to be written.
-void replace_link(const std::filesystem::path &file);
-
 /// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
 /// leads to is not of the folder, and stays as it is. Throws InputError.
 void write_into_folder(const std::filesystem::path &file, const std::string &text);
@@ -33,6 +31,15 @@ ReportFiles
 write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
               std::span<const CaseColumns> cases = {},
               const std::function<void(std::size_t done, const std::string &next)> &progress = {});
+
+/// The page of a run. `statistics` must be those of `run` and `studies`. `current` is the running binary: a
+/// run recorded with other device or measuring code is marked as such; empty hashes if the binary cannot
+/// tell. `figures`: report_figures of both, where they are there already.
+std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                       const Producer &current = {}, std::optional<std::vector<Figure>> figures = {});
+
+/// Its first paragraph: how far the forecast is off and how we stand against cuDNN, in plain text.
+std::string answer(const ReportStatistics &statistics);
 
 /// Is told how many of how many steps of a report are done, and what comes next.
 using ReportProgress = std::function<void(std::size_t done, std::size_t of, const std::string &next)>;

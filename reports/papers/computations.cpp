@@ -1,9 +1,11 @@
 #include "reports/papers/computations.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/shape/conv_shape.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
-#include "reports/papers/ladder_answers.hpp"
-#include "reports/papers/methods.hpp"
+#include "reports/partition_diagram.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +13,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -257,6 +261,79 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     if (sample.prediction)
         out.assumptions = sample.prediction->assumptions;
     return out;
+}
+
+namespace {
+
+constexpr double no_change = 0.02; ///< a ratio so close to 1 says neither faster nor slower
+constexpr double close = 0.1, factor_in_part = 2.0;
+
+int direction_of(double ratio) {
+    return std::abs(ratio - 1.0) <= no_change ? 0 : ratio > 1.0 ? 1 : -1;
+}
+
+bool within_a_tenth(double published, double found) {
+    return std::abs(found - published) <= close * std::abs(published);
+}
+
+} // namespace
+
+std::string verdict_rules() {
+    return remark("verdicts");
+}
+
+ClaimVerdict verdict_of_ratio(double published, double found) {
+    if (direction_of(published) != direction_of(found))
+        return ClaimVerdict::differs;
+    return within_a_tenth(published, found) ? ClaimVerdict::holds : ClaimVerdict::in_part;
+}
+
+ClaimVerdict verdict_of_gain(double found) {
+    return direction_of(found) > 0 ? ClaimVerdict::holds : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_of_number(double published, double found) {
+    if (within_a_tenth(published, found))
+        return ClaimVerdict::holds;
+    const bool near = found <= factor_in_part * published && published <= factor_in_part * found;
+    return near ? ClaimVerdict::in_part : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_of_all(std::size_t so, std::size_t all) {
+    return so == all ? ClaimVerdict::holds : 2 * so > all ? ClaimVerdict::in_part : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_of_best(double over_best_other) {
+    constexpr double rounding = 1e-6;
+    return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
+           : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
+                                                   : ClaimVerdict::differs;
+}
+
+std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
+    std::vector<PaperDrawing> drawings;
+    for (const std::string &strategy : item.answer.drawn) {
+        const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
+        if (!made.prediction || !made.prediction->plan)
+            throw InputError(place_of(item, context.paper()) + "/drawn",
+                             "expected a strategy that has a plan, found " + strategy + ": " +
+                                 made.reason.value_or("it has no plan"));
+        if (const std::string problem = cannot_draw(strategy); !problem.empty())
+            throw InputError(place_of(item, context.paper()) + "/drawn", problem);
+        const Partition &launch = main_launch(*made.prediction->plan);
+        const GpuProfile &gpu = context.papers().profile;
+        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
+        drawings.push_back(
+            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1),
+             item.answer.drawn_titles.empty() ? strategy : item.answer.drawn_titles[drawings.size()],
+             fmt::format(
+                 "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
+                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
+                 shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"), launch.threads,
+                 launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
+             partition_diagram(made, gpu, PaperWidth::column())});
+    }
+    return drawings;
 }
 
 } // namespace convcast

@@ -1,6 +1,11 @@
 // Parts of the answers of a paper's items.
 #pragma once
 
+#include "model/base/errors.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
+#include "model/network/training.hpp"
+#include "model/record/paper.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
 
@@ -25,10 +30,67 @@ const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 
-/// The knobs of a strategy's text: "buffers=1,map_shares=1".
-std::string knobs_text(const std::string &setting);
-/// A knob of such a text; 0 where it has none of this name.
-std::int64_t knob_value(const std::string &strategy, const std::string &knob);
-/// Whether a canonical text is the strategy of `setting` with all of its knobs.
-bool has_setting(const std::string &strategy, const std::string &setting);
+/// The rules below in plain words.
+std::string verdict_rules();
+
+/// Of a ratio of times, which says faster (above 1), slower or no change.
+ClaimVerdict verdict_of_ratio(double published, double found);
+
+/// Of a ratio that is published without a number, only as more than 1.
+ClaimVerdict verdict_of_gain(double found);
+
+/// Of a number that is no ratio: a latency, a rate, a share.
+ClaimVerdict verdict_of_number(double published, double found);
+
+/// Of what is claimed of every shape and found on some of them.
+ClaimVerdict verdict_of_all(std::size_t so, std::size_t all);
+
+/// Of a setting that is claimed to be the best: its time over that of the best other one.
+ClaimVerdict verdict_of_best(double over_best_other);
+
+/// Adds a problem for every name, function, list, time and published number that is not there. `place` is the
+/// method's.
+void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
+                 std::vector<InputProblem> &problems);
+
+/// The item's answer by a method. Throws InputError at `place`.
+ItemAnswer answer_by(const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                     const std::string &place);
+
+/// What was recorded of steps of training over two such GPUs; absent where nothing was.
+std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu);
+
+/// What was recorded of a network's ladder on a GPU; absent where nothing was.
+std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                         const GpuProfile &gpu);
+/// What was recorded of a network's training on a GPU; absent where nothing was.
+std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu);
+/// Images that the recorded training was tested with, which are the same on every GPU; absent where none was.
+std::optional<std::int64_t> recorded_test_images(const std::string &network);
+
+/// A rung with all that is known of it.
+struct KnownRung {
+    std::string network;
+    Rung rung;
+    RungForecast papers, ours;
+    std::optional<RungResult> measured; ///< on our GPU
+
+    std::optional<Seconds> forecast() const { return ours.graph_s ? ours.graph_s : ours.stream_s; }
+    std::optional<Seconds> measured_s() const {
+        return measured ? measured->graph_warm_s : std::optional<Seconds>{};
+    }
+};
+
+/// Those of the ladder that `names` names, all where it names none. A name that the ladder lacks is left out.
+std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
+                                   const std::vector<std::string> &names, const PaperContext &context);
+
+/// A number that was recorded of a network on our GPU: "sequential", "accuracy", "epochs" ...; missing where
+/// nothing was. Throws UsageError.
+struct PaperValue;
+PaperValue network_fact(const std::string &network, const std::string &fact, const PaperContext &context);
+
+/// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
+std::int64_t batch_of_paper(const std::string &network);
+
 } // namespace convcast

@@ -2,12 +2,10 @@
 
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
-#include "model/base/quantile.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/papers/computations.hpp"
-#include "reports/papers/recordings.hpp"
 
 #include <fmt/format.h>
 
@@ -19,43 +17,31 @@
 #include <vector>
 
 namespace convcast {
+extern const std::vector<EmbeddedFile> shipped_recordings;
+
 namespace {
 
-/// Which recording has which study's cases.
-const std::map<std::string, std::string> &recording_of_study() {
-    static const std::map<std::string, std::string> names = {{"chang_single", "chang"},
-                                                             {"chang_multi", "chang"},
-                                                             {"chen_special", "chen"},
-                                                             {"chen_general", "chen"},
-                                                             {"chen_sgemm", "chen_sgemm"},
-                                                             {"chen_bank_width", "chen_bank_width"},
-                                                             {"partition_2bcde", "partition_2bcde"},
-                                                             {"regime_map", "regime_map"}};
-    return names;
-}
+/// The recordings that have a study's cases, and those of its paper's own settings.
+struct StudyRecordings {
+    const char *study, *run, *settings;
+};
+constexpr StudyRecordings recordings_of_studies[] = {
+    {"chang_single", "chang", "chang_settings"},     {"chang_multi", "chang", "chang_settings"},
+    {"chen_special", "chen", "chen_settings"},       {"chen_general", "chen", "chen_settings"},
+    {"chen_sgemm", "chen_sgemm", "chen_settings"},   {"chen_bank_width", "chen_bank_width", "chen_settings"},
+    {"partition_2bcde", "partition_2bcde", nullptr}, {"regime_map", "regime_map", nullptr}};
 
-/// And which has those of its settings.
-const std::map<std::string, std::string> &recording_of_settings() {
-    static const std::map<std::string, std::string> names = {
-        {"chang_single", "chang_settings"},   {"chang_multi", "chang_settings"},
-        {"chen_special", "chen_settings"},    {"chen_general", "chen_settings"},
-        {"chen_bank_width", "chen_settings"}, {"chen_sgemm", "chen_settings"}};
-    return names;
-}
-
-std::optional<Run> shipped(const std::map<std::string, std::string> &names, const std::string &study) {
-    const auto name = names.find(study);
-    if (name == names.end())
-        return std::nullopt;
+std::optional<Run> shipped(const char *StudyRecordings::*name, const std::string &study) {
     static std::map<std::string, Run> read; // each once: two studies share one
-    const std::string file = "data/recorded/h200/" + name->second + ".json.gz";
-    if (!read.contains(file)) {
-        const auto packed = recording(file);
-        if (!packed)
-            return std::nullopt;
-        read.emplace(file, read_run(unpacked(*packed, file), file));
-    }
-    return read.at(file);
+    for (const StudyRecordings &its : recordings_of_studies)
+        if (its.study == study && its.*name != nullptr) {
+            const std::string file = fmt::format("data/recorded/h200/{}.json.gz", its.*name);
+            if (!read.contains(file))
+                read.emplace(file,
+                             read_run(unpacked(find_embedded(shipped_recordings, file)->text(), file), file));
+            return read.at(file);
+        }
+    return std::nullopt;
 }
 
 /// Forecasts of our kernels by this version, beside what was measured.
@@ -68,24 +54,17 @@ void forecast(Run &run, const ForecastGpu &gpu) {
 } // namespace
 
 std::optional<Run> shipped_recording(const std::string &study) {
-    return shipped(recording_of_study(), study);
+    return shipped(&StudyRecordings::run, study);
 }
 
 std::optional<Run> shipped_settings(const std::string &study) {
-    return shipped(recording_of_settings(), study);
+    return shipped(&StudyRecordings::settings, study);
 }
 
 ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
 
 Case ForecastGpu::forecast(const std::string &strategy, const std::string &shape) const {
     return predict(parse_strategy(strategy), ConvShape::parse(shape), profile, knowledge);
-}
-
-std::optional<Seconds> ForecastGpu::time(const std::string &strategy, const std::string &shape) const {
-    const Case item = forecast(strategy, shape);
-    if (item.status != Status::ok || !item.prediction)
-        return std::nullopt;
-    return item.prediction->time_s;
 }
 
 const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strategy,
@@ -159,24 +138,6 @@ std::string PaperContext::no_time() const {
                                             : item.reason.value_or("no forecast");
     const std::string said = "no time: "; // which every place that shows the reason says too
     return why.starts_with(said) ? why.substr(said.size()) : why;
-}
-
-std::optional<double> geometric_mean_of(const std::vector<double> &values) {
-    if (values.empty())
-        return std::nullopt;
-    double sum = 0.0;
-    for (const double value : values)
-        sum += std::log(value);
-    return std::exp(sum / static_cast<double>(values.size()));
-}
-
-std::optional<double> mean_of(const std::vector<double> &values) {
-    if (values.empty())
-        return std::nullopt;
-    double sum = 0.0;
-    for (const double value : values)
-        sum += value;
-    return sum / static_cast<double>(values.size());
 }
 
 std::string short_name(const GpuProfile &profile) {

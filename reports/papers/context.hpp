@@ -47,10 +47,8 @@ struct ForecastGpu {
 
     explicit ForecastGpu(GpuProfile its);
     Case forecast(const std::string &strategy, const std::string &shape) const;
-    /// Its time; absent where there is none.
-    std::optional<Seconds> time(const std::string &strategy, const std::string &shape) const;
-    /// The setting of a strategy that `convcast choose` ranks first: that of the shortest forecast. `time` of
-    /// a strategy without knobs is of its default setting, which is another. Absent where none has a time.
+    /// The setting of a strategy that `convcast choose` ranks first: that of the shortest forecast, which may
+    /// be another than its default. Absent where none has a time.
     const std::optional<ChosenSetting> &chosen(const std::string &strategy, const std::string &shape) const;
 
   private:
@@ -90,10 +88,6 @@ class PaperContext {
     mutable std::map<std::string, Study> studies_;
     mutable Results results_, settings_results_;
 };
-
-/// Of values above 0; absent of none.
-std::optional<double> geometric_mean_of(const std::vector<double> &values);
-std::optional<double> mean_of(const std::vector<double> &values);
 
 /// "GTX 1080 Ti": the name of a GPU without its vendor.
 std::string short_name(const GpuProfile &profile);

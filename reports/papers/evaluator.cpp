@@ -6,7 +6,7 @@
 #include "model/plan/occupancy.hpp"
 #include "reports/html.hpp"
 #include "reports/papers/computations.hpp"
-#include "reports/papers/verdicts.hpp"
+#include "reports/ratios.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,14 +62,45 @@ struct PlainFunction {
     PaperValue (*of)(const Arguments &);
 };
 
-double argument(const Arguments &a, std::size_t i) {
-    return number_of(a[i], "argument " + std::to_string(i + 1));
+template <class T> T argument(const Arguments &a, std::size_t i) {
+    const double value = number_of(a[i], "argument " + std::to_string(i + 1));
+    if constexpr (std::is_same_v<T, std::int64_t>)
+        return std::llround(value);
+    else if constexpr (std::is_same_v<T, std::size_t>)
+        return static_cast<std::size_t>(std::max(value, 0.0));
+    else
+        return T(value);
 }
-std::int64_t whole_argument(const Arguments &a, std::size_t i) {
-    return std::llround(argument(a, i));
+
+PaperValue result_of_function(ClaimVerdict verdict) {
+    return verdict_value(verdict);
 }
-std::size_t size_argument(const Arguments &a, std::size_t i) {
-    return static_cast<std::size_t>(std::max(argument(a, i), 0.0));
+PaperValue result_of_function(double value) {
+    return value;
+}
+PaperValue result_of_function(std::int64_t count) {
+    return of_count(count);
+}
+
+template <auto F, class R, class... P> PlainFunction with_arguments(const char *name, R (*)(P...)) {
+    return {name, sizeof...(P), sizeof...(P), [](const Arguments &a) {
+                return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                    return result_of_function(F(argument<P>(a, I)...));
+                }
+                (std::index_sequence_for<P...>());
+            }};
+}
+
+/// A function of C++ by its name in expressions.
+template <auto F> PlainFunction function(const char *name) {
+    return with_arguments<F>(name, F);
+}
+
+double ceil_div_of(double a, double b) {
+    return std::ceil(a / b);
+}
+double edge_after(double size, double filter, double stride) {
+    return std::floor((size - filter) / stride) + 1.0;
 }
 
 const std::vector<PlainFunction> &plain_functions() {
@@ -78,21 +110,6 @@ const std::vector<PlainFunction> &plain_functions() {
              return PaperValue(
                  a[0].text && a[1].text && a[0].text->find(*a[1].text) != std::string::npos ? 1.0 : 0.0);
          }},
-        {"floor", 1, 1, [](const Arguments &a) { return PaperValue(std::floor(argument(a, 0))); }},
-        {"round", 1, 1, [](const Arguments &a) { return PaperValue(std::round(argument(a, 0))); }},
-        {"abs", 1, 1, [](const Arguments &a) { return PaperValue(std::abs(argument(a, 0))); }},
-        {"ceil_div", 2, 2,
-         [](const Arguments &a) { return PaperValue(std::ceil(argument(a, 0) / argument(a, 1))); }},
-        {"ratio", 2, 2,
-         [](const Arguments &a) { return verdict_value(verdict_of_ratio(argument(a, 0), argument(a, 1))); }},
-        {"gain", 1, 1, [](const Arguments &a) { return verdict_value(verdict_of_gain(argument(a, 0))); }},
-        {"number", 2, 2,
-         [](const Arguments &a) { return verdict_value(verdict_of_number(argument(a, 0), argument(a, 1))); }},
-        {"all", 2, 2,
-         [](const Arguments &a) {
-             return verdict_value(verdict_of_all(size_argument(a, 0), size_argument(a, 1)));
-         }},
-        {"best", 1, 1, [](const Arguments &a) { return verdict_value(verdict_of_best(argument(a, 0))); }},
         {"holds", 1, 1,
          [](const Arguments &a) {
              return verdict_value(a[0].so() ? ClaimVerdict::holds : ClaimVerdict::differs);
@@ -102,36 +119,22 @@ const std::vector<PlainFunction> &plain_functions() {
              return verdict_value(a[0].so() ? ClaimVerdict::follows : ClaimVerdict::differs);
          }},
         {"parts", 2, 8, parts_of},
-        {"edge_after", 3, 3,
-         [](const Arguments &a) {
-             return PaperValue(std::floor((argument(a, 0) - argument(a, 1)) / argument(a, 2)) + 1.0);
-         }},
-        {"bank_ratio", 2, 2,
-         [](const Arguments &a) {
-             return of_count(papers::bank_ratio(Bytes(argument(a, 0)), whole_argument(a, 1)));
-         }},
-        {"lines_per_segment", 2, 2,
-         [](const Arguments &a) {
-             return of_count(papers::lines_per_segment(whole_argument(a, 0), whole_argument(a, 1)));
-         }},
-        {"lines_touched", 2, 2,
-         [](const Arguments &a) {
-             return of_count(papers::lines_touched(whole_argument(a, 0), whole_argument(a, 1)));
-         }},
-        {"tile_k_min", 3, 3,
-         [](const Arguments &a) {
-             return of_count(
-                 papers::tile_k_min(whole_argument(a, 0), whole_argument(a, 1), whole_argument(a, 2)));
-         }},
-        {"step_fmas", 3, 3,
-         [](const Arguments &a) {
-             return of_count(
-                 papers::step_fmas(whole_argument(a, 0), whole_argument(a, 1), whole_argument(a, 2)));
-         }},
-        {"step_bytes", 4, 4, [](const Arguments &a) {
-             return of_count(papers::step_bytes(whole_argument(a, 0), whole_argument(a, 1),
-                                                whole_argument(a, 2), whole_argument(a, 3)));
-         }}};
+        function<static_cast<double (*)(double)>(std::floor)>("floor"),
+        function<static_cast<double (*)(double)>(std::round)>("round"),
+        function<static_cast<double (*)(double)>(std::abs)>("abs"),
+        function<ceil_div_of>("ceil_div"),
+        function<edge_after>("edge_after"),
+        function<verdict_of_ratio>("ratio"),
+        function<verdict_of_gain>("gain"),
+        function<verdict_of_number>("number"),
+        function<verdict_of_all>("all"),
+        function<verdict_of_best>("best"),
+        function<papers::bank_ratio>("bank_ratio"),
+        function<papers::lines_per_segment>("lines_per_segment"),
+        function<papers::lines_touched>("lines_touched"),
+        function<papers::tile_k_min>("tile_k_min"),
+        function<papers::step_fmas>("step_fmas"),
+        function<papers::step_bytes>("step_bytes")};
     return all;
 }
 

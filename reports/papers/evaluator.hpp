@@ -8,9 +8,9 @@
 #include "model/shape/conv_shape.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/answer.hpp"
+#include "reports/papers/computations.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/facts.hpp"
-#include "reports/papers/ladder_answers.hpp"
 
 #include <cstdint>
 #include <functional>

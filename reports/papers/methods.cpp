@@ -1,12 +1,10 @@
 // Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
-#include "reports/papers/methods.hpp"
-
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
-#include "reports/profile_figures.hpp"
-#include "reports/regime_figures.hpp"
+#include "reports/profile_page.hpp"
+#include "reports/report_figures.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -126,9 +124,9 @@ class MethodRunner {
         if (!evaluator_.so(method.when, each))
             return;
         Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
-        Axis values{told(method.axis, each), Scale::logarithmic, {}, {}, {}};
+        Axis values{told(method.axis, each), Scale::logarithmic};
         if (method.x) {
-            figure.x = {method.x_axis.value_or(""), Scale::binary, {}, {}, {}};
+            figure.x = {method.x_axis.value_or(""), Scale::binary};
             figure.y = std::move(values);
         } else {
             figure.x = std::move(values);

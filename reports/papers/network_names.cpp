@@ -1,17 +1,104 @@
 // What names in a paper's answers stand for: of a network, the rungs of its ladder and what was recorded of
 // them.
+#include "model/base/document.hpp"
+#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "model/network/network.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
+#include "reports/report_figures.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace convcast {
+extern const std::vector<EmbeddedFile> shipped_recordings;
+
+namespace {
+
+/// A document that ships, as it is or packed; absent where none does.
+template <class T> std::optional<T> recorded(const std::string &file) {
+    for (const char *ending : {"", ".gz"})
+        if (const EmbeddedFile *its = find_embedded(shipped_recordings, file + ending))
+            return described::read_document<T>(unpacked(its->text(), its->path), its->path, T().schema);
+    return std::nullopt;
+}
+
+/// The same where it was measured on this GPU.
+template <class T> std::optional<T> recorded_on(const GpuProfile &gpu, const std::string &file) {
+    std::optional<T> run = recorded<T>(file);
+    if (run && (!run->conditions.contains("gpu") || run->conditions.at("gpu") != gpu.name))
+        run.reset();
+    return run;
+}
+
+/// Of a network's training; accuracy does not depend on the GPU, which was an H200.
+std::string training_file(const std::string &network) {
+    return "data/recorded/h200/training/" + network + ".json";
+}
+
+} // namespace
+
+std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                         const GpuProfile &gpu) {
+    return recorded_on<LadderRun>(gpu, fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch));
+}
+
+std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
+    std::optional<Scaling> run = recorded_on<Scaling>(gpu, "data/recorded/h200/scaling/two_gpus.json");
+    if (run && run->network != network)
+        run.reset();
+    return run;
+}
+
+std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu) {
+    return recorded_on<TrainingRun>(gpu, training_file(network));
+}
+
+std::optional<std::int64_t> recorded_test_images(const std::string &network) {
+    const std::optional<TrainingRun> run = recorded<TrainingRun>(training_file(network));
+    return run ? std::optional(run->test_images) : std::nullopt;
+}
+
+std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
+                                   const std::vector<std::string> &names, const PaperContext &context) {
+    const Network its = find_network(network);
+    const Ladder ladder = find_ladder(its);
+    const auto recorded = recorded_ladder(network, batch, context.ours().profile);
+    std::vector<KnownRung> rungs;
+    const auto add = [&](const Rung &rung) {
+        KnownRung known{network, rung, forecast_rung(ladder, rung, its, batch, context.papers().profile),
+                        forecast_rung(ladder, rung, its, batch, context.ours().profile), std::nullopt};
+        if (recorded)
+            for (const RungResult &result : recorded->rungs)
+                if (result.id == rung.id)
+                    known.measured = result;
+        rungs.push_back(std::move(known));
+    };
+    if (names.empty())
+        for (const Rung &rung : ladder.rungs)
+            add(rung);
+    for (const std::string &name : names)
+        for (const Rung &rung : ladder.rungs)
+            if (rung.id == name)
+                add(rung);
+    return rungs;
+}
+
+std::int64_t batch_of_paper(const std::string &network) {
+    constexpr std::int64_t step_of_cibil = 2048;
+    return network == "mnist" ? step_of_cibil : 1;
+}
+
 namespace {
 
 PaperValue text_value(const std::optional<std::string> &text) {

@@ -1,51 +1,33 @@
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
 #include "reports/html.hpp"
 #include "reports/page_data.hpp"
+#include "reports/paper_figure.hpp"
 #include "reports/papers/computations.hpp"
 #include "reports/papers/paper_text.hpp"
-#include "reports/papers/verdicts.hpp"
-#include "reports/papers/write_papers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-/// What is found of a claim, and of which item it is.
-struct Finding {
-    const PaperItem &item;
-    const ClaimAnswer &answer;
-};
-
 Section claims_section(const Reproduction &r) {
-    std::vector<Finding> findings;
-    for (std::size_t i = 0; i < r.answers.size(); ++i)
-        for (const ClaimAnswer &answer : r.answers[i].findings)
-            if (answer.counted.empty())
-                findings.push_back({r.paper.items[i], answer});
-    using F = const Finding &;
+    Table table = findings_table(r);
+    table.columns.erase(table.columns.begin()); // the item's id, which is the link of its title
+    for (std::vector<Cell> &row : table.rows)
+        row.erase(row.begin());
     return {"claims",
             "Claims",
             "Claims, and what is found",
-            {paragraph(escape_xml(verdict_rules()), "small"),
-             Listing{table_of<Finding>(findings,
-                                       {{{"where"},
-                                         [](F f) {
-                                             Cell cell(title_of(f.item));
-                                             cell.link = "#" + f.answer.item;
-                                             return cell;
-                                         }},
-                                        {{"claim"}, [](F f) { return f.answer.claim; }},
-                                        {{"published"}, [](F f) { return f.answer.published; }},
-                                        {{"here"}, [](F f) { return f.answer.found; }},
-                                        {{"verdict"}, [](F f) { return verdict_text(f.answer.verdict); }},
-                                        {{"why"}, [](F f) { return f.answer.sentence; }}}),
-                     "claims"}}};
+            {paragraph(escape_xml(verdict_rules()), "small"), Listing{std::move(table), "claims"}}};
 }
 
 Group published(const PaperItem &item) {
@@ -74,12 +56,7 @@ void add_table(std::vector<PagePart> &parts, const PaperTable &t) {
     constexpr std::size_t most_open = 14; ///< rows that are shown without a click
     if (t.rows.empty())
         return;
-    Table table;
-    for (std::size_t i = 0; i < t.head.size(); ++i)
-        table.columns.push_back({t.head[i], i < static_cast<std::size_t>(t.words) ? As::text : As::number});
-    for (const std::vector<std::string> &row : t.rows)
-        table.rows.emplace_back(row.begin(), row.end());
-    std::vector<PagePart> shown = {Listing{std::move(table)}};
+    std::vector<PagePart> shown = {Listing{table_of(t)}};
     if (!t.note.empty())
         shown.push_back(paragraph(escape_xml(t.note), "small"));
     if (t.rows.size() > most_open) {
@@ -91,7 +68,7 @@ void add_table(std::vector<PagePart> &parts, const PaperTable &t) {
 }
 
 Section item_section(const PaperItem &item, const ItemAnswer &answer) {
-    Section section{item.id, title_of(item), title_of(item) + ": " + item.title, {}};
+    Section section{item.id, title_of(item), title_of(item) + ": " + item.title};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(paragraph(escape_xml(item.says) +
                               (item.page ? fmt::format(" <small>(page {})</small>", *item.page) : "")));
@@ -154,6 +131,39 @@ std::string write_paper_page(const Reproduction &r) {
                              "Citation",
                              {Html{"<pre class=\"scroll\">" + escape_xml(paper_bib(r.paper)) + "</pre>"}}});
     return write_html(page);
+}
+
+ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
+    TemporaryFolder unfinished(folder.string()); // half of the answers is taken for all of them
+    std::vector<Figure> figures;
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const Figure &figure : answer.figures)
+            if (figure.point_count() > 0)
+                figures.push_back(figure);
+    ReportFiles files = write_figures(figures, folder);
+    FigureFiles drawings{{}, files.pdf_note, true};
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const PaperDrawing &drawing : answer.drawings) {
+            drawings.write(folder / "figures" / (drawing.id + ".svg"), drawing.svg);
+            drawings.write_pdf(drawing.svg, folder / "figures" / (drawing.id + ".pdf"));
+        }
+    files.figures.insert(files.figures.end(), drawings.files.begin(), drawings.files.end());
+    files.pdf_note = drawings.note;
+    make_folder((folder / "tables").string());
+    const auto write = [&](const std::filesystem::path &name, const std::string &text) {
+        write_into_folder(folder / name, text);
+    };
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const PaperTable &table : answer.tables)
+            if (!table.rows.empty())
+                write(std::filesystem::path("tables") / (table.id + ".csv"), to_csv(table_of(table)));
+    const std::string &id = reproduction.paper.id;
+    write("claims.csv", to_csv(findings_table(reproduction)));
+    write(id + ".tex", paper_tex(reproduction));
+    write(id + ".bib", paper_bib(reproduction.paper));
+    write("page.html", write_paper_page(reproduction)); // last: where a page lies, its figures lie too
+    unfinished.keep();
+    return files;
 }
 
 } // namespace convcast

@@ -1,7 +1,6 @@
 #include "reports/papers/paper_text.hpp"
 
 #include "reports/papers/computations.hpp"
-#include "reports/papers/verdicts.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -177,18 +176,30 @@ std::string tex_table(const PaperTable &table) {
     return out + "}\n" + (across ? "\\end{landscape}\n" : "");
 }
 
+/// A finding that is counted, and of which item it is.
+struct CountedFinding {
+    const PaperItem &item;
+    const ClaimAnswer &answer;
+};
+
+std::vector<CountedFinding> findings_of(const Reproduction &r) {
+    std::vector<CountedFinding> findings;
+    for (std::size_t i = 0; i < r.answers.size(); ++i)
+        for (const ClaimAnswer &answer : r.answers[i].findings)
+            if (answer.counted.empty())
+                findings.push_back({r.paper.items[i], answer});
+    return findings;
+}
+
 std::string tex_findings(const Reproduction &reproduction) {
     std::string out = "\\section{Claims}\n{\\footnotesize\n"
                       "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
                       ">{\\raggedright\\arraybackslash}p{.29\\linewidth}}\\toprule\n"
                       "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
-    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
-        for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            if (f.counted.empty())
-                out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n",
-                                   tex_text(title_of(reproduction.paper.items[i])), tex_text(f.claim),
-                                   tex_text(f.published), tex_text(f.found), verdict_text(f.verdict),
-                                   tex_text(f.sentence));
+    for (const auto &[item, f] : findings_of(reproduction))
+        out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n", tex_text(title_of(item)),
+                           tex_text(f.claim), tex_text(f.published), tex_text(f.found),
+                           verdict_text(f.verdict), tex_text(f.sentence));
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
@@ -212,10 +223,8 @@ std::string verdict_text(ClaimVerdict verdict) {
 
 std::string summary_of(const Reproduction &reproduction) {
     std::array<std::size_t, 5> counts{};
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const ClaimAnswer &finding : answer.findings)
-            if (finding.counted.empty())
-                ++counts[static_cast<std::size_t>(finding.verdict)];
+    for (const CountedFinding &finding : findings_of(reproduction))
+        ++counts[static_cast<std::size_t>(finding.answer.verdict)];
     const auto [hold, in_part, differ, follow, open] = counts;
     const auto verb = [](std::size_t n, const char *one, const char *several) {
         return fmt::format("{} {}", n, n == 1 ? one : several);
@@ -292,21 +301,31 @@ std::string paper_markdown(const Reproduction &r) {
     return out;
 }
 
-std::string findings_csv(const Reproduction &r) {
-    std::string out = csv_line({"item", "where", "claim", "published", "here", "verdict", "why"});
-    for (std::size_t i = 0; i < r.answers.size(); ++i)
-        for (const ClaimAnswer &f : r.answers[i].findings)
-            if (f.counted.empty())
-                out += csv_line({f.item, title_of(r.paper.items[i]), f.claim, f.published, f.found,
-                                 verdict_text(f.verdict), f.sentence});
-    return out;
+Table findings_table(const Reproduction &r) {
+    using F = const CountedFinding &;
+    return table_of<CountedFinding>(findings_of(r),
+                                    {{{"item"}, [](F f) { return f.answer.item; }},
+                                     {{"where"},
+                                      [](F f) {
+                                          Cell cell(title_of(f.item));
+                                          cell.link = "#" + f.answer.item;
+                                          return cell;
+                                      }},
+                                     {{"claim"}, [](F f) { return f.answer.claim; }},
+                                     {{"published"}, [](F f) { return f.answer.published; }},
+                                     {{"here"}, [](F f) { return f.answer.found; }},
+                                     {{"verdict"}, [](F f) { return verdict_text(f.answer.verdict); }},
+                                     {{"why"}, [](F f) { return f.answer.sentence; }}});
 }
 
-std::string table_csv(const PaperTable &table) {
-    std::string out = csv_line({table.head.begin(), table.head.end()});
-    for (const std::vector<std::string> &row : table.rows)
-        out += csv_line({row.begin(), row.end()});
-    return out;
+Table table_of(const PaperTable &from) {
+    Table table;
+    for (std::size_t i = 0; i < from.head.size(); ++i)
+        table.columns.push_back(
+            {from.head[i], i < static_cast<std::size_t>(from.words) ? As::text : As::number});
+    for (const std::vector<std::string> &row : from.rows)
+        table.rows.emplace_back(row.begin(), row.end());
+    return table;
 }
 
 std::string paper_bib(const Paper &paper) {

@@ -1,8 +1,12 @@
-// A reproduction as text: the lines of docs/papers, a document for TeX, its bibliography, CSV of the tables.
+// A reproduction in words and as files: the lines of docs/papers, the page, a document for TeX, CSV of the
+// tables.
 #pragma once
 
 #include "reports/papers/answer.hpp"
+#include "reports/table.hpp"
+#include "reports/write_report.hpp"
 
+#include <filesystem>
 #include <string>
 
 namespace convcast {
@@ -10,9 +14,9 @@ namespace convcast {
 /// docs/papers/<id>.md: every item, where it is here, the command, the result.
 std::string paper_markdown(const Reproduction &reproduction);
 
-/// The findings as a table of CSV.
-std::string findings_csv(const Reproduction &reproduction);
-std::string table_csv(const PaperTable &table);
+/// The claims that are counted, with what is found of each.
+Table findings_table(const Reproduction &reproduction);
+Table table_of(const PaperTable &from);
 
 /// <id>.tex beside figures/ and <id>.bib; latexmk -pdf compiles it.
 std::string paper_tex(const Reproduction &reproduction);
@@ -29,5 +33,12 @@ std::string counted_at(const ClaimAnswer &finding);
 
 /// What an item's answer comes to, in one line without tables.
 std::string result_of(const PaperItem &item, const ItemAnswer &answer);
+
+/// One self-contained page.
+std::string write_paper_page(const Reproduction &reproduction);
+
+/// page.html, claims.csv, <id>.tex, <id>.bib, figures/ and tables/ in `folder`, which is made. Throws
+/// InputError.
+ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder);
 
 } // namespace convcast

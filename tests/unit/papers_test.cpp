@@ -9,8 +9,6 @@
 #include "reports/papers/computations.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
-#include "reports/papers/verdicts.hpp"
-#include "reports/papers/write_papers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "model/base/files.hpp"
 #include "reports/figure_layout.hpp"
-#include "reports/profile_figures.hpp"
+#include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "tests/unit/drawing.hpp"
 #include "tests/unit/sample_profile.hpp"

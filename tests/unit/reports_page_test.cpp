@@ -1,5 +1,3 @@
-#include "reports/page.hpp"
-
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
@@ -9,6 +7,8 @@
 #include "reports/write_report.hpp"
 #include "tests/unit/sample_run.hpp"
 
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -309,6 +309,14 @@ TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
     } catch (const InputError &error) {
         EXPECT_TRUE(has(error.what(), "file")) << error.what();
     }
+}
+
+TEST(ReportTexts, EveryRuleOfThePapersHasItsNameThere) {
+    boost::mp11::mp_for_each<boost::describe::describe_members<Rules, boost::describe::mod_public>>(
+        [](auto member) {
+            const std::string name = member.name;
+            EXPECT_TRUE(rule_text(name) != name || name == "remarks") << name << " is not in docs/report.md";
+        });
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "model/base/files.hpp"
 #include "model/regime/rates.hpp"
-#include "reports/profile_figures.hpp"
 #include "reports/write_report.hpp"
 #include "tests/unit/drawing.hpp"
 #include "tests/unit/sample_profile.hpp"

@@ -1,6 +1,6 @@
 // Regimes against the counters, and the sweeps across their boundaries.
-#include "reports/regime_figures.hpp"
 #include "reports/regimes.hpp"
+#include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Timelines as figures and numbers: every CTA drawn where it ran, few bars however many there are.
-#include "reports/page.hpp"
-#include "reports/timeline_figures.hpp"
+#include "reports/report_figures.hpp"
+#include "reports/write_report.hpp"
 #include "tests/unit/well_formed.hpp"
 
 #include <gmock/gmock.h>

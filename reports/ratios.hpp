@@ -1,0 +1,63 @@
+// Ratios, as of forecast over measured, and how far they lie from 1.
+#pragma once
+
+#include "model/base/quantile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace convcast {
+
+/// 0 of no value.
+inline double mean_of(const std::vector<double> &values) {
+    return values.empty()
+               ? 0.0
+               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Of values above 0; 1 of no value.
+inline double geometric_mean_of(std::vector<double> values) {
+    for (double &value : values)
+        value = std::log(value);
+    return std::exp(mean_of(values));
+}
+
+/// max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires a ratio above 0.
+inline double symmetric_error(double ratio) {
+    return std::max(ratio, 1.0 / ratio) - 1.0;
+}
+
+/// Errors of ratios: |ratio - 1|.
+class RatioErrors {
+  public:
+    void add(double ratio) {
+        ratios_.push_back(ratio);
+        errors_.push_back(std::abs(ratio - 1.0));
+        symmetric_.push_back(symmetric_error(ratio));
+    }
+    std::int64_t n() const { return std::ssize(errors_); }
+    double last() const { return errors_.back(); }
+    double mean() const { return mean_of(errors_); }
+    double symmetric() const { return mean_of(symmetric_); }
+    double bias() const { return geometric_mean_of(ratios_); }
+    /// By nearest rank. Requires a ratio, as the next two do.
+    double at(double share) const { return percentile(errors_, share); }
+    /// The mean of the middle two of an even number.
+    double median() const {
+        return (at(0.5) + at(n() % 2 == 0 ? 0.5 + 0.5 / static_cast<double>(n()) : 0.5)) / 2.0;
+    }
+    /// The share of the errors that are no larger.
+    double within(double error) const {
+        return static_cast<double>(
+                   std::count_if(errors_.begin(), errors_.end(), [&](double its) { return its <= error; })) /
+               static_cast<double>(n());
+    }
+
+  private:
+    std::vector<double> ratios_, errors_, symmetric_;
+};
+
+} // namespace convcast
