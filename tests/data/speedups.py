@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = SOURCE / "data" / "recorded"
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
 # GPU -> the depthwise ones of its layers, run again when the strategies for them were there: the recordings of our times, and of cuDNN's.
-LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("depthwise.json.gz", "depthwise.json.gz")}
+LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("layers_depthwise.json.gz", "layers_depthwise.json.gz")}
 
 
 def times(path):

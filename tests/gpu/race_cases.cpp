@@ -168,7 +168,11 @@ const std::vector<std::string> &race_shapes() {
         "n2c12h9w9k12r3s3_pad1x1_g12", "n2c3h15w16k20r7s7_str2x2_pad3x3", "n1c64h14w14k64r1s1_str2x2",
         "n3c7h12w11k20r3s2_str2x2_pad1x2", "n2c6h8w8k10r1s1_pad1x1", "n1c1h3w3k2r5s5_pad2x2",
         "n2c8h15w14k12r3s3_str1x2_pad2x1_dil2x1_g2", "n1c6h9w10k9r5s5_pad2x1", "n2c48h7w9k24r3s3_pad1x1",
-        "n1c10h7w40k5r1s7_pad0x9_dil1x3", "n4c5h6w7k3r3s3_str3x3_pad2x2"};
+        "n1c10h7w40k5r1s7_pad0x9_dil1x3", "n4c5h6w7k3r3s3_str3x3_pad2x2",
+        // several channels a group
+        "n2c12h9w7k12r3s3_pad1x1_g3", "n1c8h14w14k16r5s5_str2x2_pad2x2_g4", "n3c10h17w20k15r3s5_pad1x2_g5",
+        "n1c64h7w7k64r3s3_pad1x1_g2", "n2c16h16w16k16r3s3_pad2x2_dil2x2_g4", "n5c32h7w7k32r1s1_g4",
+        "n1c8h14w14k8r3s3_pad1x1_g2_f16", "n1c14h15w9k14r3s3_pad1x1_g7_i8"};
     return shapes;
 }
 
