@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps true how our kernels stand beside cuDNN: the tables between "<!-- layers -->", "<!-- networks -->" and their "<!-- end -->"
-in docs/speedups.md, and the sentences between "<!-- speedups -->" and "<!-- end -->" in README.md.
+"""Keeps true how our kernels stand beside cuDNN: the tables between "<!-- layers -->", "<!-- groups -->", "<!-- networks -->" and
+their "<!-- end -->" in docs/speedups.md, and the sentences between "<!-- speedups -->" and "<!-- end -->" in README.md.
 
     speedups.py             compares them with the recordings; exit code 1 names the first difference
     speedups.py --update    writes them anew
@@ -19,6 +19,11 @@ RECORDED = SOURCE / "data" / "recorded"
 NETWORKS = {"1": "networks.json.gz", "32": "networks_b32.json.gz"}
 # GPU -> the depthwise ones of its layers, run again when the strategies for them were there: the recordings of our times, and of cuDNN's.
 LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"), "h100": ("layers_depthwise.json.gz", "layers_depthwise.json.gz")}
+
+# Recordings of depthwise and grouped layers, and what their head says of them.
+GROUPS = [("h200", "depthwise", "depthwise layers of six networks"), ("h100", "depthwise", "the same"),
+          ("h200", "depthwise_random", "40 depthwise shapes drawn at random"), ("h200", "grouped", "grouped layers of three networks"),
+          ("h100", "grouped", "the same"), ("h200", "grouped_random", "24 grouped shapes drawn at random")]
 
 
 def times(path):
@@ -127,17 +132,35 @@ def networks_table(networks):
     return table(["batch", *(head for *_, head in PAIRS)], [[batch, *map(str, its.values())] for batch, (_, its) in networks.items()])
 
 
-def sentences(kinds, networks):
+def groups():
+    """(GPU, recording) -> for each of PAIRS[:2] its ratios, by shape: cuDNN may have been run apart from the study."""
+    out = {}
+    for gpu, name, _ in GROUPS:
+        joined = {}
+        for (_, shape), its in times(RECORDED / gpu / f"{name}.json.gz").items():
+            joined.setdefault((None, shape), {}).update(its)
+        out[gpu, name] = [by_shape(joined, over, ours) for over, ours, _ in PAIRS[:2]]
+    return out
+
+
+def groups_table(found):
+    """Of each recording its shapes for which cuDNN was run: FP32 over cuDNN's in NCHW, and in any layout."""
+    lines = [[layers.NAMES[gpu], what, *(str(Compared(ratios)) if ratios else "not run" for ratios in found[gpu, name])]
+             for gpu, name, what in GROUPS]
+    return table(["GPU", "shapes", *(head for *_, head in PAIRS[:2])], lines)
+
+
+def sentences(kinds, networks, found):
     fp32, any_layout, tf32, _ = (head for *_, head in PAIRS)
     (count, one), (_, many) = networks["1"], networks["32"]
-    dense, dense100, deep, deep100 = (kinds[gpu, name] for name in ("dense", "depthwise") for gpu in ("h200", "h100"))
-    later, later100 = kinds["h200", WITH], kinds["h100", WITH]
+    dense, dense100 = (kinds[gpu, "dense"] for gpu in ("h200", "h100"))
+    deep, deep100, few, few100 = (Compared(found[gpu, name][1]) for name in ("depthwise", "grouped") for gpu in ("h200", "h100"))
     text = f"""Our fastest FP32 kernel is, in the geometric mean, {one[fp32].mean:.2f} times as fast as cuDNN's fastest FP32 on the same NCHW tensors at batch 1 (worst {one[fp32].worst:.2f}) and
 {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}), over the {one[fp32].n} different ones of {count} layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200. Against cuDNN with TF32,
 less accurate and PyTorch's default for convolutions, it is {one[tf32].mean:.2f} and {many[tf32].mean:.2f} times (at batch 32 slower on {many[tf32].slower} of {many[tf32].n}). On dense layers of the 15 other networks
-it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On depthwise layers
-`depthwise_register` and `depthwise`, written and recorded later, are {later[any_layout].mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {later[any_layout].worst:.2f}, slower on {later[any_layout].slower} of {later[any_layout].n})
-and {later100[any_layout].mean:.2f} times on an H100 (worst {later100[any_layout].worst:.2f}, slower on {later100[any_layout].slower} of {later100[any_layout].n}). The other strategies reach {deep[any_layout].mean:.2f} times (slower on {deep[any_layout].slower} of {deep[any_layout].n}) and {deep100[any_layout].mean:.2f} times ({deep100[any_layout].slower} of {deep100[any_layout].n})."""
+it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On {deep.n} depthwise
+layers of six networks it is {deep.mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {deep.worst:.2f}, slower on {deep.slower}), on {deep100.n} of them {deep100.mean:.2f} times on an H100
+(worst {deep100.worst:.2f}, slower on {deep100.slower}), and on {few.n} grouped layers {few.mean:.2f} and {few100.mean:.2f} times (slower on {few.slower} and {few100.slower})."""
     return text
 
 
@@ -152,17 +175,18 @@ def with_block(text, name, block, path):
 def main(arguments):
     if arguments not in ([], ["--update"], ["--print"]):
         sys.exit(__doc__)
-    kinds, networks = layers_by_kind(), networks_by_batch()
+    kinds, networks, found = layers_by_kind(), networks_by_batch(), groups()
     if arguments == ["--print"]:
-        print(layers_table(kinds), networks_table(networks), sentences(kinds, networks), sep="\n\n")
+        print(layers_table(kinds), groups_table(found), networks_table(networks), sentences(kinds, networks, found), sep="\n\n")
         for gpu in layers.BLIND:
             for shape, ratio in sorted(by_shape(times(RECORDED / gpu / "layers.json.gz"), "cudnn_any", "ours").items(), key=lambda x: x[1]):
                 if ratio < 1:
                     print(f"{layers.NAMES[gpu]} {kind(shape):9} {ratio:.2f} {shape}")
         return 0
     speedups = SOURCE / "docs" / "speedups.md"
-    blocks = [(speedups, "layers", layers_table(kinds)), (speedups, "networks", networks_table(networks)),
-              (SOURCE / "README.md", "speedups", sentences(kinds, networks))]
+    blocks = [(speedups, "layers", layers_table(kinds)), (speedups, "groups", groups_table(found)),
+              (speedups, "networks", networks_table(networks)),
+              (SOURCE / "README.md", "speedups", sentences(kinds, networks, found))]
     for path, name, block in blocks:
         old = path.read_text(encoding="utf-8")
         new = with_block(old, name, block, path)
