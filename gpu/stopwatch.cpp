@@ -116,7 +116,7 @@ void StopWatch::warm_up(const Call &call, const StopWatchOptions &options) {
 }
 
 Seconds StopWatch::rough_time(const Call &call) {
-    constexpr double most_loading_seconds = 0.1; // of code: a longer call is long of itself
+    constexpr double most_loading_seconds = 2.0; // of code: a longer call is long of itself
     Seconds time(0.0);
     for (const char *which : {"cudaStreamSynchronize after the call that loads code",
                               "cudaStreamSynchronize after a call that is timed roughly"}) {

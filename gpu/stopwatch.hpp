@@ -65,7 +65,7 @@ class StopWatch {
     SampleSeries measure(const Call &call, const StopWatchOptions &options);
 
     /// A call's time as the host sees it, queueing and waiting included, after one that loads its code. Of a
-    /// call of more than a tenth of a second it is the first call's time.
+    /// call of more than two seconds it is the first call's time.
     Seconds rough_time(const Call &call);
 
     /// Why times are by events; absent if they are by activity records.

@@ -76,7 +76,7 @@ std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
 
 /// Pixels that a thread loads, and those that are on their way at once, for which there are registers.
 struct Pixels {
-    std::int64_t all = 0, at_once = 0;
+    std::int64_t all = 0, at_once = 1;
 };
 Pixels pixels_of(const Tiling &t) {
     constexpr std::int64_t on_their_way = 48;
@@ -84,7 +84,7 @@ Pixels pixels_of(const Tiling &t) {
     for (const PatchRows::Load &load : t.patch.row_loads())
         row += load.elements;
     const std::int64_t all = t.patch.loaded_rows() * row;
-    return {all, std::min(all, std::max(on_their_way, 2 * row))};
+    return {all, std::max<std::int64_t>(1, std::min(all, std::max(on_their_way, 2 * row)))};
 }
 
 /// Registers of a thread: its sums, its filter, pixels on their way, places.
@@ -215,7 +215,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
     const Pixels pixels = pixels_of(t);
-    part.drain.line_waits = double(pixels.all) / double(pixels.at_once) - 1.0;
+    part.drain.line_waits = std::max(0.0, double(pixels.all) / double(pixels.at_once) - 1.0);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     const std::int64_t round_ctas = part.ctas_per_sm;

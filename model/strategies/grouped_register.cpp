@@ -3,6 +3,8 @@
 #include "model/strategies/parts/patch_rows.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <limits>
+
 namespace convcast {
 namespace {
 
@@ -61,15 +63,50 @@ struct Tiling {
     std::int64_t outputs = patch.rows * patch.columns * filters;         ///< of a thread
 };
 
-/// The largest of 4, 2 and 1, or 8 and those, that divides `total`.
+/// The largest power of two, `most` or less, that divides `total`. `most` is one.
 int widest_divisor(std::int64_t total, int most) {
     while (total % most != 0)
         most /= 2;
     return most;
 }
 
-/// Gives the free knobs their values. Returns why a given one is wrong, or "".
+/// Outputs of a thread, and pixels of the rectangle under its patch.
+std::int64_t outputs_of(const GroupedRegister &knobs) {
+    return std::int64_t{knobs.rows} * knobs.columns * knobs.filters;
+}
+std::int64_t pixels_of(const PatchRows &patch) {
+    return ((patch.rows - 1) * patch.s.stride_h + patch.reach_h) *
+           ((patch.columns - 1) * patch.s.stride_w + patch.reach_w);
+}
+
+/// Why the patches of a thread are too large to be built, or "".
+std::string too_large(const GroupedRegister &knobs, const ConvShape &s) {
+    const std::int64_t outputs = outputs_of(knobs);
+    if (outputs > most_outputs || outputs * s.r * s.s > most_products)
+        return std::to_string(outputs) + " outputs of a thread are too many: at most " +
+               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
+    const PatchRows patch{s, knobs.rows, knobs.columns};
+    if (pixels_of(patch) > most_pixels)
+        return std::to_string(pixels_of(patch)) + " pixels under a patch are too many: at most " +
+               std::to_string(most_pixels) + " are built";
+    return patch.too_many_loads();
+}
+
+/// Whether a thread can load the pixels of so many channels at once: they divide the channels of a group,
+/// there are registers for them, and the kernel's place in them has 32 bits.
+bool loads_together(const GroupedRegister &knobs, const ConvShape &s, std::int64_t channels) {
+    const PatchRows patch{s, knobs.rows, knobs.columns};
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    return s.c / s.groups % channels == 0 &&
+           (channels == 1 || (channels * pixels_of(patch) <= most_pixels_at_once &&
+                              channels * outputs_of(knobs) * s.r * s.s <= most_products &&
+                              channels * (s.h + 2 * s.pad_h + patch.reach_h) * (s.w + 2 * s.pad_w) <= most));
+}
+
+/// Gives the free knobs their values, smaller ones where a patch would be too large. Returns why a given one
+/// is wrong, or "".
 std::string settle(GroupedRegister &knobs, const ConvShape &s) {
+    const GroupedRegister given = knobs;
     const std::int64_t group_filters = s.k / s.groups;
     if (knobs.columns == 0)
         knobs.columns = widest_divisor(s.q(), 4);
@@ -93,27 +130,23 @@ std::string settle(GroupedRegister &knobs, const ConvShape &s) {
         knobs.threads = 128;
     if (knobs.threads % warp_lanes != 0)
         return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
-    const std::int64_t outputs = std::int64_t{knobs.rows} * knobs.columns * knobs.filters;
-    if (outputs > most_outputs || outputs * s.r * s.s > most_products)
-        return std::to_string(outputs) + " outputs of a thread are too many: at most " +
-               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    const PatchRows patch{s, knobs.rows, knobs.columns};
-    const std::int64_t channels = s.c / s.groups, products = outputs * s.r * s.s,
-                       pixels = ((patch.rows - 1) * s.stride_h + patch.reach_h) *
-                                ((patch.columns - 1) * s.stride_w + patch.reach_w);
-    if (pixels > most_pixels)
-        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
-               std::to_string(most_pixels) + " are built";
-    const auto together = [&](std::int64_t at_once) {
-        return channels % at_once == 0 && (at_once == 1 || (at_once * pixels <= most_pixels_at_once &&
-                                                            at_once * products <= most_products));
-    };
+    for (std::string why = too_large(knobs, s); !why.empty(); why = too_large(knobs, s))
+        if (given.rows == 0 && knobs.rows > 1)
+            knobs.rows /= 2;
+        else if (given.columns == 0 && knobs.columns > 1)
+            knobs.columns /= 2;
+        else if (given.filters == 0 && knobs.filters > 1)
+            knobs.filters /= 2;
+        else
+            return why;
     if (knobs.channels == 0)
-        knobs.channels = together(4) ? 4 : together(2) ? 2 : 1;
-    if (!power_of_two_in(knobs.channels, 1, 4) || !together(knobs.channels))
-        return "channels must be 1, 2 or 4, divide the " + std::to_string(channels) +
-               " channels of a group and leave registers, got " + std::to_string(knobs.channels);
-    return patch.too_many_loads();
+        knobs.channels = loads_together(knobs, s, 4) ? 4 : loads_together(knobs, s, 2) ? 2 : 1;
+    if (!power_of_two_in(knobs.channels, 1, 4) || !loads_together(knobs, s, knobs.channels))
+        return "channels must be 1, 2 or 4 and divide the " + std::to_string(s.c / s.groups) +
+               " channels of a group, with at most " + std::to_string(most_pixels_at_once) + " pixels and " +
+               std::to_string(most_products) + " products of a thread at once, got " +
+               std::to_string(knobs.channels);
+    return "";
 }
 
 /// Registers of a thread: its sums, the pixels under its patch, a tap of its filters, places.
@@ -143,7 +176,7 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.register_cap = registers_of(t);
     part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     part.steps = t.channels / t.at_once;
-    part.barriers = 0; // behind the copy of the filters warps go their own ways
+    part.barriers = 0; // of a step: the only barrier of a CTA follows the copy of its filters
     part.filter_count = s.k;
     part.tile_k = t.filters;
     part.copy_passes = 1.0;
@@ -233,9 +266,9 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling t{s, *this};
     constexpr std::int64_t most_groups = 65535, most_index = std::int64_t{1} << 31;
     if (s.groups > most_groups)
-        return Infeasible{"more than 65535 groups, of which each has CTAs of its own"};
+        return Infeasible{"more than 65535 groups, each of which is a place along y of the grid"};
     if (t.patches + threads >= most_index || t.tiles * t.blocks >= most_index)
-        return Infeasible{"more than 2^31 patches of outputs"};
+        return Infeasible{"more than 2^31 patches of outputs, or CTAs along x of the grid"};
     Partition part = launch_of(t, gpu);
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};

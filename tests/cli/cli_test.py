@@ -625,7 +625,12 @@ class Answers(Cli):
         text = " ".join(self.ok("predict", "--study", "resnet50_b1").out.split())
         total, tensor = re.search(r"total: ([\d.]+) us .* with those on tensor cores ([\d.]+) us", text).groups()
         self.assertLess(float(tensor), float(total))
-        self.assertLess(float(re.search(r"total: ([\d.]+) us", plain)[1]), float(total), "choose searches the knobs")
+        fastest = {"predict": {}, "choose": {}}  # in full precision: the printed totals are rounded
+        for verb, its in fastest.items():
+            for row in csv.DictReader(io.StringIO(self.ok(verb, "--study", "resnet50_b1", "--format", "csv").out)):
+                if row["status"] == "ok" and row["strategy"] != "implicit_gemm_3xtf32":
+                    its[row["shape"]] = min(float(row["time_s"]), its.get(row["shape"], 1.0))
+        self.assertLess(sum(fastest["choose"].values()), sum(fastest["predict"].values()), "choose searches the knobs")
         self.assertIn("knobs are those that each strategy takes of itself; `convcast choose` searches them", text)
         faster = self.ok("predict", "--shape", "n1c128h28w28k128r3s3", "--strategy", "naive_global").out
         self.assertRegex(faster, r"(?m)^  faster +(winograd|implicit_gemm):")
@@ -2464,7 +2469,7 @@ class Usage(Cli):
         self.refused(2, ["report", "run.json", "-o", ""], "-(-output|o)")
 
     def test_a_shape_that_no_strategy_does_is_said(self):
-        shape = "n4c64h56w56k64r3s3_g2_f16"
+        shape = "n4c64h56w56k64r3s3_str2x2_f16"
         for verb in ("predict", "choose"):
             result = self.cli(verb, "--gpu", "toy", "--shape", shape)
             self.assertEqual(result.code, 1)

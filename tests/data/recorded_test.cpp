@@ -305,7 +305,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_NEAR(no_counters.symmetric, 0.1345, 0.001);
     EXPECT_EQ(new_kernel.n, 2579);
     EXPECT_NEAR(new_kernel.mean, 0.1132, 0.001);
-    EXPECT_NEAR(new_kernel.symmetric, 0.1326, 0.001);
+    EXPECT_NEAR(new_kernel.symmetric, 0.1315, 0.001);
     EXPECT_GT(times_of(accuracy, "test", "wave-quantised roofline").mean, 2.5 * counters.mean);
     EXPECT_GT(times_of(accuracy, "test", "speed of light").mean, 3.0 * counters.mean);
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.041);
@@ -338,7 +338,7 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_LE(fitted.mean, 0.081);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
-    EXPECT_NEAR(*fitted.coverage, 0.857, 0.001); // nine of ten are meant: docs/accuracy.md
+    EXPECT_NEAR(*fitted.coverage, 0.858, 0.001); // nine of ten are meant: docs/accuracy.md
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
     EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1189, 0.001);

@@ -208,6 +208,8 @@ TEST(DepthwiseRegister, PixelsBeyondTheRegistersWait) {
         9.0 * 6.0 / 48.0 - 1.0);
     EXPECT_EQ(partition_of("depthwise_register:rows=4,columns=4", "n1c1h28w28k1r3s3_pad1x1").drain.line_waits,
               0.0);
+    // A row of outputs above the map needs no pixel.
+    EXPECT_EQ(partition_of("depthwise_register", "n1c8h1w8k8r1s1_str11x1_pad5x0_g8").drain.line_waits, 0.0);
 }
 
 TEST(GroupedRegister, CountsByHand) {
@@ -237,6 +239,10 @@ TEST(GroupedRegister, RefusesWhatItDoesNotDo) {
             "6 channels of a group");
     refuses("grouped_register:rows=8,columns=4,filters=4", "n1c8h8w8k8r3s3_pad1x1_g2", Status::infeasible,
             "at most 96 are built");
+    // No knob is given: patches become so small that they can be built.
+    EXPECT_EQ(partition_of("grouped_register", "n1c16h28w28k16r7s7_pad3x3_g2").template_arguments[10], 1);
+    // Two channels of 2^30 pixels are further apart than 32 bits can say.
+    EXPECT_EQ(partition_of("grouped_register", "n1c8h32768w32768k2r1s1_str2x2_g2_i8").steps, 4);
     refuses("grouped_register", "n1c131072h1w1k131072r1s1_g65536", Status::infeasible,
             "more than 65535 groups");
 }

@@ -128,7 +128,7 @@ std::string PatchRows::too_many_loads() const {
 std::string outside_patches(const ConvShape &s) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     for (const std::int64_t size :
-         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.k})
+         {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.c, s.k})
         if (size > most)
             return "a size of " + std::to_string(size) + " exceeds 32 bits";
     const std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
