@@ -27,8 +27,6 @@
 namespace convcast::cli {
 namespace {
 
-constexpr std::size_t most_files = 26; ///< as many as there are letters for the columns
-
 std::string letter(std::size_t file) {
     return std::string(1, static_cast<char>('A' + file));
 }
