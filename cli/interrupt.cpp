@@ -3,13 +3,12 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -22,12 +21,19 @@ namespace convcast::cli {
 namespace {
 
 std::atomic<bool> interrupted = false;
-std::atomic<int> interrupts = 0;
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
-              "a signal handler may use no others");
-int to_thread[2] = {-1, -1}; ///< a pipe: a byte for each interrupt
 
-/// Never destroyed: the waiting thread lives as long as the program.
+/// Never destroyed: the threads that use it live as long as the program.
+struct Interrupts {
+    std::mutex mutex;
+    std::condition_variable came;
+    int count = 0;
+};
+Interrupts &interrupts() {
+    static Interrupts *const all = new Interrupts;
+    return *all;
+}
+
+/// Never destroyed, as Interrupts.
 struct LastWords {
     std::mutex mutex;
     std::function<void()> say;
@@ -38,53 +44,47 @@ LastWords &last_words() {
     return *all;
 }
 
-extern "C" void on_signal(int) {
-    const int error = errno;
-    interrupted = true;
-    if (++interrupts >= 3)
-        ::_exit(interrupted_code);
-    const char byte = 0;
-    (void)!::write(to_thread[1], &byte, 1);
-    errno = error;
+/// Takes the signals, which every thread has blocked, one after another.
+void count_interrupts(sigset_t signals) {
+    for (int signal = 0;;) {
+        if (::sigwait(&signals, &signal) != 0)
+            continue;
+        interrupted = true;
+        const std::scoped_lock lock(interrupts().mutex);
+        if (++interrupts().count >= 3)
+            ::_exit(interrupted_code);
+        interrupts().came.notify_all();
+    }
 }
 
 void wait_for_interrupts() {
-    char byte = 0;
-    while (::read(to_thread[0], &byte, 1) != 1) {
-    }
+    std::unique_lock lock(interrupts().mutex);
+    interrupts().came.wait(lock, [] { return interrupts().count > 0; });
     std::chrono::milliseconds grace{0};
     {
-        const std::scoped_lock lock(last_words().mutex);
+        const std::scoped_lock words(last_words().mutex);
         grace = last_words().grace;
     }
-    pollfd next{to_thread[0], POLLIN, 0};
-    if (grace.count() > 0)
-        (void)::poll(&next, 1, static_cast<int>(grace.count()));
+    interrupts().came.wait_for(lock, grace, [] { return interrupts().count > 1; });
+    lock.unlock();
     OnInterrupt::finish();
 }
 
 } // namespace
 
 void end_on_interrupts() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return; // too many open files: a signal then ends the program as the system does
-    for (int end = 0; end < 2; ++end) { // never in the place of a standard stream that is closed
-        to_thread[end] = ::fcntl(ends[end], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        ::close(ends[end]);
-    }
-    if (to_thread[0] < 0 || to_thread[1] < 0)
-        return;
-    std::thread(wait_for_interrupts).detach();
+    sigset_t signals;
+    sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction action {};
-        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN)
-            continue;
-        action = {};
-        action.sa_handler = on_signal;
-        action.sa_flags = SA_RESTART;
-        (void)::sigaction(signal, &action, nullptr);
+        if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&signals, signal);
     }
+    // Threads that are made later inherit the mask. No handler is set: NVRTC puts handlers of its own in the
+    // place of ours while it compiles, and they crash or exit with 4. A blocked signal reaches no handler.
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread(count_interrupts, signals).detach();
+    std::thread(wait_for_interrupts).detach();
 }
 
 OnInterrupt::OnInterrupt(std::function<void()> say, std::chrono::milliseconds grace) {

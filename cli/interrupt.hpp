@@ -1,5 +1,6 @@
-// Ctrl-C (SIGINT), SIGTERM and SIGHUP. A thread of its own waits for them, as nothing that a signal handler
-// may do keeps a document, and as other threads cannot be stopped: NVRTC compiles a kernel for seconds.
+// Ctrl-C (SIGINT), SIGTERM and SIGHUP. All threads block them, and one of its own waits for them: a signal
+// handler may do nothing that keeps a document, and NVRTC, which compiles a kernel for seconds, sets handlers
+// of its own meanwhile.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,8 @@ namespace convcast::cli {
 constexpr int interrupted_code = 130; ///< exit code; main.cpp lists them all
 
 /// From here on an interrupt ends the program with `interrupted_code` and leaves no temporary file. A signal
-/// that is ignored, as by nohup, stays ignored. Called once, by main.
+/// that is ignored, as by nohup, stays ignored. Called once, by main, before there are other threads.
+/// Programs that are started inherit the block: model/base/spawn.hpp lifts it for them.
 void end_on_interrupts();
 
 /// What an interrupt does first, for as long as this object lives; there is one at a time. The third

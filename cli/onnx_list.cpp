@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/spawn.hpp"
 
 #include <spawn.h>
 #include <sys/mman.h>
@@ -89,7 +90,8 @@ ShapeList read_onnx(const std::string &bytes, const std::string &file, const std
     posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, log.descriptor(), STDERR_FILENO);
     pid_t child = 0;
-    const int spawned = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+    const int spawned =
+        posix_spawn(&child, program.c_str(), &actions, SpawnAttributes().get(), arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (spawned != 0)
         throw InputError(file, "cannot start " + program + ": " + std::strerror(spawned));

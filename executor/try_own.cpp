@@ -6,6 +6,7 @@
 #include "gpu/device.hpp"
 #include "gpu/memory.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/spawn.hpp"
 
 #include <fmt/format.h>
 
@@ -82,7 +83,8 @@ class Child {
         for (const std::string &word : words)
             arguments.push_back(const_cast<char *>(word.c_str()));
         arguments.push_back(nullptr);
-        const int failed = ::posix_spawn(&id_, program.c_str(), &actions, nullptr, arguments.data(), environ);
+        const int failed = ::posix_spawn(&id_, program.c_str(), &actions, SpawnAttributes().get(),
+                                         arguments.data(), environ);
         ::posix_spawn_file_actions_destroy(&actions);
         ::close(to[0]);
         ::close(from[1]);

@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/spawn.hpp"
 #include "reports/explained.hpp"
 #include "reports/page_data.hpp"
 
@@ -201,8 +202,8 @@ std::string svg_to_pdf(const std::filesystem::path &svg, const std::filesystem::
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int spawned =
-        posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environment.data());
+    const int spawned = posix_spawnp(&child, words[0].c_str(), &actions, SpawnAttributes().get(),
+                                     arguments.data(), environment.data());
     posix_spawn_file_actions_destroy(&actions);
     ::close(descriptor);
     if (spawned != 0)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -19,6 +21,11 @@ using std::chrono::milliseconds;
 void work_that_never_ends() {
     for (;;)
         std::this_thread::sleep_for(milliseconds(100));
+}
+
+/// As a terminal or `kill` does: the signal is sent to the process, not to a thread of it.
+void interrupt(int signal) {
+    ::kill(::getpid(), signal);
 }
 
 void say(const char *words) {
@@ -41,7 +48,7 @@ TEST_F(Interrupts, EndWhatHasNoLastWords) {
         EXPECT_EXIT(
             {
                 end_on_interrupts();
-                std::raise(signal);
+                interrupt(signal);
                 work_that_never_ends();
             },
             testing::ExitedWithCode(130), "^$");
@@ -53,7 +60,7 @@ TEST_F(Interrupts, WorkThatDoesNotEndGetsItsLastWordsAfterTheGrace) {
         {
             end_on_interrupts();
             const OnInterrupt on_interrupt([] { say("kept"); }, milliseconds(300));
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             std::this_thread::sleep_for(milliseconds(100));
             say("still there, ");
             work_that_never_ends();
@@ -73,7 +80,7 @@ TEST_F(Interrupts, WorkThatEndsByItselfSaysThemOnce) {
                         milliseconds(400)); // past the grace: the other thread is there too
                 },
                 milliseconds(200));
-            std::raise(SIGTERM);
+            interrupt(SIGTERM);
             while (!OnInterrupt::flag())
                 std::this_thread::sleep_for(milliseconds(1));
             OnInterrupt::finish();
@@ -86,9 +93,9 @@ TEST_F(Interrupts, TheSecondEndsTheGrace) {
         {
             end_on_interrupts();
             const OnInterrupt on_interrupt([] { say("kept"); }, milliseconds(60000));
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             std::this_thread::sleep_for(milliseconds(50));
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             work_that_never_ends();
         },
         testing::ExitedWithCode(130), "^kept$");
@@ -101,7 +108,7 @@ TEST_F(Interrupts, TheThirdEndsEvenLastWords) {
             end_on_interrupts();
             const OnInterrupt on_interrupt(work_that_never_ends, milliseconds(0));
             for (int i = 0; i < 3; ++i) {
-                std::raise(SIGINT);
+                interrupt(SIGINT);
                 std::this_thread::sleep_for(milliseconds(50));
             }
             work_that_never_ends();
@@ -116,7 +123,7 @@ TEST_F(Interrupts, LastWordsThatFailSayWhy) {
             end_on_interrupts();
             const OnInterrupt on_interrupt([] { throw std::runtime_error("run.json: No space left"); },
                                            milliseconds(0));
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             work_that_never_ends();
         },
         testing::ExitedWithCode(130), "^convcast: run.json: No space left\n$");
@@ -129,11 +136,27 @@ TEST_F(Interrupts, LastWordsAreThoseOfTheWorkInHand) {
             {
                 const OnInterrupt on_interrupt([] { say("earlier"); }, milliseconds(60000));
             }
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             work_that_never_ends();
         },
         testing::ExitedWithCode(130), "^$");
     expect_within(milliseconds(0));
+}
+
+extern "C" void exit_with_four(int) {
+    std::_Exit(4);
+}
+
+TEST_F(Interrupts, AHandlerThatALibrarySetsIsNotReached) { // as NVRTC does while it compiles
+    EXPECT_EXIT(
+        {
+            end_on_interrupts();
+            std::signal(SIGTERM, exit_with_four);
+            std::thread(work_that_never_ends).detach();
+            interrupt(SIGTERM);
+            work_that_never_ends();
+        },
+        testing::ExitedWithCode(130), "^$");
 }
 
 TEST_F(Interrupts, AnIgnoredSignalStaysIgnored) {
@@ -141,7 +164,7 @@ TEST_F(Interrupts, AnIgnoredSignalStaysIgnored) {
         {
             std::signal(SIGINT, SIG_IGN);
             end_on_interrupts();
-            std::raise(SIGINT);
+            interrupt(SIGINT);
             std::this_thread::sleep_for(milliseconds(50));
             std::_Exit(OnInterrupt::flag() ? 1 : 7);
         },
