@@ -43,7 +43,7 @@ template <class Library> struct Lazy {
     }
 };
 
-/// An engine whose plan takes so many times as long as the fastest plan: no other knobs of it are tried. On
+/// Where a plan takes so many times as long as the fastest one, other knobs of its engine are not tried. On
 /// layers of many groups most engines launch a kernel for each group.
 constexpr double hopeless_times = 30.0;
 
@@ -70,7 +70,7 @@ struct BaselineCalls::Timed {
     std::string listed_for; ///< the baseline whose notes allow these plans
     std::vector<Plan> plans;
     std::size_t refused = 0;  ///< by cuDNN, when built or run
-    std::size_t left_out = 0; ///< of engines that are hopeless_times slower with other knobs
+    std::size_t left_out = 0; ///< not tried: their engine is hopeless_times slower with other knobs
     std::string why_none;     ///< of the last refusal when run
 };
 
@@ -178,10 +178,11 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
                 fmt::format("; {} ({}) was faster, but not right: {}", plan.name, microseconds(time), wrong);
             continue;
         }
-        const std::string untried = timed_->left_out == 0
-                                        ? ""
-                                        : fmt::format(", {} more are of engines {:.0f} times slower",
-                                                      timed_->left_out, hopeless_times);
+        const std::string untried =
+            timed_->left_out == 0
+                ? ""
+                : fmt::format(", {} not tried, as their engines are over {:.0f} times slower",
+                              timed_->left_out, hopeless_times);
         std::string detail =
             fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look{}", plan.name,
                         plan.note_names.empty() ? "none" : join(plan.note_names), plan.workspace_bytes,
