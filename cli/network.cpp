@@ -3,6 +3,7 @@
 #include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
+#include "cli/onnx_list.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
@@ -63,7 +64,7 @@ std::string given_schedule(const ScheduleReading &reading) {
 void refuse_questions(const Arguments &arguments, const std::vector<std::string> &more = {}) {
     std::vector<std::string> taken = {"network", "batch",  "schedule", "strategy", "tensor-cores",
                                       "gpu",     "sms",    "set",      "facts",    "calibration",
-                                      "assume",  "format", "json",     "output"};
+                                      "assume",  "input-size",  "format", "json",     "output"};
     taken.insert(taken.end(), more.begin(), more.end());
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
@@ -300,9 +301,12 @@ Network asked_network(const Arguments &arguments) {
     if (ships || (name != "-" && !file_exists(name)))
         return read.emplace(name, find_network(name)).first->second;
     const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
-    if (is_onnx(text))
-        throw InputError(
-            shown, "is an ONNX file, no network file; its convolutions are asked with --shapes " + shown);
+    if (is_onnx(text)) {
+        ImportedNetwork imported = read_onnx_network(text, shown, input_size(arguments));
+        for (const std::string &remark : imported.remarks)
+            note(remark);
+        return read.emplace(name, std::move(imported.network)).first->second;
+    }
     return read.emplace(name, read_network(text, shown)).first->second;
 }
 

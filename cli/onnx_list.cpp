@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/base/spawn.hpp"
 
 #include <spawn.h>
@@ -75,7 +76,9 @@ bool reads_onnx() {
     return !reader_program().empty();
 }
 
-ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
+namespace {
+
+OnnxReading reading_of(const std::string &bytes, const std::string &file, const std::string &input_size) {
     std::string program = reader_program();
     if (program.empty())
         throw InputError(
@@ -106,7 +109,34 @@ ShapeList read_onnx(const std::string &bytes, const std::string &file, const std
                                   ? "it was ended by signal " + std::to_string(WTERMSIG(status))
                                   : shortened(said.substr(0, said.find('\n')), 300)));
     }
-    return list_of(described::read_document<OnnxReading>(out.content(), file, "convcast/onnx/1"), file);
+    return described::read_document<OnnxReading>(out.content(), file, "convcast/onnx/1");
+}
+
+/// "mobilenet_v2" of "models/MobileNet-v2.onnx.gz"
+std::string id_of(const std::string &file) {
+    std::string name = std::filesystem::path(file).filename().string(), id;
+    for (const char *end : {".gz", ".onnx"})
+        if (name.ends_with(end))
+            name.resize(name.size() - std::string(end).size());
+    for (const char c : name)
+        id += c >= 'A' && c <= 'Z'                               ? static_cast<char>(c - 'A' + 'a')
+              : (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c
+                                                                 : '_';
+    return is_id(id) ? id : "network";
+}
+
+} // namespace
+
+ShapeList read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
+    return list_of(reading_of(bytes, file, input_size), file);
+}
+
+ImportedNetwork read_onnx_network(const std::string &bytes, const std::string &file,
+                                  const std::string &input_size) {
+    const OnnxReading reading = reading_of(bytes, file, input_size);
+    ImportedNetwork imported = import_onnx(reading.graph.value_or(OnnxGraph{}), id_of(file), file);
+    imported.remarks.insert(imported.remarks.end(), reading.remarks.begin(), reading.remarks.end());
+    return imported;
 }
 
 } // namespace convcast::cli

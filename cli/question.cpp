@@ -56,22 +56,6 @@ void add_shapes(Question &question, const Arguments &arguments) {
         question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
 }
 
-/// --input-size, "640x640", or "". Throws UsageError where it is none.
-std::string input_size(const Arguments &arguments) {
-    const std::string text = arguments.text("input-size", "");
-    if (text.empty())
-        return text;
-    const std::vector<std::string> sizes = split(text, 'x');
-    const bool are_sizes = std::all_of(sizes.begin(), sizes.end(), [](const std::string &size) {
-        return number_of<int>(size).value_or(0) > 0;
-    });
-    if (sizes.size() == 2 && are_sizes)
-        return text;
-    throw UsageError(
-        "--input-size takes height x width of the input, for example --input-size 640x640, got '" + text +
-        "'");
-}
-
 /// Files of --shapes, in any format; - is standard input. What is asked already is asked once, more often.
 void add_lists(Question &question, const Arguments &arguments) {
     std::map<std::string, std::size_t> places;
@@ -352,6 +336,21 @@ Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional
     note_knowledge(run, knowledge);
     run.cases = std::move(cases);
     return run;
+}
+
+std::string input_size(const Arguments &arguments) {
+    const std::string text = arguments.text("input-size", "");
+    if (text.empty())
+        return text;
+    const std::vector<std::string> sizes = split(text, 'x');
+    const bool are_sizes = std::all_of(sizes.begin(), sizes.end(), [](const std::string &size) {
+        return number_of<int>(size).value_or(0) > 0;
+    });
+    if (sizes.size() == 2 && are_sizes)
+        return text;
+    throw UsageError(
+        "--input-size takes height x width of the input, for example --input-size 640x640, got '" + text +
+        "'");
 }
 
 } // namespace convcast::cli

@@ -57,4 +57,7 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
             std::vector<Case> cases);
 
+/// --input-size, "640x640", or "". Throws UsageError where it is none.
+std::string input_size(const Arguments &arguments);
+
 } // namespace convcast::cli

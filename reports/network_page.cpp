@@ -524,7 +524,7 @@ Table launches_table(const NetworkRun &run) {
     const std::vector<Seconds> ends = ends_of(run);
     const bool timed = !ends.empty(); // then each launch is
     std::vector<Field<NetworkLaunch>> fields = {
-        {{"operators", As::text, Keep::must, Fit::cut}, &NetworkLaunch::name},
+        {{"operators", As::text, Keep::must, Fit::cut}, &NetworkLaunch::label},
         {{"shape", As::text, Keep::must}, &NetworkLaunch::shape},
         {{"strategy", As::text, Keep::must, Fit::knobs},
          [](L launch) { return launch.candidates.empty() ? Cell() : Cell(launch.strategy()); }}};

@@ -1,6 +1,7 @@
-// convcast-onnx: a program that reads a model of ONNX on standard input and writes the convolutions in it to
-// standard output, as the document of model/record/shape_list.hpp. It is apart from convcast so that only it
-// needs the ONNX library, and so that a file which that library does not survive ends nothing else.
+// convcast-onnx: a program that reads a model of ONNX on standard input and writes its graph and the
+// convolutions in it to standard output, as the document of model/record/shape_list.hpp. It is apart from
+// convcast so that only it needs the ONNX library, and so that a file which that library does not survive
+// ends nothing else.
 #include "model/base/described.hpp"
 #include "model/record/shape_list.hpp"
 
@@ -12,11 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -178,6 +181,145 @@ void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxReading 
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
+/// Names of tensors as JSON can hold them, each another one.
+class Names {
+  public:
+    std::string of(const std::string &raw) {
+        if (raw.empty())
+            return raw;
+        const auto [found, fresh] = given_.try_emplace(raw, plain(raw));
+        if (fresh)
+            while (!taken_.insert(found->second).second)
+                found->second += "_";
+        return found->second;
+    }
+
+  private:
+    std::map<std::string, std::string> given_;
+    std::set<std::string> taken_;
+};
+
+double bounded(double value) {
+    constexpr double most = 1e308;
+    return value != value ? 0.0 : std::clamp(value, -most, most);
+}
+
+template <class Numbers> std::vector<double> doubles(const Numbers &numbers) {
+    std::vector<double> out;
+    for (const auto value : numbers)
+        out.push_back(bounded(static_cast<double>(value)));
+    return out;
+}
+
+template <class T> std::vector<double> raw_numbers(const std::string &bytes) {
+    std::vector<double> out;
+    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+        T value;
+        std::memcpy(&value, bytes.data() + at, sizeof(T));
+        out.push_back(bounded(static_cast<double>(value)));
+    }
+    return out;
+}
+
+/// The numbers of a tensor that has few of them, as sizes, scales and limits are.
+std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) {
+    constexpr std::int64_t few = 64;
+    std::int64_t count = 1;
+    for (const std::int64_t size : tensor.dims())
+        count = size < 0 || size > few || count * size > few ? few + 1 : count * size;
+    if (count > few || tensor.data_location() == onnx::TensorProto::EXTERNAL)
+        return std::nullopt;
+    const std::string &raw = tensor.raw_data();
+    std::vector<double> numbers;
+    switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
+        numbers = raw.empty() ? doubles(tensor.float_data()) : raw_numbers<float>(raw);
+        break;
+    case onnx::TensorProto::DOUBLE:
+        numbers = raw.empty() ? doubles(tensor.double_data()) : raw_numbers<double>(raw);
+        break;
+    case onnx::TensorProto::INT64:
+        numbers = raw.empty() ? doubles(tensor.int64_data()) : raw_numbers<std::int64_t>(raw);
+        break;
+    case onnx::TensorProto::INT32:
+        numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int32_t>(raw);
+        break;
+    case onnx::TensorProto::BOOL:
+        numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int8_t>(raw);
+        break;
+    default:
+        return std::nullopt;
+    }
+    return numbers.size() == static_cast<std::size_t>(count) ? std::optional(numbers) : std::nullopt;
+}
+
+OnnxTensor constant_of(const onnx::TensorProto &tensor, const std::string &name) {
+    return {name, bounded_list(tensor.dims()), true, few_numbers(tensor)};
+}
+
+OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
+    OnnxAttribute out;
+    out.name = plain(from.name());
+    out.text = plain(from.s());
+    switch (from.type()) {
+    case onnx::AttributeProto::FLOAT:
+        out.numbers = {bounded(static_cast<double>(from.f()))};
+        break;
+    case onnx::AttributeProto::INT:
+        out.numbers = {static_cast<double>(bounded(static_cast<std::int64_t>(from.i())))};
+        break;
+    case onnx::AttributeProto::FLOATS:
+        out.numbers = doubles(from.floats());
+        break;
+    case onnx::AttributeProto::INTS:
+        out.numbers = doubles(from.ints());
+        break;
+    case onnx::AttributeProto::TENSOR:
+        out.numbers = few_numbers(from.t()).value_or(std::vector<double>{});
+        break;
+    default:
+        break;
+    }
+    return out;
+}
+
+/// All of the graph but the numbers of its weights.
+OnnxGraph graph_of(const onnx::GraphProto &graph) {
+    Names names;
+    OnnxGraph out;
+    std::set<std::string> constants;
+    for (const onnx::TensorProto &tensor : graph.initializer()) {
+        out.tensors.push_back(constant_of(tensor, names.of(tensor.name())));
+        constants.insert(tensor.name());
+    }
+    for (const auto *values : {&graph.input(), &graph.output(), &graph.value_info()})
+        for (const onnx::ValueInfoProto &value : *values)
+            if (constants.count(value.name()) == 0)
+                out.tensors.push_back(
+                    {names.of(value.name()), tensor_of(value.type()).sizes, false, std::nullopt});
+    for (const onnx::ValueInfoProto &input : graph.input())
+        if (constants.count(input.name()) == 0)
+            out.inputs.push_back(names.of(input.name()));
+    for (const onnx::ValueInfoProto &output : graph.output())
+        out.outputs.push_back(names.of(output.name()));
+    for (const onnx::NodeProto &node : graph.node()) {
+        OnnxNode &to = out.nodes.emplace_back();
+        const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+        to.name = name_of(node);
+        to.type = plain((own ? "" : node.domain() + ".") + node.op_type());
+        for (const std::string &input : node.input())
+            to.inputs.push_back(names.of(input));
+        for (const std::string &output : node.output())
+            to.outputs.push_back(names.of(output));
+        for (const onnx::AttributeProto &each : node.attribute()) {
+            to.attributes.push_back(attribute_of(each));
+            if (own && node.op_type() == "Constant" && each.has_t() && node.output_size() > 0)
+                out.tensors.push_back(constant_of(each.t(), to.outputs.front()));
+        }
+    }
+    return out;
+}
+
 OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {
     OnnxReading out;
     onnx::GraphProto &graph = *model.mutable_graph();
@@ -207,6 +349,7 @@ OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {
     }
     for (const auto &[type, count] : others)
         out.others.push_back(std::to_string(count) + " " + type);
+    out.graph = graph_of(graph);
     return out;
 }
 

@@ -44,6 +44,10 @@ __global__ void __maxnreg__(REGISTER_CAP)
     for (int i = 0; i < R * S; ++i)
         taps[i] = widened(filters[static_cast<long long>(filter) * (R * S) + i]);
 
+//: wait_for_launch_before(); // filters are no launch's
+//: float its_bias = 0.0f;
+//: if constexpr (END_BIAS)
+//:     its_bias = __ldg(a.bias + filter);
     Sum sum[Rows][Columns] = {};
 #pragma unroll
     for (int i = 0; i < window; ++i) {
@@ -71,6 +75,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     for (int row = 0; row < Rows; ++row) {
         if (P % Rows != 0 && y + row >= P)
             break;
+//: end_neighbours(sum[row], a, its_bias, to + row * Q - output);
         store_group(to + row * Q, sum[row]);
     }
 }

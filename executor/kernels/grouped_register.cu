@@ -88,6 +88,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
         for (int row = 0; row < Rows; ++row) {
             if (P % Rows != 0 && y + row >= P)
                 break;
+//: end_group(sum[f][row], a, static_cast<int>(first_filter) + f, to + (f * P + row) * Q - output);
             store_group(to + (f * P + row) * Q, sum[f][row]);
         }
 }

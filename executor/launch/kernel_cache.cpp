@@ -37,10 +37,10 @@ CompileRequest request_for(const Launch &launch, int compute_capability, const C
     request.architecture_features = launch.architecture_features.value_or(false);
     request.options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)};
     if (end.in_network)
-        for (const auto &[option, wanted] :
-             {std::pair("-DEND_BIAS=", end.bias), std::pair("-DEND_ADD=", end.add),
-              std::pair("-DEND_RELU=", end.relu)})
-            request.options.push_back(std::string(option) + (wanted ? "1" : "0"));
+        for (const auto &[option, value] : {std::pair("-DEND_BIAS=", std::string(end.bias ? "1" : "0")),
+                                            std::pair("-DEND_ADD=", std::string(end.add ? "1" : "0")),
+                                            std::pair("-DEND_FUNCTION=", end.function)})
+            request.options.push_back(option + value);
     return request;
 }
 

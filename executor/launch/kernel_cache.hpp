@@ -18,7 +18,8 @@ namespace convcast {
 /// What a launch of a convolution in a network does besides (executor/network/conv_end.cuh).
 struct ConvEnd {
     bool in_network = false; ///< compiled with its lines for networks
-    bool bias = false, add = false, relu = false;
+    bool bias = false, add = false;
+    std::string function; ///< statements over `T x`
 };
 
 /// How the kernel of a launch is compiled. Needs no GPU.

@@ -80,16 +80,19 @@ std::string kernel_source(std::string_view kernel, bool in_network) {
 bool has_network_lines(std::string_view kernel) {
     const std::string path = "executor/kernels/" + std::string(kernel) + ".cu";
     const EmbeddedFile *file = find_embedded(kernel_sources, path);
+    if (!file)
+        file = find_embedded(added_kernel_sources, path);
     return file && !lines_of(file->text(), true).empty();
 }
 
 std::string ended_code_hash() {
     std::vector<std::string> texts;
-    for (const EmbeddedFile &file : kernel_sources)
-        if (std::string lines = lines_of(file.text(), true); !lines.empty()) {
-            texts.push_back(file.path);
-            texts.push_back(std::move(lines));
-        }
+    for (const auto *sources : {&kernel_sources, &added_kernel_sources})
+        for (const EmbeddedFile &file : *sources)
+            if (std::string lines = lines_of(file.text(), true); !lines.empty()) {
+                texts.push_back(file.path);
+                texts.push_back(std::move(lines));
+            }
     for (const EmbeddedFile &file : conv_end_sources) {
         texts.push_back(file.path);
         texts.push_back(file.text());

@@ -56,7 +56,7 @@ dim3 grid_of(const Launch &launch) {
 /// Whether the kernel waits for the launch before it with its first instruction. Small kernels alone gain by
 /// an early start: CTAs of large ones that come while others run crowd on few SMs.
 bool waits_in_network(const Partition &partition) {
-    return partition.kernel == "winograd_input";
+    return partition.kernel == "winograd_input" || partition.kernel == "depthwise_register";
 }
 
 /// A launch of a plan, bound to its loaded kernel.
@@ -144,10 +144,10 @@ BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvSh
 
 } // namespace
 
-ConvEnd compiled_end(const Plan &plan, const Partition &launch, bool bias, bool add, bool relu) {
-    const bool ends = &launch == &plan.launches.back();
-    return has_network_lines(launch.kernel) ? ConvEnd{true, ends && bias, ends && add, ends && relu}
-                                            : ConvEnd{};
+ConvEnd compiled_end(const Plan &plan, const Partition &launch, const ConvEnd &end) {
+    if (!has_network_lines(launch.kernel))
+        return {};
+    return &launch == &plan.launches.back() ? end : ConvEnd{true, false, false, {}};
 }
 
 PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &shape,
@@ -167,11 +167,12 @@ PreparedPlan prepare(KernelCache &kernels, const Plan &plan, const ConvShape &sh
         first.push_back(bound(kernels, partition, shape, {}, {}, prepared.notes));
     const EndOfConv end = in_network ? *in_network : EndOfConv{};
     for (const Partition &partition : plan.launches)
-        launches.push_back(bound(
-            kernels, partition, shape, end,
-            in_network ? compiled_end(plan, partition, end.bias != nullptr, end.added != nullptr, end.relu)
-                       : ConvEnd{},
-            prepared.notes));
+        launches.push_back(
+            bound(kernels, partition, shape, end,
+                  in_network ? compiled_end(plan, partition,
+                                            {true, end.bias != nullptr, end.added != nullptr, end.function})
+                             : ConvEnd{},
+                  prepared.notes));
 
     auto workspace =
         std::make_shared<DeviceBuffer<std::byte>>(static_cast<std::size_t>(plan.workspace_bytes));

@@ -20,14 +20,14 @@ struct PreparedPlan {
 };
 
 /// What a convolution of a network does before it stores: adds a bias and a tensor where they are given, then
-/// ReLU.
+/// functions of one number.
 struct EndOfConv {
     const float *bias = nullptr, *added = nullptr;
-    bool relu = false;
-    bool early = false; ///< may start while the launch before it runs, for which it waits itself
+    std::string function; ///< statements over `T x`
+    bool early = false;   ///< may start while the launch before it runs, for which it waits itself
 };
 /// How a launch of a network's plan is compiled: with its lines for networks, if its kernel has some.
-ConvEnd compiled_end(const Plan &plan, const Partition &launch, bool bias, bool add, bool relu);
+ConvEnd compiled_end(const Plan &plan, const Partition &launch, const ConvEnd &end);
 
 /// Loads the plan's kernels on the current device and allocates its workspace, filled with NaNs. Throws
 /// GpuError if one does not compile or cannot be launched.

@@ -1,7 +1,8 @@
 // What a convolution of a network does to its sums before it stores them: the bias of the channel, the tensor of a
-// residual, and the ReLU. Lines of executor/kernels that begin with "//:" call this. They are comments where a
-// convolution is compiled alone, so that it runs what was recorded. -DEND_BIAS, -DEND_ADD and -DEND_RELU say which of
-// the three a launch does; `at` counts floats from the start of the output, whose layout the added tensor has.
+// residual, and functions of one number. Lines of executor/kernels that begin with "//:" call this. They are comments
+// where a convolution is compiled alone, so that it runs what was recorded. -DEND_BIAS and -DEND_ADD say whether a launch
+// does these, and -DEND_FUNCTION has the functions, as statements over `T x`; `at` counts floats from the start of the
+// output, whose layout the added tensor has.
 #pragma once
 
 namespace convcast {
@@ -27,7 +28,10 @@ __device__ __forceinline__ float4 end_terms_of_four(const ConvArgs &a, int chann
     return terms;
 }
 __device__ __forceinline__ float ended(float sum, float terms) {
-    return END_RELU ? fmaxf(sum + terms, 0.0f) : sum + terms;
+    using T = float;
+    T x = sum + terms;
+    END_FUNCTION;
+    return x;
 }
 
 /// Brings a line of the added tensor, or of the biases, to L2, so that DRAM delivers it while the sums are computed.
@@ -68,6 +72,18 @@ __device__ __forceinline__ void end_group(float (&sums)[Count], const ConvArgs &
 #pragma unroll
         for (int i = 0; i < Count; ++i)
             sums[i] = end_of_convolution(sums[i], a, channel, at + i);
+    }
+}
+
+/// Of Count neighbours of a channel whose bias the thread already has.
+template <int Count>
+__device__ __forceinline__ void end_neighbours(float (&sums)[Count], const ConvArgs &a, float bias, long long at) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+        float terms = bias;
+        if constexpr (END_ADD)
+            terms += __ldg(a.added + at + i);
+        sums[i] = ended(sums[i], terms);
     }
 }
 

@@ -1,13 +1,9 @@
-// Device code of networks as text, its hashes, and the names of the kernels between convolutions. It is no
-// part of the device code hash, which ties recordings of convolutions to their kernels; runs of networks
-// carry hashes of their own.
+// Device code of networks as text, and its hashes. It is no part of the device code hash, which ties
+// recordings of convolutions to their kernels; runs of networks carry hashes of their own.
 #pragma once
 
 #include "model/base/embedded.hpp"
-#include "model/network/forecast.hpp"
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,15 +24,5 @@ std::string network_code_hash(const std::vector<EmbeddedFile> &sources = network
 
 /// XXH3-128 over whole_sources and the lines for networks of convolution kernels.
 std::string whole_code_hash();
-
-/// A launch of a kernel of executor/network/whole.cu.
-struct WholeKernel {
-    std::string name_expression; ///< "turn<32, 4096>"
-    LaunchGrid grid;
-    std::optional<std::int64_t> count; ///< last argument of some
-};
-
-/// For every launch but those of plans. Throws UsageError for a loss.
-WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
 } // namespace convcast

@@ -1,5 +1,6 @@
-// What a network computes between its convolutions: dense layers of few images, pooling, element by element, softmax, and
-// turning a tensor for dense layers of many images. Everything about shapes is a template argument.
+// What a network computes between its convolutions by kernels of their own: dense layers of few images, pooling of whole
+// channels, softmax, layer norm, and turning a tensor for dense layers of many images. Everything about shapes is a template
+// argument. Behind this come the kernels that executor/network/whole_kernel.cpp makes of operators' device code.
 //
 // dense: each weight is read once. Lanes of a row's threads read neighbouring fours of weights, past L1, which keeps the
 // inputs that all rows of an SM share; sums meet by shuffles and in shared memory, in the same order each time.
@@ -28,10 +29,31 @@ __device__ __forceinline__ float sum_of_warp(float value) {
     return value;
 }
 
+/// Neighbours in one access, where they are four.
+template <int Count> __device__ __forceinline__ void load(float (&to)[Count], const float *from) {
+    if constexpr (Count == 4) {
+        const float4 four = __ldg(reinterpret_cast<const float4 *>(from));
+        to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+    } else {
+        to[0] = __ldg(from);
+    }
+}
+template <int Count> __device__ __forceinline__ void store(float *to, const float (&from)[Count]) {
+    if constexpr (Count == 4)
+        *reinterpret_cast<float4 *>(to) = {from[0], from[1], from[2], from[3]};
+    else
+        *to = from[0];
+}
+
+/// The end of a dense layer that has none.
+struct Kept {
+    static __device__ __forceinline__ float of(float sum) { return sum; }
+};
+
 } // namespace
 
 /// 256 threads, RowThreads of them for each output. Wide: four inputs at once, where their number allows it.
-template <int Images, int Inputs, int Outputs, int RowThreads, bool Bias, bool Relu>
+template <int Images, int Inputs, int Outputs, int RowThreads, bool Bias, class End>
 __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, const float *__restrict__ weights,
                                              const float *__restrict__ bias, float *__restrict__ output) {
     wait_for_launch_before();
@@ -83,33 +105,8 @@ __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, co
         for (int warp = 1; warp < warps; ++warp)
             total += of_warps[image][threadIdx.x / 32 + warp];
         total += of_row_bias;
-        output[image * Outputs + row] = Relu ? fmaxf(total, 0.0f) : total;
+        output[image * Outputs + row] = End::of(total);
     }
-}
-
-/// A thread an output; outside the image there is no maximum, and nothing to add to a mean.
-template <bool Max, int Height, int Width, int P, int Q, int R, int S, int StrideH, int StrideW, int PadH, int PadW>
-__global__ void __launch_bounds__(256)
-    pool(const float *__restrict__ input, float *__restrict__ output, long long outputs) {
-    wait_for_launch_before();
-    const long long at = blockIdx.x * 256LL + threadIdx.x;
-    if (at >= outputs)
-        return;
-    const int y0 = static_cast<int>(at % (P * Q)) / Q * StrideH - PadH, x0 = static_cast<int>(at % Q) * StrideW - PadW;
-    const float *channel = input + at / (P * Q) * (Height * Width);
-    float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-#pragma unroll
-        for (int s = 0; s < S; ++s) {
-            const int y = y0 + r, x = x0 + s;
-            constexpr bool padded = PadH > 0 || PadW > 0;
-            if (!padded || (y >= 0 && y < Height && x >= 0 && x < Width)) {
-                const float value = channel[y * Width + x];
-                result = Max ? fmaxf(result, value) : result + value;
-            }
-        }
-    output[at] = Max ? result : result / (R * S);
 }
 
 /// Windows that are whole channels: a warp each.
@@ -136,25 +133,35 @@ __global__ void __launch_bounds__(256)
         output[channel] = Max ? result : result / Area;
 }
 
-/// Activation: 0 none, 1 ReLU, 2 logistic.
-template <int Channels, int Area, bool Bias, bool Add, int Activation>
-__global__ void __launch_bounds__(256)
-    elementwise(const float *__restrict__ input, const float *__restrict__ bias, const float *__restrict__ added,
-                float *__restrict__ output, long long count) {
+/// A pixel's numbers of all channels get mean 0 and variance 1. 32 neighbouring pixels of an image a CTA, whose warps share
+/// the channels.
+template <int Channels, int Area>
+__device__ __forceinline__ void layer_norm(const float *__restrict__ input, float *__restrict__ output, float added) {
     wait_for_launch_before();
-    const long long at = blockIdx.x * 256LL + threadIdx.x;
-    if (at >= count)
-        return;
-    float value = input[at];
-    if constexpr (Bias)
-        value += bias[at / Area % Channels];
-    if constexpr (Add)
-        value += added[at];
-    if constexpr (Activation == 1)
-        value = fmaxf(value, 0.0f);
-    if constexpr (Activation == 2)
-        value = 1.0f / (1.0f + expf(-value));
-    output[at] = value;
+    __shared__ float of_warps[8][32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, pixel = blockIdx.x * 32 + lane;
+    const long long image = static_cast<long long>(blockIdx.y) * Channels * Area;
+    const auto sum_of_channels = [&](auto value) {
+        float sum = 0.0f;
+        if (pixel < Area)
+#pragma unroll 4
+            for (int c = warp; c < Channels; c += 8)
+                sum += value(input[image + c * Area + pixel]);
+        __syncthreads();
+        of_warps[warp][lane] = sum;
+        __syncthreads();
+        sum = 0.0f;
+        for (int i = 0; i < 8; ++i)
+            sum += of_warps[i][lane];
+        return sum;
+    };
+    const float mean = sum_of_channels([](float x) { return x; }) / Channels;
+    const float variance = sum_of_channels([&](float x) { return (x - mean) * (x - mean); }) / Channels;
+    const float by = 1.0f / sqrtf(variance + added);
+    if (pixel < Area)
+#pragma unroll 4
+        for (int c = warp; c < Channels; c += 8)
+            output[image + c * Area + pixel] = (input[image + c * Area + pixel] - mean) * by;
 }
 
 /// A block an image.

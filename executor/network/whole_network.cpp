@@ -1,7 +1,7 @@
 #include "executor/network/whole_network.hpp"
 
 #include "executor/launch/prepare.hpp"
-#include "executor/network/network_source.hpp"
+#include "executor/network/whole_kernel.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/whole_run.hpp"
@@ -26,15 +26,20 @@ std::size_t size_from(std::int64_t value) {
     return static_cast<std::size_t>(value);
 }
 
-/// The kernels of executor/network/whole.cu; absent if the plan launches none.
+/// The kernels of executor/network/whole.cu and those made for launches; absent if the plan launches none.
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < plan.schedule.size(); ++i)
-        if (!plan.plans[i])
-            names.insert(whole_kernel(plan.network, plan.schedule[i], plan.forecast.batch).name_expression);
+    std::set<std::string> names, texts;
+    CompileRequest request = network_request("whole.cu", compute_capability);
+    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
+        if (plan.plans[i])
+            continue;
+        const WholeKernel kernel = whole_kernel(plan.network, plan.schedule[i], plan.forecast.batch);
+        names.insert(kernel.name_expression);
+        if (texts.insert(kernel.text).second)
+            request.source += kernel.text;
+    }
     if (names.empty())
         return std::nullopt;
-    CompileRequest request = network_request("whole.cu", compute_capability);
     request.name_expressions.assign(names.begin(), names.end());
     return request;
 }
@@ -48,10 +53,10 @@ std::vector<CompileRequest> plan_requests(const PlannedNetwork &plan, int comput
             requests.push_back(request_for(partition, compute_capability));
         const ElementSteps steps = element_steps(plan.network, plan.schedule[i]);
         for (const Partition &partition : plan.plans[i]->launches)
-            requests.push_back(
-                request_for(partition, compute_capability,
-                            compiled_end(*plan.plans[i], partition, steps.bias.has_value(),
-                                         steps.add.has_value(), steps.activation.has_value())));
+            requests.push_back(request_for(partition, compute_capability,
+                                           compiled_end(*plan.plans[i], partition,
+                                                        {true, steps.bias.has_value(), steps.add.has_value(),
+                                                         function_text(plan.network, steps.functions)})));
     }
     return requests;
 }
@@ -122,7 +127,7 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
     EndOfConv end;
     end.bias = steps.bias ? parameters_[*steps.bias].data() : nullptr;
     end.added = steps.add ? address(launch.reads.at(1)) : nullptr;
-    end.relu = steps.activation.has_value();
+    end.function = function_text(plan_.network, steps.functions);
     end.early = early_;
     PreparedPlan prepared = prepare(kernels, *plan_.plans[i], *launch.shape, &end);
     for (std::string &note : prepared.notes)
@@ -140,21 +145,16 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
     return on_tensors(prepared.prepared_call);
 }
 
-/// Kernels take what they read, weights, biases, what is added, what they write, and the number of outputs;
-/// each kernel some of these, in this order.
+/// Kernels take what they read, parameters, what they write, and some the number of outputs, in this order.
 StreamedWork::Call WholeNetwork::kernel_call(std::size_t i) const {
     const ScheduledLaunch &launch = plan_.schedule[i];
-    const ElementSteps steps = element_steps(plan_.network, launch);
     const WholeKernel its = whole_kernel(plan_.network, launch, plan_.forecast.batch);
-    const bool dense = launch.kind == LaunchKind::dense, elementwise = launch.kind == LaunchKind::elementwise;
     const float *const none = nullptr;
-    std::vector<KernelArgument> arguments = {address(launch.reads.front())};
-    if (dense)
-        arguments.emplace_back(parameters_[launch.operators.front()].data());
-    if (dense || elementwise)
-        arguments.emplace_back(steps.bias ? parameters_[*steps.bias].data() : none);
-    if (elementwise)
-        arguments.emplace_back(steps.add ? address(launch.reads.at(1)) : none);
+    std::vector<KernelArgument> arguments;
+    for (const Tensor &read : launch.reads)
+        arguments.emplace_back(address(read));
+    for (const std::optional<std::size_t> &op : its.parameters)
+        arguments.emplace_back(op ? parameters_[*op].data() : none);
     arguments.emplace_back(address(launch.writes));
     if (its.count)
         arguments.emplace_back(static_cast<long long>(*its.count));

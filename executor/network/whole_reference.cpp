@@ -1,13 +1,19 @@
 #include "executor/network/whole_reference.hpp"
 
+#include "executor/launch/kernel_call.hpp"
 #include "executor/network/streamed_work.hpp"
+#include "executor/network/whole_kernel.hpp"
 #include "gpu/check.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/operator_type.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -18,21 +24,29 @@ constexpr unsigned compare_blocks = 1024;
 
 /// As executor/network/whole_reference.cu has it.
 struct Window {
-    int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w;
+    int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
 };
 
 Window window_of(const Operator &op, const ImageShape &input) {
-    Operator conv = op;
-    if (op.kind != OperatorKind::convolution) { // a pooling's windows are those of a convolution
-        conv.kind = OperatorKind::convolution;
-        conv.outputs = input[0];
-        conv.stride = op.stride ? op.stride : op.window;
-    }
-    const ConvShape shape = *as_convolution(conv, input, 1);
+    const ConvShape shape = *as_convolution(op, input, 1);
     const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
-    return {as_int(shape.c),        as_int(shape.h),        as_int(shape.w),     as_int(shape.k),
-            as_int(shape.p()),      as_int(shape.q()),      as_int(shape.r),     as_int(shape.s),
-            as_int(shape.stride_h), as_int(shape.stride_w), as_int(shape.pad_h), as_int(shape.pad_w)};
+    return {as_int(shape.c),          as_int(shape.h),          as_int(shape.w),     as_int(shape.k),
+            as_int(shape.p()),        as_int(shape.q()),        as_int(shape.r),     as_int(shape.s),
+            as_int(shape.stride_h),   as_int(shape.stride_w),   as_int(shape.pad_h), as_int(shape.pad_w),
+            as_int(shape.dilation_h), as_int(shape.dilation_w), as_int(shape.groups)};
+}
+
+/// The kernels of whole_reference.cu, and those of the operators' device code.
+CompileRequest reference_request(const Network &network, int compute_capability) {
+    CompileRequest request = network_request("whole_reference.cu", compute_capability);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < network.operators.size(); ++i)
+        if (type_of(network.operators[i].kind).form != DeviceForm::own)
+            if (const ReferenceKernel kernel =
+                    reference_kernel(network.operators[i], network.input_shapes(i));
+                seen.insert(kernel.name).second)
+                request.source += kernel.text;
+    return request;
 }
 
 std::size_t numbers(std::int64_t images, const ImageShape &shape) {
@@ -43,7 +57,7 @@ std::size_t numbers(std::int64_t images, const ImageShape &shape) {
 
 WholeReference::WholeReference(Compiler &compiler, int compute_capability, const Network &network,
                                std::int64_t images)
-    : network_(network), module_(compiler.compile(network_request("whole_reference.cu", compute_capability))),
+    : network_(network), module_(compiler.compile(reference_request(network, compute_capability))),
       images_(numbers(images, network.input)), sums_(2 * compare_blocks) {
     for (const Operator &op : network.operators)
         outputs_.emplace_back(numbers(images, op.output));
@@ -68,16 +82,27 @@ void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStr
     const auto data_of = [&](std::size_t source) -> const double * {
         return source == Network::input_index ? images_.data() : outputs_[source].data();
     };
-    const ImageShape in_shape = network_.input_shapes(i).front();
-    const double *in = data_of(sources.front()), *other = data_of(sources.back());
+    const std::vector<ImageShape> shapes = network_.input_shapes(i);
+    const ImageShape &in_shape = shapes.front();
+    const double *in = data_of(sources.front());
     double *out = outputs_[i].data();
     const long long outputs = count_ * elements(op.output);
     const dim3 threads(reference_threads), grid = blocks_for(outputs, reference_threads);
-    const auto elementwise = [&](int what) {
-        module_.kernel("reference_elementwise")
-            .launch_with(grid, threads, 0, stream, in, other, its_parameters, out, what,
-                         static_cast<int>(in_shape[0]), static_cast<int>(in_shape[1] * in_shape[2]), outputs);
-    };
+    const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
+    if (type_of(op.kind).form != DeviceForm::own) {
+        std::vector<KernelArgument> arguments;
+        for (const ImageShape &shape : {in_shape, op.output})
+            for (const std::int64_t size : shape)
+                arguments.emplace_back(as_int(size));
+        for (const std::size_t source : sources)
+            arguments.emplace_back(data_of(source));
+        arguments.emplace_back(its_parameters);
+        arguments.emplace_back(out);
+        arguments.emplace_back(outputs);
+        KernelCall{module_.kernel(reference_kernel(op, shapes).name), grid, threads, 0,
+                   std::move(arguments)}(stream);
+        return;
+    }
     switch (op.kind) {
     case OperatorKind::convolution:
         module_.kernel("reference_convolution")
@@ -86,32 +111,23 @@ void WholeReference::compute(std::size_t i, const float *its_parameters, cudaStr
     case OperatorKind::dense:
         module_.kernel("reference_dense")
             .launch_with(blocks_for(outputs, reference_threads / 32), threads, 0, stream, in, its_parameters,
-                         out, static_cast<int>(elements(in_shape)), static_cast<int>(*op.outputs), outputs);
+                         out, as_int(elements(in_shape)), as_int(*op.outputs), outputs);
         return;
-    case OperatorKind::max_pooling:
-    case OperatorKind::average_pooling:
-        module_.kernel("reference_pool")
-            .launch_with(grid, threads, 0, stream, in, out, window_of(op, in_shape),
-                         op.kind == OperatorKind::max_pooling ? 1 : 0, outputs);
-        return;
-    case OperatorKind::bias:
-        return elementwise(0);
-    case OperatorKind::add:
-        return elementwise(1);
-    case OperatorKind::relu:
-        return elementwise(2);
-    case OperatorKind::logistic:
-        return elementwise(3);
     case OperatorKind::softmax:
         module_.kernel("reference_softmax")
             .launch_with(blocks_for(count_, reference_threads), threads, 0, stream, in, out,
-                         static_cast<int>(elements(in_shape)), static_cast<int>(count_));
+                         as_int(elements(in_shape)), as_int(count_));
         return;
-    case OperatorKind::half_squared_error:
-    case OperatorKind::cross_entropy:
-        break;
+    case OperatorKind::layer_norm: {
+        const long long pixels = outputs / in_shape[0];
+        module_.kernel("reference_layer_norm")
+            .launch_with(blocks_for(pixels, reference_threads), threads, 0, stream, in, out,
+                         as_int(in_shape[0]), as_int(in_shape[1] * in_shape[2]), *op.alpha, pixels);
+        return;
     }
-    throw UsageError("a loss has no reference on the GPU");
+    default:
+        throw UsageError(op.name + " has no reference on the GPU");
+    }
 }
 
 L2Error WholeReference::compare(std::size_t op, const float *values, std::int64_t first, std::int64_t columns,

@@ -1,9 +1,9 @@
 // Operators of a network in double, by their definitions: what whole networks are checked against. A thread an output, or a
-// warp where an output sums over everything. Tested against model/network/reference.cpp on small networks.
+// warp where an output sums over everything. Operators with device code of their own follow behind this, over double. Tested against model/network/reference.cpp on small networks.
 
-/// Sizes as in executor/kernels/conv_args.hpp, without dilation and groups.
+/// Sizes as in executor/kernels/conv_args.hpp.
 struct Window {
-    int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w;
+    int c, h, w, k, p, q, r, s, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
 };
 
 extern "C" __global__ void reference_convolution(const double *input, const float *filters, double *output, Window a,
@@ -12,13 +12,15 @@ extern "C" __global__ void reference_convolution(const double *input, const floa
     if (at >= outputs)
         return;
     const int q = at % a.q, p = at / a.q % a.p, k = at / (a.p * a.q) % a.k;
-    const double *image = input + at / (static_cast<long long>(a.k) * a.p * a.q) * a.c * a.h * a.w;
-    const float *filter = filters + static_cast<long long>(k) * a.c * a.r * a.s;
+    const int channels = a.c / a.groups;
+    const double *image = input + (at / (static_cast<long long>(a.k) * a.p * a.q) * a.c +
+                                   k / (a.k / a.groups) * channels) * a.h * a.w;
+    const float *filter = filters + static_cast<long long>(k) * channels * a.r * a.s;
     double sum = 0.0;
-    for (int c = 0; c < a.c; ++c)
+    for (int c = 0; c < channels; ++c)
         for (int r = 0; r < a.r; ++r)
             for (int s = 0; s < a.s; ++s) {
-                const int y = p * a.stride_h - a.pad_h + r, x = q * a.stride_w - a.pad_w + s;
+                const int y = p * a.stride_h - a.pad_h + r * a.dilation_h, x = q * a.stride_w - a.pad_w + s * a.dilation_w;
                 if (y >= 0 && y < a.h && x >= 0 && x < a.w)
                     sum += image[(c * a.h + y) * a.w + x] * filter[(c * a.r + r) * a.s + s];
             }
@@ -42,35 +44,21 @@ extern "C" __global__ void reference_dense(const double *input, const float *wei
         output[at] = sum;
 }
 
-extern "C" __global__ void reference_pool(const double *input, double *output, Window a, int is_max, long long outputs) {
+/// A thread a pixel.
+extern "C" __global__ void reference_layer_norm(const double *input, double *output, int channels, int area, double added,
+                                                long long pixels) {
     const long long at = blockIdx.x * 256LL + threadIdx.x;
-    if (at >= outputs)
+    if (at >= pixels)
         return;
-    const int q = at % a.q, p = at / a.q % a.p;
-    const double *channel = input + at / (a.p * a.q) * a.h * a.w;
-    double largest = -__longlong_as_double(0x7ff0000000000000LL), sum = 0.0;
-    for (int r = 0; r < a.r; ++r)
-        for (int s = 0; s < a.s; ++s) {
-            const int y = p * a.stride_h - a.pad_h + r, x = q * a.stride_w - a.pad_w + s;
-            if (y >= 0 && y < a.h && x >= 0 && x < a.w) {
-                largest = fmax(largest, channel[y * a.w + x]);
-                sum += channel[y * a.w + x];
-            }
-        }
-    output[at] = is_max ? largest : sum / (a.r * a.s);
-}
-
-/// What: 0 bias, 1 add, 2 ReLU, 3 logistic.
-extern "C" __global__ void reference_elementwise(const double *input, const double *other, const float *bias, double *output,
-                                                 int what, int channels, int area, long long outputs) {
-    const long long at = blockIdx.x * 256LL + threadIdx.x;
-    if (at >= outputs)
-        return;
-    const double x = input[at];
-    output[at] = what == 0   ? x + bias[at / area % channels]
-                 : what == 1 ? x + other[at]
-                 : what == 2 ? fmax(x, 0.0)
-                             : 1.0 / (1.0 + exp(-x));
+    const double *from = input + at / area * channels * area + at % area;
+    double *to = output + (from - input);
+    double mean = 0.0, variance = 0.0;
+    for (int c = 0; c < channels; ++c)
+        mean += from[c * area] / channels;
+    for (int c = 0; c < channels; ++c)
+        variance += (from[c * area] - mean) * (from[c * area] - mean) / channels;
+    for (int c = 0; c < channels; ++c)
+        to[c * area] = (from[c * area] - mean) / sqrt(variance + added);
 }
 
 /// A thread an image.

@@ -256,7 +256,10 @@ LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, std:
         bytes.beside += i == launch.operators.front() ? 0.0 : of_operator;
     }
     for (std::size_t i = 0; i < launch.reads.size(); ++i) {
-        bytes.read += tensor_bytes(launch.reads[i]);
+        bytes.read += i == 0 && !launch.operators.empty()
+                          ? read_bytes(network.operators[launch.operators.front()],
+                                       network.shape_of(launch.reads[i].of), batch)
+                          : tensor_bytes(launch.reads[i]);
         bytes.beside += i == 0 ? 0.0 : tensor_bytes(launch.reads[i]);
     }
     bytes.written = tensor_bytes(launch.writes);

@@ -20,8 +20,12 @@ namespace {
 
 constexpr const char *image_name = "input";
 
+/// What a schedule can name: visible characters but those that part its words.
 bool is_name(const std::string &text) {
-    return is_id(text) && text != image_name;
+    constexpr std::size_t longest = 200;
+    return !text.empty() && text.size() <= longest && text != image_name &&
+           text.find_first_of("+#=\"'\\,;<>&") == text.npos &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c < 0x7F; });
 }
 
 std::string as_json(const ImageShape &shape) {
@@ -77,6 +81,15 @@ std::vector<std::size_t> Network::sources(std::size_t index) const {
     return found;
 }
 
+std::vector<std::size_t> Network::output_indices() const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < operators.size(); ++i)
+        if (i + 1 == operators.size() ||
+            (outputs && std::find(outputs->begin(), outputs->end(), operators[i].name) != outputs->end()))
+            found.push_back(i);
+    return found;
+}
+
 const ImageShape &Network::shape_of(std::size_t source) const {
     return source == input_index ? input : operators[source].output;
 }
@@ -102,8 +115,9 @@ void Network::check(const FieldProblem &problem) const {
         const Operator &op = operators[i];
         const std::string place = "operators/" + std::to_string(i);
         if (!is_name(op.name))
-            problem(place + "/name", "expected small letters, digits and _ other than \"input\", for example "
-                                     "\"conv1\"");
+            problem(place + "/name",
+                    "expected letters, digits and any of _ . / : - other than \"input\", for example "
+                    "\"conv1\"");
         else if (!seen.emplace(op.name, i).second)
             problem(place + "/name", "\"" + op.name + "\" is the name of two operators; each needs its own");
         bool known = true;
@@ -142,6 +156,11 @@ void Network::check(const FieldProblem &problem) const {
                         ", found " + to_text(op.output) + "; expected \"output\": " + as_json(*answer.shape));
         }
     }
+    for (std::size_t i = 0; outputs && i < outputs->size(); ++i)
+        if (!seen.contains((*outputs)[i]))
+            problem("outputs/" + std::to_string(i), "expected the name of an operator, found \"" +
+                                                        shortened((*outputs)[i]) + "\"" +
+                                                        did_you_mean((*outputs)[i], {operators.back().name}));
 }
 
 Network read_network(const std::string &text, const std::string &file) {
@@ -163,9 +182,7 @@ Network find_network(const std::string &name_or_file) {
 }
 
 Network without_losses(Network network) {
-    while (network.operators.size() > 1 &&
-           (network.operators.back().kind == OperatorKind::half_squared_error ||
-            network.operators.back().kind == OperatorKind::cross_entropy))
+    while (network.operators.size() > 1 && is_loss(network.operators.back().kind))
         network.operators.pop_back();
     return network;
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,10 @@ struct Network {
     std::string id; ///< "resnet50"
     std::string title;
     std::string citation;
-    ImageShape input{}; ///< of one image
+    ImageShape input{};                              ///< of one image
+    std::optional<std::vector<std::string>> outputs; ///< names of operators; absent: the last
     std::vector<Operator> operators;
-    BOOST_DESCRIBE_CLASS(Network, (), (schema, id, title, citation, input, operators), (), ())
+    BOOST_DESCRIBE_CLASS(Network, (), (schema, id, title, citation, input, outputs, operators), (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
     /// Names once each, inputs that come before, and shapes that chain.
@@ -30,6 +32,8 @@ struct Network {
     static constexpr std::size_t input_index = static_cast<std::size_t>(-1);
     /// Of an operator: indices of those that it takes its inputs from, `input_index` for the image.
     std::vector<std::size_t> sources(std::size_t index) const;
+    /// Operators whose outputs the network gives, the last one among them.
+    std::vector<std::size_t> output_indices() const;
     /// What a source gives: the image for `input_index`, else the output of that operator.
     const ImageShape &shape_of(std::size_t source) const;
     /// Shapes of an operator's sources.

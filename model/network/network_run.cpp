@@ -56,6 +56,19 @@ std::string NetworkLaunch::name() const {
                                           : names;
 }
 
+std::string NetworkLaunch::label() const {
+    const std::string &first = operators.front();
+    std::string text = kind == LaunchKind::to_columns || kind == LaunchKind::to_rows ? name() : first;
+    for (std::size_t i = 1; i < operators.size(); ++i) {
+        const std::string &other = operators[i];
+        const std::size_t same = static_cast<std::size_t>(
+            std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first - first.begin());
+        const std::size_t slash = first.rfind('/', same); // no part of a word is left out
+        text += "+" + other.substr(same == first.size() ? same : slash == std::string::npos ? 0 : slash + 1);
+    }
+    return text;
+}
+
 void NetworkMeasurement::check(const FieldProblem &problem) const {
     check_error_of_status(status, l2_error, "l2_error", problem);
 }

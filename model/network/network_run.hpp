@@ -94,6 +94,9 @@ struct NetworkLaunch {
     std::string strategy() const { return candidates.empty() ? "" : candidates.front().strategy; }
     /// "conv1+bias1+relu1", as a schedule has it; "pool5 to columns"
     std::string name() const;
+    /// The same for people: what the first has in its name is left out of the others',
+    /// "/layer1/conv1/Conv+.bias+relu/Relu".
+    std::string label() const;
 };
 
 /// The same network after a change, strategies chosen anew.

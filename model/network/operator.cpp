@@ -1,5 +1,15 @@
 #include "model/network/operator.hpp"
 
+#include "model/base/errors.hpp"
+#include "model/network/operator_type.hpp"
+
+#include "every_operator.hpp"
+
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/mp11.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,77 +23,98 @@ namespace {
 
 constexpr double float_bytes = 4.0;
 
-bool is_pooling(OperatorKind kind) {
-    return kind == OperatorKind::max_pooling || kind == OperatorKind::average_pooling;
-}
-
-bool has_window(OperatorKind kind) {
-    return kind == OperatorKind::convolution || is_pooling(kind);
-}
-
-bool is_loss(OperatorKind kind) {
-    return kind == OperatorKind::half_squared_error || kind == OperatorKind::cross_entropy;
-}
-
 std::string name_of(OperatorKind kind) {
     return boost::describe::enum_to_string(kind, "?");
 }
 
+bool is_pooling(OperatorKind kind) {
+    return kind == OperatorKind::max_pooling || kind == OperatorKind::average_pooling;
+}
+
+/// Calls visit(name, whether it is there) for each field that only some kinds have.
+template <class Visit> void for_optional_fields(const Operator &op, const Visit &visit) {
+    boost::mp11::mp_for_each<boost::describe::describe_members<Operator, boost::describe::mod_public>>(
+        [&](auto member) {
+            if constexpr (requires { (op.*member.pointer).has_value(); })
+                visit(member.name, (op.*member.pointer).has_value());
+        });
+}
+
+const char *example_of(const std::string &field) {
+    const std::array<std::array<const char *, 2>, 12> examples = {{{"outputs", "\"outputs\": 64"},
+                                                                   {"window", "\"window\": [3, 3]"},
+                                                                   {"low", "\"low\": 0"},
+                                                                   {"high", "\"high\": 6"},
+                                                                   {"alpha", "\"alpha\": 0.01"},
+                                                                   {"beta", "\"beta\": 0.5"},
+                                                                   {"begin", "\"begin\": [32, 0, 0]"},
+                                                                   {"sizes", "\"sizes\": [2, 58, 28, 28]"},
+                                                                   {"order", "\"order\": [1, 0, 2, 3]"},
+                                                                   {"mode", "\"mode\": \"bilinear\""},
+                                                                   {"pad", "\"pad\": [1, 1]"},
+                                                                   {"node", "\"node\": \"Einsum\""}}};
+    const auto found =
+        std::find_if(examples.begin(), examples.end(), [&](const auto &each) { return field == each[0]; });
+    return found == examples.end() ? "" : (*found)[1];
+}
+
 /// What is missing of an operator, or there without a use.
-std::optional<ShapeAnswer> wrong_fields(const Operator &op) {
-    const bool counted = op.kind == OperatorKind::convolution || op.kind == OperatorKind::dense;
-    const auto needs = [&](const char *field, bool there, bool wanted,
-                           const char *example) -> std::optional<ShapeAnswer> {
-        if (there == wanted)
-            return std::nullopt;
-        return ShapeAnswer{std::nullopt, there ? field : "",
-                           wanted ? name_of(op.kind) + " needs \"" + field + "\", for example " + example
-                                  : name_of(op.kind) + " has no \"" + field + "\"; leave it out"};
+std::optional<ShapeAnswer> wrong_fields(const OperatorType &type, const Operator &op) {
+    std::optional<ShapeAnswer> wrong;
+    const auto is_of = [](const std::vector<const char *> &fields, const std::string &field) {
+        return std::find(fields.begin(), fields.end(), field) != fields.end();
     };
-    if (auto wrong = needs("outputs", op.outputs.has_value(), counted, "\"outputs\": 64"))
+    for_optional_fields(op, [&](const std::string &field, bool there) {
+        if (wrong)
+            return;
+        if (is_of(type.needs, field) && !there)
+            wrong =
+                ShapeAnswer{std::nullopt, "",
+                            name_of(op.kind) + " needs \"" + field + "\", for example " + example_of(field)};
+        else if (there && !is_of(type.needs, field) && !is_of(type.takes, field))
+            wrong = ShapeAnswer{std::nullopt, field,
+                                name_of(op.kind) + " has no \"" + field + "\"; leave it out"};
+    });
+    if (wrong)
         return wrong;
-    if (auto wrong = needs("window", op.window.has_value(), has_window(op.kind), "\"window\": [3, 3]"))
-        return wrong;
-    if (op.stride && !has_window(op.kind))
-        return needs("stride", true, false, "");
-    if (op.pad && !has_window(op.kind))
-        return needs("pad", true, false, "");
     if (op.outputs && *op.outputs < 1)
         return ShapeAnswer{std::nullopt, "outputs", "expected 1 or more, for example \"outputs\": 64"};
-    for (const auto &[field, sizes] : {std::pair("window", op.window), std::pair("stride", op.stride)})
+    if (op.groups && *op.groups < 1)
+        return ShapeAnswer{std::nullopt, "groups", "expected 1 or more, for example \"groups\": 32"};
+    for (const auto &[field, sizes] :
+         {std::pair("window", op.window), std::pair("stride", op.stride), std::pair("dilation", op.dilation)})
         if (sizes && ((*sizes)[0] < 1 || (*sizes)[1] < 1))
             return ShapeAnswer{std::nullopt, field,
                                "expected 1 or more, for example \"" + std::string(field) + "\": [2, 2]"};
     return std::nullopt;
 }
 
-std::array<std::int64_t, 2> stride_of(const Operator &op) {
-    if (op.stride)
-        return *op.stride;
-    return is_pooling(op.kind) ? *op.window : std::array<std::int64_t, 2>{1, 1};
-}
-
-/// Of an operator with a window: rows and columns of windows that fit.
-ShapeAnswer windows_of(const Operator &op, const ImageShape &input) {
-    const std::array<std::int64_t, 2> stride = stride_of(op);
-    const std::array<std::int64_t, 2> pad = op.pad.value_or(std::array<std::int64_t, 2>{0, 0});
-    ImageShape out{op.outputs.value_or(input[0]), 0, 0};
-    for (std::size_t i = 0; i < 2; ++i) {
-        const std::int64_t padded = input[i + 1] + 2 * pad[i];
-        if ((*op.window)[i] > padded)
-            return {std::nullopt, "window",
-                    "a window of " + std::to_string((*op.window)[0]) + " x " +
-                        std::to_string((*op.window)[1]) + " does not fit its input of " + to_text(input) +
-                        (op.pad ? " with its padding" : "") + "; a smaller one does, for example [1, 1]"};
-        if (is_pooling(op.kind) && pad[i] >= (*op.window)[i])
-            return {std::nullopt, "pad",
-                    "expected less than the window, so that every window has a pixel, for example [0, 0]"};
-        out[i + 1] = (padded - (*op.window)[i]) / stride[i] + 1;
-    }
-    return {out, "", ""};
+std::vector<OperatorType> every_type() {
+    std::vector<OperatorType> all;
+    for (const auto &file : operators::every)
+        for (OperatorType &type : file())
+            all.push_back(std::move(type));
+    return all;
 }
 
 } // namespace
+
+const OperatorType &type_of(OperatorKind kind) {
+    static const std::vector<OperatorType> types = [] {
+        std::vector<OperatorType> by_kind;
+        for (const OperatorType &type : every_type()) {
+            const auto at = static_cast<std::size_t>(type.kind);
+            by_kind.resize(std::max(by_kind.size(), at + 1));
+            by_kind[at] = type;
+        }
+        return by_kind;
+    }();
+    return types.at(static_cast<std::size_t>(kind));
+}
+
+std::string device_number(double value) {
+    return fmt::format("T({:.17g})", value);
+}
 
 std::string to_text(const ImageShape &shape) {
     return std::to_string(shape[0]) + " x " + std::to_string(shape[1]) + " x " + std::to_string(shape[2]);
@@ -93,42 +124,30 @@ std::int64_t elements(const ImageShape &shape) {
     return shape[0] * shape[1] * shape[2];
 }
 
+TwoSizes Operator::stride_or_default() const {
+    if (stride)
+        return *stride;
+    return is_pooling(kind) ? *window : TwoSizes{1, 1};
+}
+
 ShapeAnswer output_shape(const Operator &op, const std::vector<ImageShape> &inputs) {
-    const std::size_t wanted = op.kind == OperatorKind::add ? 2 : 1;
-    if (inputs.size() != wanted)
+    const OperatorType &type = type_of(op.kind);
+    if (inputs.size() < type.least_inputs || inputs.size() > type.most_inputs)
         return {std::nullopt, "from",
                 name_of(op.kind) + " takes " +
-                    (wanted == 2 ? "two inputs, for example \"from\": [\"bias2\", "
-                                   "\"relu1\"]"
-                                 : "one input, for example \"from\": [\"relu1\"]") +
+                    (type.most_inputs == 1 ? "one input, for example \"from\": [\"relu1\"]"
+                     : type.most_inputs == 2
+                         ? "two inputs, for example \"from\": [\"bias2\", \"relu1\"]"
+                         : "one input or more, for example \"from\": [\"relu1\", \"relu2\"]") +
                     ", found " + std::to_string(inputs.size())};
-    if (auto wrong = wrong_fields(op))
+    if (auto wrong = wrong_fields(type, op))
         return *wrong;
-    const ImageShape &input = inputs.front();
-    if (has_window(op.kind))
-        return windows_of(op, input);
-    if (op.kind == OperatorKind::dense)
-        return {ImageShape{*op.outputs, 1, 1}, "", ""};
-    if (is_loss(op.kind))
-        return {ImageShape{1, 1, 1}, "", ""};
-    if (op.kind == OperatorKind::add && inputs[0] != inputs[1])
-        return {std::nullopt, "from",
-                "add needs two tensors of one shape, found " + to_text(inputs[0]) + " and " +
-                    to_text(inputs[1])};
-    return {input, "", ""};
+    return type.shape ? type.shape(op, inputs) : ShapeAnswer{inputs.front(), "", ""};
 }
 
 std::int64_t parameters(const Operator &op, const ImageShape &input) {
-    switch (op.kind) {
-    case OperatorKind::convolution:
-        return *op.outputs * input[0] * (*op.window)[0] * (*op.window)[1];
-    case OperatorKind::dense:
-        return *op.outputs * elements(input);
-    case OperatorKind::bias:
-        return input[0];
-    default:
-        return 0;
-    }
+    const OperatorType &type = type_of(op.kind);
+    return type.parameters ? type.parameters(op, input) : 0;
 }
 
 std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &input, std::int64_t batch) {
@@ -140,9 +159,12 @@ std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &in
     } else if (op.kind == OperatorKind::convolution) {
         shape.c = input[0], shape.h = input[1], shape.w = input[2];
         shape.k = *op.outputs, shape.r = (*op.window)[0], shape.s = (*op.window)[1];
-        const std::array<std::int64_t, 2> pad = op.pad.value_or(std::array<std::int64_t, 2>{0, 0});
-        shape.stride_h = stride_of(op)[0], shape.stride_w = stride_of(op)[1];
+        const TwoSizes pad = op.pad_or_none(), stride = op.stride_or_default(),
+                       dilation = op.dilation.value_or(TwoSizes{1, 1});
+        shape.stride_h = stride[0], shape.stride_w = stride[1];
         shape.pad_h = pad[0], shape.pad_w = pad[1];
+        shape.dilation_h = dilation[0], shape.dilation_w = dilation[1];
+        shape.groups = op.groups.value_or(1);
     } else {
         return std::nullopt;
     }
@@ -150,24 +172,43 @@ std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &in
     return shape;
 }
 
+ConvShape window_shape(const Operator &op, const ImageShape &input) {
+    ConvShape shape;
+    const TwoSizes pad = op.pad_or_none(), stride = op.stride_or_default();
+    shape.h = input[1], shape.w = input[2];
+    shape.r = (*op.window)[0], shape.s = (*op.window)[1];
+    shape.stride_h = stride[0], shape.stride_w = stride[1];
+    shape.pad_h = pad[0], shape.pad_w = pad[1];
+    return shape;
+}
+
 bool is_elementwise(OperatorKind kind) {
-    return kind == OperatorKind::bias || kind == OperatorKind::relu || kind == OperatorKind::logistic ||
-           kind == OperatorKind::add;
+    return type_of(kind).form == DeviceForm::element;
+}
+
+bool is_loss(OperatorKind kind) {
+    return kind == OperatorKind::half_squared_error || kind == OperatorKind::cross_entropy;
+}
+
+double read_bytes(const Operator &op, const ImageShape &input, std::int64_t batch) {
+    const std::int64_t numbers =
+        op.kind == OperatorKind::slice ? std::min(elements(op.output), elements(input)) : elements(input);
+    return float_bytes * static_cast<double>(batch) * static_cast<double>(numbers);
 }
 
 Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch) {
     const auto images = static_cast<double>(batch);
-    double read = static_cast<double>(parameters(op, inputs.front()));
+    double read = static_cast<double>(parameters(op, inputs.front())) * float_bytes;
     for (const ImageShape &input : inputs)
-        read += images * static_cast<double>(elements(input));
+        read += read_bytes(op, input, batch);
     if (is_loss(op.kind)) // the targets: a number each, or one label an image
-        read += op.kind == OperatorKind::cross_entropy
-                    ? images
-                    : images * static_cast<double>(elements(inputs.front()));
+        read +=
+            float_bytes * images *
+            (op.kind == OperatorKind::cross_entropy ? 1.0 : static_cast<double>(elements(inputs.front())));
     const std::optional<ConvShape> convolution = as_convolution(op, inputs.front(), batch);
     Work work;
     work.fmas = convolution ? convolution->fmas().value : 0.0;
-    work.dram_read_bytes = read * float_bytes;
+    work.dram_read_bytes = read;
     work.dram_write_bytes = images * static_cast<double>(elements(op.output)) * float_bytes;
     return work;
 }

@@ -16,21 +16,51 @@
 
 namespace convcast {
 
+/// Each is a row of model/network/operators, which says what it computes.
 enum class OperatorKind {
-    convolution,        ///< cross-correlation with filters of all input channels, no bias
-    bias,               ///< adds one number per channel
-    relu,               ///< max(x, 0)
-    logistic,           ///< 1 / (1 + exp(-x))
-    max_pooling,        ///< largest of each window; pixels outside the image do not count
-    average_pooling,    ///< mean of each window, pixels outside the image count as 0
-    dense,              ///< every output from every input: a 1 x 1 convolution of the flattened image
-    add,                ///< sum of two tensors of one shape
-    softmax,            ///< over all numbers of an image
-    half_squared_error, ///< 1/2 sum (target - x)^2 of an image
-    cross_entropy,      ///< -log softmax(x)[label] of an image
+    convolution,            ///< cross-correlation with filters of the input channels of a group, no bias
+    transposed_convolution, ///< the gradient of a convolution by its input: filters spread each pixel
+    dense,                  ///< every output from every input: a 1 x 1 convolution of the flattened image
+    bias,                   ///< adds one number per channel
+    scale,                  ///< multiplies by one number per channel
+    relu,                   ///< max(x, 0)
+    leaky_relu,             ///< x where it is positive, else alpha x
+    clip,                   ///< x within low and high
+    logistic,               ///< 1 / (1 + exp(-x))
+    hard_logistic,          ///< alpha x + beta within 0 and 1
+    hard_swish,             ///< x times hard_logistic(x) of 1/6 and 1/2
+    silu,                   ///< x times logistic(x)
+    gelu,                   ///< x times the normal distribution up to x
+    tanh,                   ///< hyperbolic tangent
+    linear,                 ///< alpha x + beta
+    add,                    ///< sum of two tensors; a size of 1 in the second stands for any
+    multiply,               ///< product of two tensors, likewise
+    max_pooling,            ///< largest of each window; pixels outside the image do not count
+    average_pooling,        ///< mean of each window, pixels outside the image count as 0 or not at all
+    softmax,                ///< over all numbers of an image
+    layer_norm,             ///< over the channels of a pixel: mean 0, variance 1
+    concat,                 ///< the channels of several tensors behind each other
+    slice,                  ///< a part of a tensor
+    transpose,              ///< the numbers of an image in another order
+    reshape,                ///< the same numbers under other sizes
+    pad,                    ///< more pixels around the image
+    resize,                 ///< rows and columns to other numbers of them
+    unknown,                ///< moves its inputs and its output, nothing else is known
+    half_squared_error,     ///< 1/2 sum (target - x)^2 of an image
+    cross_entropy,          ///< -log softmax(x)[label] of an image
 };
-BOOST_DESCRIBE_ENUM(OperatorKind, convolution, bias, relu, logistic, max_pooling, average_pooling, dense, add,
-                    softmax, half_squared_error, cross_entropy)
+BOOST_DESCRIBE_ENUM(OperatorKind, convolution, transposed_convolution, dense, bias, scale, relu, leaky_relu,
+                    clip, logistic, hard_logistic, hard_swish, silu, gelu, tanh, linear, add, multiply,
+                    max_pooling, average_pooling, softmax, layer_norm, concat, slice, transpose, reshape, pad,
+                    resize, unknown, half_squared_error, cross_entropy)
+
+/// How a resize finds where an output lies in its input.
+enum class ResizeMode {
+    nearest,          ///< floor(place * scale)
+    bilinear,         ///< between pixels' middles
+    bilinear_corners, ///< corners lie on corners
+};
+BOOST_DESCRIBE_ENUM(ResizeMode, nearest, bilinear, bilinear_corners)
 
 /// Channels, rows and columns of one image's tensor; the batch comes with the question.
 using ImageShape = std::array<std::int64_t, 3>;
@@ -39,20 +69,44 @@ using ImageShape = std::array<std::int64_t, 3>;
 std::string to_text(const ImageShape &shape);
 std::int64_t elements(const ImageShape &shape);
 
+/// Rows and columns.
+using TwoSizes = std::array<std::int64_t, 2>;
+
 /// An operator as a file has it. What its kind does not use is absent.
 struct Operator {
     std::string name;
     OperatorKind kind = OperatorKind::relu;
     std::vector<std::string> from;       ///< names of operators, or "input"; empty: the operator before it
     std::optional<std::int64_t> outputs; ///< convolution: filters; dense: outputs
-    std::optional<std::array<std::int64_t, 2>> window; ///< rows, columns of a filter or of a pooling window
-    std::optional<std::array<std::int64_t, 2>>
-        stride;                                     ///< absent: 1 of a convolution, the window of a pooling
-    std::optional<std::array<std::int64_t, 2>> pad; ///< absent: 0
-    ImageShape output{};                            ///< checked against what the inputs give
-    BOOST_DESCRIBE_CLASS(Operator, (), (name, kind, from, outputs, window, stride, pad, output), (), ())
+    std::optional<TwoSizes> window;      ///< of a filter or of a pooling window
+    std::optional<TwoSizes> stride;      ///< absent: 1 of a convolution, the window of a pooling
+    std::optional<TwoSizes> pad;         ///< above and at the left; absent: 0
+    std::optional<TwoSizes> pad_end;     ///< below and at the right; absent: as `pad`
+    std::optional<TwoSizes> dilation;    ///< absent: 1
+    std::optional<std::int64_t> groups;  ///< of a convolution; absent: 1
+    std::optional<bool> inside; ///< a mean is over the pixels inside the image; absent: over the window
+    std::optional<double> low, high, alpha, beta;
+    std::optional<ImageShape> begin, step; ///< of a slice: its first number and the distance to the next
+    std::optional<std::vector<std::int64_t>> sizes,
+        order; ///< of a transpose: the input as so many sizes, in which order
+    std::optional<ResizeMode> mode;
+    std::optional<std::string> node; ///< what ONNX calls an unknown operator
+    ImageShape output{};             ///< checked against what the inputs give
+    BOOST_DESCRIBE_CLASS(Operator, (),
+                         (name, kind, from, outputs, window, stride, pad, pad_end, dilation, groups, inside,
+                          low, high, alpha, beta, begin, step, sizes, order, mode, node, output),
+                         (), ())
 
-    static constexpr Range range_of(std::string_view) { return {0.0, 1e9}; }
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        for (const char *real : {"low", "high", "alpha", "beta"})
+            if (field == real)
+                return Range{-1e30, 1e30};
+        return Range{0.0, 4e9};
+    }
+
+    TwoSizes stride_or_default() const;
+    TwoSizes pad_or_none() const { return pad.value_or(TwoSizes{0, 0}); }
+    TwoSizes pad_end_or_same() const { return pad_end.value_or(pad_or_none()); }
 };
 
 /// The shape that an operator gives for these inputs, or a sentence on why it has none: a number of inputs
@@ -70,12 +124,21 @@ std::int64_t parameters(const Operator &op, const ImageShape &input);
 /// The convolution that a convolution or dense operator is; absent for other kinds.
 std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &input, std::int64_t batch);
 
+/// The windows of a pooling as those of a convolution of one channel, without what pad_end adds.
+ConvShape window_shape(const Operator &op, const ImageShape &input);
+
 /// Whether an operator computes each output from the elements of its inputs at the same place, so that it can
 /// be done where they are written.
 bool is_elementwise(OperatorKind kind);
 
+/// Whether it is the end of a training step.
+bool is_loss(OperatorKind kind);
+
 /// What an operator does for a batch: multiply-adds, and the bytes of inputs, parameters and outputs, each
 /// moved once. Comparisons and additions without a product are not counted.
 Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch);
+
+/// Bytes that it reads of its input number `input`: all of it, or what a slice takes.
+double read_bytes(const Operator &op, const ImageShape &input, std::int64_t batch);
 
 } // namespace convcast

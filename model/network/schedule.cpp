@@ -14,15 +14,24 @@
 namespace convcast {
 namespace {
 
-/// Order in which a launch does what it does element by element: each once.
+/// Order in which a convolution does what it does element by element; bias and add once each.
 int step_of(OperatorKind kind) {
     return kind == OperatorKind::bias ? 1 : kind == OperatorKind::add ? 2 : 3;
 }
 
-LaunchKind kind_of(OperatorKind kind, std::int64_t batch) {
+/// A dense layer written as a convolution: 1 x 1 filters on a map of one pixel.
+bool is_dense(const Operator &op, const ImageShape &input) {
+    return op.kind == OperatorKind::convolution && input[1] * input[2] == 1 &&
+           elements(op.output) == op.output[0] && op.groups.value_or(1) == 1 && *op.window == TwoSizes{1, 1};
+}
+
+LaunchKind kind_of(const Network &network, std::size_t i, std::int64_t batch) {
+    const OperatorKind kind = network.operators[i].kind;
     switch (kind) {
     case OperatorKind::convolution:
-        return LaunchKind::convolution;
+        return batch < least_columns && is_dense(network.operators[i], network.input_shapes(i).front())
+                   ? LaunchKind::dense
+                   : LaunchKind::convolution;
     case OperatorKind::dense:
         return batch >= least_columns ? LaunchKind::columns : LaunchKind::dense;
     case OperatorKind::max_pooling:
@@ -30,16 +39,28 @@ LaunchKind kind_of(OperatorKind kind, std::int64_t batch) {
         return LaunchKind::pooling;
     case OperatorKind::softmax:
         return LaunchKind::softmax;
-    case OperatorKind::half_squared_error:
-    case OperatorKind::cross_entropy:
-        return LaunchKind::loss;
-    case OperatorKind::bias:
-    case OperatorKind::relu:
-    case OperatorKind::logistic:
-    case OperatorKind::add:
-        break;
+    case OperatorKind::layer_norm:
+        return LaunchKind::layer_norm;
+    case OperatorKind::unknown:
+        return LaunchKind::unknown;
+    default:
+        return is_loss(kind)          ? LaunchKind::loss
+               : is_elementwise(kind) ? LaunchKind::elementwise
+                                      : LaunchKind::gather;
     }
-    return LaunchKind::elementwise;
+}
+
+/// What keeps an operator from the end of a convolution or a dense layer: the end of a sentence; nullptr if
+/// nothing.
+const char *why_no_end(const Network &network, const ScheduledLaunch &launch, OperatorKind kind) {
+    const OperatorKind before = network.operators[launch.operators.back()].kind;
+    if (kind == OperatorKind::scale || kind == OperatorKind::multiply)
+        return "sums are stored behind bias, addition and functions of one number only";
+    if (is_elementwise(before) && step_of(before) >= step_of(kind) && step_of(kind) < 3)
+        return "a launch does bias, add and functions in this order, bias and add once";
+    if (launch.kind == LaunchKind::dense && kind == OperatorKind::add)
+        return "a dense layer of few images ends with bias and functions of one number only";
+    return nullptr;
 }
 
 class Scheduler {
@@ -53,9 +74,9 @@ class Scheduler {
                 join(i);
             else
                 begin(i);
-        const Tensor last{network_.operators.size() - 1, false};
-        if (!there_.contains(last))
-            turn(last);
+        for (const std::size_t output : network_.output_indices())
+            if (const Tensor last{output, false}; !there_.contains(last))
+                turn(last);
         return std::move(launches_);
     }
 
@@ -83,7 +104,7 @@ class Scheduler {
         const Operator &op = network_.operators[i];
         const std::vector<std::size_t> sources = network_.sources(i);
         const bool columns =
-            kind_of(op.kind, batch_) == LaunchKind::columns ||
+            kind_of(network_, i, batch_) == LaunchKind::columns ||
             (is_elementwise(op.kind) && sources.size() == 1 && there_.contains({sources[0], true}));
         ScheduledLaunch launch = launch_of(network_, i, batch_, columns);
         for (const std::size_t source : sources)
@@ -127,6 +148,8 @@ std::vector<std::size_t> readers_of(const Network &network) {
         for (const std::size_t source : network.sources(i))
             if (source != Network::input_index)
                 ++readers[source];
+    for (const std::size_t output : network.output_indices())
+        ++readers[output];
     return readers;
 }
 
@@ -134,45 +157,57 @@ std::optional<std::string> why_not_joined(const Network &network, const Schedule
                                           std::size_t i, const std::vector<std::size_t> &readers,
                                           const std::set<Tensor> &there, const std::function<bool()> &ends) {
     const std::size_t last = launch.operators.back();
-    const OperatorKind kind = network.operators[i].kind, before = network.operators[last].kind;
+    const OperatorKind kind = network.operators[i].kind;
     const std::string &name = network.operators[i].name, &its_input = network.operators[last].name;
     if (!is_elementwise(kind))
-        return name + " is no bias, add, relu or logistic, and only these end another launch";
+        return name + " is no bias, add or function of one number, and only these end another launch";
     const std::vector<std::size_t> sources = network.sources(i);
     if (std::count(sources.begin(), sources.end(), last) != 1)
         return name + " does not read " + its_input + ", or reads it twice";
     if (readers[last] != 1)
         return its_input + " is read by another operator too, so that it must be written";
-    if (is_elementwise(before) && step_of(before) >= step_of(kind))
-        return "a launch does bias, add and activation in this order, each once";
-    for (const std::size_t source : sources)
-        if (const Tensor other{source, launch.writes.columns};
-            source != last && other != Tensor{} && !there.contains(other))
+    if (network.operators[i].output != network.operators[last].output)
+        return its_input + " has another shape than what " + name + " makes";
+    for (const std::size_t source : sources) {
+        const Tensor other{source, launch.writes.columns};
+        if (source != last && other != Tensor{} && !there.contains(other))
             return "the other input of " + name + " is not there yet in this layout";
+        if (source != last && network.shape_of(source) != network.operators[i].output &&
+            (launch.writes.columns || launch.shape))
+            return "the other input of " + name + " has another shape";
+    }
     switch (launch.kind) {
     case LaunchKind::elementwise:
+    case LaunchKind::gather:
         return std::nullopt;
+    case LaunchKind::pooling:
+        if (const std::size_t first = launch.operators.front();
+            !is_whole_channel(network.operators[first], network.input_shapes(first).front()))
+            return std::nullopt;
+        break;
     case LaunchKind::convolution:
     case LaunchKind::columns:
-        if (kind == OperatorKind::logistic)
-            return "no convolution ends with logistic";
+        if (const char *why = why_no_end(network, launch, kind))
+            return why;
         return ends() ? std::nullopt
                       : std::optional<std::string>("kernels of this strategy do not end with bias, add or "
-                                                   "relu; those of implicit_gemm and winograd do");
+                                                   "relu; those of implicit_gemm, winograd, "
+                                                   "depthwise_register and grouped_register do");
     case LaunchKind::dense:
-        if (kind == OperatorKind::logistic || kind == OperatorKind::add)
-            return "a dense layer of few images ends with bias and relu only";
+        if (const char *why = why_no_end(network, launch, kind))
+            return why;
         return std::nullopt;
     default:
-        return "nothing is done behind " + its_input + " where it is written";
+        break;
     }
+    return "nothing is done behind " + its_input + " where it is written";
 }
 
 ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns) {
     const Operator &op = network.operators[i];
     ScheduledLaunch launch;
     launch.kind = op.kind == OperatorKind::dense ? (columns ? LaunchKind::columns : LaunchKind::dense)
-                                                 : kind_of(op.kind, batch);
+                                                 : kind_of(network, i, batch);
     launch.operators = {i};
     launch.shape = as_convolution(op, network.input_shapes(i).front(), batch);
     if (launch.kind == LaunchKind::columns) {
@@ -212,26 +247,26 @@ std::vector<std::vector<std::size_t>> waits_of(const std::vector<ScheduledLaunch
 ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch) {
     ElementSteps steps;
     for (const std::size_t i : launch.operators)
-        switch (network.operators[i].kind) {
-        case OperatorKind::bias:
+        if (const OperatorKind kind = network.operators[i].kind; kind == OperatorKind::bias)
             steps.bias = i;
-            break;
-        case OperatorKind::add:
+        else if (kind == OperatorKind::add)
             steps.add = i;
-            break;
-        case OperatorKind::relu:
-        case OperatorKind::logistic:
-            steps.activation = i;
-            break;
-        default:
-            break;
-        }
+        else if (is_elementwise(kind))
+            steps.functions.push_back(i);
     return steps;
 }
 
+std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+    const ImageShape &shape = network.shape_of(launch.writes.of);
+    const std::int64_t together = launch.kind == LaunchKind::elementwise
+                                      ? shape[1] * shape[2] * (launch.writes.columns ? batch : 1)
+                                      : shape[2];
+    return together % 4 == 0 ? 4 : 1;
+}
+
 bool is_whole_channel(const Operator &op, const ImageShape &input) {
-    return (*op.window)[0] == input[1] && (*op.window)[1] == input[2] &&
-           (!op.pad || *op.pad == decltype(op.pad)::value_type{});
+    return (*op.window)[0] == input[1] && (*op.window)[1] == input[2] && op.pad_or_none() == TwoSizes{} &&
+           op.pad_end_or_same() == TwoSizes{};
 }
 
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
@@ -248,7 +283,15 @@ LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::i
     case LaunchKind::pooling: {
         const std::size_t op = launch.operators.front();
         const bool by_warp = is_whole_channel(network.operators[op], network.input_shapes(op).front());
-        return {ceil_div(batch * numbers, by_warp ? warps : threads)};
+        return {
+            ceil_div(batch * numbers, by_warp ? warps : threads * outputs_of_thread(network, launch, batch))};
+    }
+    case LaunchKind::elementwise:
+    case LaunchKind::gather:
+        return {ceil_div(batch * numbers, threads * outputs_of_thread(network, launch, batch))};
+    case LaunchKind::layer_norm: {
+        const std::int64_t pixels = numbers / network.shape_of(launch.writes.of)[0];
+        return {ceil_div(pixels, warp), batch};
     }
     case LaunchKind::softmax:
         return {batch};
@@ -267,7 +310,11 @@ std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t ba
 
 bool ends_launch(const Plan &plan) {
     const std::string &kernel = plan.launches.back().kernel;
-    return kernel == "implicit_gemm" || kernel == "implicit_gemm_rows" || kernel == "winograd_output";
+    for (const char *its :
+         {"implicit_gemm", "implicit_gemm_rows", "winograd_output", "depthwise_register", "grouped_register"})
+        if (kernel == its)
+            return true;
+    return false;
 }
 
 Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch) {
@@ -277,6 +324,8 @@ Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &sched
         for (const Tensor &tensor : schedule[i].reads)
             last_read[tensor] = i;
     last_read[schedule.back().writes] = schedule.size();
+    for (const std::size_t output : network.output_indices())
+        last_read[{output, false}] = schedule.size();
     const bool reuses = streams_of(schedule) == 1; // else a launch may run while another still reads
 
     Arena arena;

@@ -27,12 +27,16 @@ enum class LaunchKind {
     to_columns,  ///< a tensor of images turned so that its images lie side by side
     to_rows,     ///< and back
     pooling,     ///< of either kind
-    elementwise, ///< bias, add and activation
+    gather, ///< each output from some inputs: concat, slice, transpose, reshape, pad, resize, a transposed
+            ///< convolution
+    elementwise, ///< each output from the inputs at its place: bias, add, relu and the like
     softmax,
-    loss, ///< of training, which only the forecast knows
+    layer_norm,
+    unknown, ///< bytes that are moved, which only the forecast knows
+    loss,    ///< of training, which only the forecast knows
 };
-BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, elementwise,
-                    softmax, loss)
+BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, gather,
+                    elementwise, softmax, layer_norm, unknown, loss)
 
 /// An operator's output, or the images; image after image unless it lies in columns, [number][image].
 struct Tensor {
@@ -44,16 +48,18 @@ struct Tensor {
 struct ScheduledLaunch {
     LaunchKind kind = LaunchKind::elementwise;
     std::vector<std::size_t> operators; ///< that it computes, in order; none where it only turns a tensor
-    std::vector<Tensor> reads;          ///< one, and behind it the other input of an add
+    std::vector<Tensor>
+        reads; ///< of the first operator, and behind them the other inputs of those that join it
     Tensor writes;
     std::optional<ConvShape> shape;   ///< of a convolution or dense layer
     std::optional<Strategy> strategy; ///< of a plan; absent: the one with the shortest forecast
     std::int64_t stream = 0;          ///< launches of one stream follow each other in the list's order
 };
 
-/// What a launch computes element by element: behind its convolution, or alone.
+/// What a launch does with the sums of a convolution or dense layer before it stores them, in this order.
 struct ElementSteps {
-    std::optional<std::size_t> bias, add, activation; ///< operators
+    std::optional<std::size_t> bias, add; ///< operators
+    std::vector<std::size_t> functions;   ///< of one number
 };
 ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch);
 
@@ -81,7 +87,11 @@ ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t ba
 /// Whether a pooling's windows are whole channels, which a warp each computes.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);
 
-/// CTAs of a launch that is no plan's, all of 256 threads: those of executor/network/whole.cu.
+/// Neighbouring outputs that a thread of a gather or an elementwise launch computes: 4 where rows, or maps,
+/// are whole fours.
+std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
+
+/// CTAs of a launch that is no plan's, all of 256 threads.
 struct LaunchGrid {
     std::int64_t x = 1, y = 1;
     std::int64_t row_threads = 0; ///< of a dense layer's CTA, for each output

@@ -48,14 +48,22 @@ std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vect
 }
 
 std::optional<std::string> why_not_whole(const Network &network) {
-    for (const Operator &op : network.operators)
-        if (op.kind == OperatorKind::half_squared_error || op.kind == OperatorKind::cross_entropy)
+    std::vector<std::string> unknown;
+    for (const Operator &op : network.operators) {
+        if (is_loss(op.kind))
             return "no kernel computes " + op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
                    ") of " + network.id +
                    ": losses are of training, and a network is run whole from images to outputs; leave the "
                    "operator "
                    "out, or use predict --network";
-    return std::nullopt;
+        if (op.kind == OperatorKind::unknown)
+            unknown.push_back(op.name + " (" + op.node.value_or("?") + ")");
+    }
+    if (unknown.empty())
+        return std::nullopt;
+    return fmt::format("no kernel computes {} of {}{}; predict --network takes them as bytes that are moved",
+                       unknown.front(), network.id,
+                       unknown.size() > 1 ? fmt::format(", nor {} other operators", unknown.size() - 1) : "");
 }
 
 std::int64_t whole_bytes(const PlannedNetwork &plan) {
@@ -84,7 +92,7 @@ std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::
 Parameters relu_parameters(const Network &network, std::uint64_t seed) {
     Parameters all = seeded_parameters(network, seed);
     for (std::size_t i = 0; i < all.size(); ++i)
-        if (network.operators[i].kind != OperatorKind::bias)
+        if (network.operators[i].outputs)
             for (double &value : all[i])
                 value = static_cast<double>(static_cast<float>(value * std::sqrt(2.0)));
     return all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/network/onnx/graph.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>
@@ -77,10 +78,12 @@ struct OnnxReading {
     std::vector<OnnxSkipped> skipped; ///< nodes that convolve in a way that is not forecast
     std::vector<std::string> others;  ///< "49 Relu": operators that are no convolutions
     std::vector<std::string> remarks;
-    bool open_images = false; ///< the model's inputs have no number of images: 1 was taken
-    bool open_size = false;   ///< they have no height or width, and none was given
+    bool open_images = false;       ///< the model's inputs have no number of images: 1 was taken
+    bool open_size = false;         ///< they have no height or width, and none was given
+    std::optional<OnnxGraph> graph; ///< all of it
     BOOST_DESCRIBE_CLASS(OnnxReading, (),
-                         (schema, convolutions, skipped, others, remarks, open_images, open_size), (), ())
+                         (schema, convolutions, skipped, others, remarks, open_images, open_size, graph), (),
+                         ())
 };
 
 /// The convolutions that are 2D, of a known size and of a type that is forecast; remarks name every other

@@ -5,6 +5,7 @@
 #include "executor/network/whole_reference.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
+#include "tests/gpu/every_operator.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gtest/gtest.h>
@@ -84,6 +85,24 @@ TEST(WholeNetwork, RealsAreRightByAnyStrategy) {
     CONVCAST_NEED_GPU();
     expect_right_whole(other_end, {}, false);
     expect_right_whole(other_end, {"winograd", "implicit_gemm"}, false);
+}
+
+TEST(WholeNetwork, EveryOperatorIsRight) {
+    CONVCAST_NEED_GPU();
+    const Device device(0);
+    Compiler compiler;
+    const GpuProfile h200 = find_profile("h200");
+    for (const std::int64_t batch : {1, 3, 9}) {
+        NetworkQuestion question;
+        question.batch = batch;
+        question.what_if = false;
+        const PlannedNetwork plan =
+            plan_network(network_of_every_operator(), h200, knowledge_for(h200), question);
+        WholeOptions options;
+        options.time = false;
+        const NetworkRun run = run_whole(compiler, device, plan, options);
+        EXPECT_EQ(run.measured->status, Status::ok) << batch << ": " << run.measured->reason.value_or("");
+    }
 }
 
 /// Two convolutions of the image on two streams; what joins them waits for both.

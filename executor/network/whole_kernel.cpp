@@ -1,0 +1,299 @@
+#include "executor/network/whole_kernel.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/network/operator_type.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+std::string expression(const std::string &kernel, const std::vector<std::string> &arguments) {
+    return fmt::format("{}<{}>", kernel, fmt::join(arguments, ", "));
+}
+std::string expression(const std::string &kernel, const std::vector<std::int64_t> &arguments) {
+    return fmt::format("{}<{}>", kernel, fmt::join(arguments, ", "));
+}
+
+/// `prefix` and a hash, so that equal text has one name.
+std::string name_of(const std::string &prefix, const std::string &text) {
+    constexpr std::size_t digits = 12;
+    return prefix + content_hash({text}).substr(0, digits);
+}
+
+std::string device_text(const Network &network, std::size_t i) {
+    return type_of(network.operators[i].kind).device(network.operators[i], network.input_shapes(i));
+}
+
+/// Text of a kernel that computes a launch number by number, a thread some neighbours: what the launch
+/// gathers, or else reads, and behind it what each operator does to it.
+class KernelText {
+  public:
+    KernelText(const Network &network, const ScheduledLaunch &launch, std::int64_t batch)
+        : network_(network), launch_(launch), shape_(network.shape_of(launch.writes.of)),
+          together_(outputs_of_thread(network, launch, batch)), columns_(launch.writes.columns ? batch : 1) {}
+
+    WholeKernel made() {
+        const std::size_t first = launch_.operators.front();
+        const bool gathers = type_of(network_.operators[first].kind).form == DeviceForm::gather;
+        if (gathers)
+            gather(first);
+        else
+            line(fmt::format("load(value, in0 + at);"));
+        next_read_ = gathers ? network_.sources(first).size() : 1;
+        for (std::size_t i = gathers ? 1 : 0; i < launch_.operators.size(); ++i)
+            step(i);
+        line("store(out + at, value);");
+        WholeKernel kernel;
+        const std::string name = name_of("map_", function_ + signature() + body_);
+        kernel.text = function(name) + "__global__ void __launch_bounds__(256) " + name + signature() + body_ + "}\n";
+        kernel.name_expression = name;
+        kernel.parameters.assign(parameters_.begin(), parameters_.end());
+        return kernel;
+    }
+
+  private:
+    void line(const std::string &text) { body_ += "    " + text + "\n"; }
+
+    std::string signature() const {
+        std::string text = "(";
+        for (std::size_t i = 0; i < launch_.reads.size(); ++i)
+            text += fmt::format("const float *__restrict__ in{}, ", i);
+        for (std::size_t i = 0; i < parameters_.size(); ++i)
+            text += fmt::format("const float *__restrict__ p{}, ", i);
+        return text +
+               fmt::format(
+                   "float *__restrict__ out, long long count) {{\n"
+                   "    using T = float;\n"
+                   "    constexpr unsigned K = {}, P = {}, Q = {};\n"
+                   "    wait_for_launch_before();\n"
+                   "    const unsigned at = (blockIdx.x * 256u + threadIdx.x) * {};\n"
+                   "    if (at >= count)\n        return;\n"
+                   "    const unsigned column [[maybe_unused]] = at % Q, row [[maybe_unused]] = at / Q % P;\n"
+                   "    const unsigned channel [[maybe_unused]] = at / (P * Q) % K, image [[maybe_unused]] = "
+                   "at / (K * P * Q);\n"
+                   "    float value[{}];\n",
+                   shape_[0], shape_[1], shape_[2] * columns_, together_, together_);
+    }
+
+    /// The function that gathers, called for each output of the thread.
+    void gather(std::size_t i) {
+        const Operator &op = network_.operators[i];
+        const std::vector<ImageShape> inputs = network_.input_shapes(i);
+        function_ =
+            fmt::format("    [[maybe_unused]] constexpr int C = {}, H = {}, W = {}, K = {}, P = {}, Q = {};", inputs[0][0],
+                        inputs[0][1], inputs[0][2], op.output[0], op.output[1], op.output[2]) +
+            device_text(network_, i) + "\n}\n";
+        std::vector<std::string> pointers;
+        for (std::size_t read = 0; read < inputs.size(); ++read)
+            pointers.push_back(fmt::format("in{} + image * {}u", read, elements(inputs[read])));
+        const std::string parameter = parameters(op, inputs.front()) > 0 ? taken(i) : "nullptr";
+        line(fmt::format("const float *const in[] = {{{}}};", fmt::join(pointers, ", ")));
+        line("#pragma unroll");
+        line(fmt::format(
+            "for (int j = 0; j < {}; ++j)\n        value[j] = GATHER(in, {}, channel, row, column + j);",
+            together_, parameter));
+    }
+    /// Its definition before the kernel.
+    std::string function(const std::string &kernel) {
+        if (function_.empty())
+            return "";
+        const std::string called = kernel + "_gather";
+        for (std::size_t at = 0; (at = body_.find("GATHER", at)) != std::string::npos;)
+            body_.replace(at, 6, called);
+        return "__device__ __forceinline__ float " + called +
+               "(const float *const *in, const float *p, int c, int y, int x) {\n    using T = float;\n" +
+               function_;
+    }
+
+    /// Of the parameters of an operator, the name in the kernel.
+    std::string taken(std::size_t op) {
+        parameters_.push_back(op);
+        return fmt::format("p{}", parameters_.size() - 1);
+    }
+
+    /// What operator number `i` of the launch does to the values.
+    void step(std::size_t i) {
+        const std::size_t op = launch_.operators[i];
+        const std::vector<std::size_t> sources = network_.sources(op);
+        std::string before = "value[j]", other = "other[j]";
+        line("{");
+        if (sources.size() == 2) {
+            const std::size_t its = i == 0 ? 1 : sources[0] == launch_.operators[i - 1] ? 1 : 0;
+            load_other(network_.shape_of(sources[its]), next_read_++);
+            if (its == 0)
+                std::swap(before, other);
+        }
+        if (parameters(network_.operators[op], network_.input_shapes(op).front()) > 0)
+            line(fmt::format("    const float p = __ldg({} + channel);", taken(op)));
+        line("#pragma unroll");
+        line(fmt::format("    for (int j = 0; j < {}; ++j) {{", together_));
+        line(fmt::format("        const T x = {};", before));
+        if (sources.size() == 2)
+            line(fmt::format("        const T y = {};", other));
+        line(fmt::format("        value[j] = {};", device_text(network_, op)));
+        line("    }");
+        line("}");
+    }
+
+    /// The other input's numbers for the thread's outputs; a size of 1 in it stands for any.
+    void load_other(const ImageShape &other, std::size_t read) {
+        line(fmt::format("    float other[{}];", together_));
+        if (other == shape_)
+            return line(fmt::format("    load(other, in{} + at);", read));
+        const auto place = [](std::int64_t size, const char *index) { return size == 1 ? "0u" : index; };
+        line("#pragma unroll");
+        line(fmt::format("    for (unsigned j = 0; j < {}; ++j) {{", together_));
+        line("        const unsigned its_column = (at + j) % Q, its_row = (at + j) / Q % P;");
+        line(fmt::format("        other[j] = __ldg(in{} + image * {}u + ({} * {}u + {}) * {}u + {});", read,
+                         elements(other), place(other[0], "channel"), other[1], place(other[1], "its_row"),
+                         other[2], place(other[2], "its_column")));
+        line("    }");
+    }
+
+    const Network &network_;
+    const ScheduledLaunch &launch_;
+    const ImageShape &shape_;
+    std::int64_t together_, columns_;
+    std::string body_, function_;
+    std::vector<std::size_t> parameters_;
+    std::size_t next_read_ = 0;
+};
+
+/// A type whose of(x) is what ends a dense layer.
+struct EndType {
+    std::string name = "Kept", text;
+};
+EndType end_type(const Network &network, const ElementSteps &steps) {
+    if (steps.functions.empty())
+        return {};
+    const std::string body = " {\n    static __device__ __forceinline__ float of(float sum) {\n        using "
+                             "T = float;\n        T x = sum;\n        " +
+                             function_text(network, steps.functions) + "\n        return x;\n    }\n};\n";
+    const std::string name = name_of("End_", body);
+    return {name, "struct " + name + body};
+}
+
+WholeKernel norm_kernel(const Operator &op, const ImageShape &shape) {
+    const std::string body =
+        fmt::format("(const float *__restrict__ input, float *__restrict__ output) {{\n"
+                    "    using T = float;\n    layer_norm<{}, {}>(input, output, {});\n}}\n",
+                    shape[0], shape[1] * shape[2], device_number(*op.alpha));
+    WholeKernel kernel;
+    kernel.name_expression = name_of("norm_", body);
+    kernel.text = "__global__ void __launch_bounds__(256) " + kernel.name_expression + body;
+    return kernel;
+}
+
+} // namespace
+
+std::string function_text(const Network &network, const std::vector<std::size_t> &functions) {
+    std::string text;
+    for (const std::size_t i : functions)
+        text += "x = " + device_text(network, i) + ";";
+    return text;
+}
+
+WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+    const ImageShape &read = network.shape_of(launch.reads.front().of);
+    const std::int64_t outputs = batch * elements(network.shape_of(launch.writes.of));
+    WholeKernel kernel;
+    switch (launch.kind) {
+    case LaunchKind::dense: {
+        const ElementSteps steps = element_steps(network, launch);
+        const EndType end = end_type(network, steps);
+        kernel.grid = grid_of(network, launch, batch);
+        const ConvShape &shape = *launch.shape;
+        kernel.name_expression =
+            expression("dense", std::vector<std::string>{std::to_string(shape.n), std::to_string(shape.c),
+                                                         std::to_string(shape.k),
+                                                         std::to_string(kernel.grid.row_threads),
+                                                         steps.bias ? "1" : "0", end.name});
+        kernel.text = end.text;
+        kernel.parameters = {launch.operators.front(), steps.bias};
+        return kernel;
+    }
+    case LaunchKind::pooling: {
+        const Operator &op = network.operators[launch.operators.front()];
+        if (!is_whole_channel(op, read))
+            kernel = KernelText(network, launch, batch).made();
+        else
+            kernel.name_expression =
+                expression("pool_channels", std::vector<std::int64_t>{op.kind == OperatorKind::max_pooling,
+                                                                      read[1] * read[2]});
+        kernel.count = outputs;
+        break;
+    }
+    case LaunchKind::gather:
+    case LaunchKind::elementwise:
+        kernel = KernelText(network, launch, batch).made();
+        kernel.count = outputs;
+        break;
+    case LaunchKind::softmax:
+        kernel.name_expression = expression("softmax", std::vector{elements(read)});
+        break;
+    case LaunchKind::layer_norm:
+        kernel = norm_kernel(network.operators[launch.operators.front()], read);
+        break;
+    case LaunchKind::to_columns:
+        kernel.name_expression = expression("turn", std::vector{batch, elements(read)});
+        break;
+    case LaunchKind::to_rows:
+        kernel.name_expression = expression("turn", std::vector{elements(read), batch});
+        break;
+    default:
+        throw UsageError("no kernel computes " + (launch.operators.empty()
+                                                      ? network.id
+                                                      : network.operators[launch.operators.front()].name));
+    }
+    kernel.grid = grid_of(network, launch, batch);
+    return kernel;
+}
+
+ReferenceKernel reference_kernel(const Operator &op, const std::vector<ImageShape> &inputs) {
+    const OperatorType &type = type_of(op.kind);
+    std::string text = "(int C, int H, int W, int K, int P, int Q, ";
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        text += fmt::format("const double *in{}, ", i);
+    text += "const float *parameters, double *out, long long count) {\n"
+            "    using T = double;\n"
+            "    const long long at = blockIdx.x * 256LL + threadIdx.x;\n"
+            "    if (at >= count)\n        return;\n"
+            "    const int x0 = at % Q, y0 = at / Q % P, c0 = at / (P * Q) % K;\n"
+            "    const long long image = at / (static_cast<long long>(K) * P * Q);\n";
+    if (type.form == DeviceForm::gather) {
+        std::vector<std::string> pointers;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            pointers.push_back(fmt::format("in{} + image * {}", i,
+                                           i == 0 ? "C * H * W" : std::to_string(elements(inputs[i]))));
+        text += fmt::format("    const double *const in[] = {{{}}};\n", fmt::join(pointers, ", ")) +
+                "    const int c = c0, y = y0, x = x0;\n"
+                "    const float *const p = parameters;\n"
+                "    const auto gathered = [&]() -> T {" +
+                type.device(op, inputs) + "\n    };\n    out[at] = gathered();\n}\n";
+    } else {
+        text += "    const T x = in0[at];\n";
+        if (inputs.size() == 2) {
+            const auto place = [](std::int64_t size, const char *index) { return size == 1 ? "0" : index; };
+            text += fmt::format("    const T y = in1[image * {} + ({} * {} + {}) * {} + {}];\n",
+                                elements(inputs[1]), place(inputs[1][0], "c0"), inputs[1][1],
+                                place(inputs[1][1], "y0"), inputs[1][2], place(inputs[1][2], "x0"));
+        }
+        if (type.parameters)
+            text += "    const T p = parameters[c0];\n";
+        text += "    out[at] = " + type.device(op, inputs) + ";\n}\n";
+    }
+    const std::string name = name_of("reference_", text);
+    return {name, "extern \"C\" __global__ void " + name + text};
+}
+
+} // namespace convcast

@@ -1,0 +1,54 @@
+// The graph of an ONNX file as the program convcast-onnx hands it over.
+#pragma once
+
+#include "model/base/checked.hpp"
+
+#include <boost/describe.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convcast {
+
+/// Integers that JSON holds exactly, and real numbers that a double holds; what is wrong is said of the node.
+inline constexpr Range onnx_number{-1e308, 1e308};
+
+/// A tensor whose sizes are known: a constant of the file, or what a node gives.
+struct OnnxTensor {
+    std::string name;
+    std::vector<std::int64_t> sizes; ///< 0: not known
+    bool constant = false;
+    std::optional<std::vector<double>> numbers; ///< of a constant of few numbers
+    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
+};
+
+struct OnnxAttribute {
+    std::string name;
+    std::vector<double> numbers; ///< of a number, or of several
+    std::string text;
+    BOOST_DESCRIBE_CLASS(OnnxAttribute, (), (name, numbers, text), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
+};
+
+struct OnnxNode {
+    std::string name;
+    std::string type; ///< "Conv"; of another domain than ONNX's own with it: "com.microsoft.FusedConv"
+    std::vector<std::string> inputs, outputs; ///< names of tensors; "" of an input that is left out
+    std::vector<OnnxAttribute> attributes;
+    BOOST_DESCRIBE_CLASS(OnnxNode, (), (name, type, inputs, outputs, attributes), (), ())
+};
+
+struct OnnxGraph {
+    std::vector<std::string> inputs, outputs; ///< names of tensors, without constants
+    std::vector<OnnxTensor> tensors;
+    std::vector<OnnxNode> nodes;
+    BOOST_DESCRIBE_CLASS(OnnxGraph, (), (inputs, outputs, tensors, nodes), (), ())
+};
+
+} // namespace convcast

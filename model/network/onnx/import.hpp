@@ -1,0 +1,22 @@
+// A network of the graph of an ONNX file. docs/networks.md says which operators become what.
+#pragma once
+
+#include "model/network/network.hpp"
+#include "model/network/onnx/graph.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+struct ImportedNetwork {
+    Network network;
+    std::vector<std::string> remarks; ///< what was understood in its own way
+};
+
+/// `id` names the network. Batch norm is folded into the convolution before it, what only changes the view of
+/// a tensor goes, and sums of sizes are worked out. A node that is not known becomes an operator `unknown`.
+/// Throws InputError with all nodes that have no shape.
+ImportedNetwork import_onnx(const OnnxGraph &graph, const std::string &id, const std::string &file);
+
+} // namespace convcast

@@ -1,0 +1,71 @@
+// What a kind of operator is: its fields, its shape, what it computes on the CPU and as device code. One row
+// a kind, in the files of model/network/operators; docs/add_an_operator.md.
+#pragma once
+
+#include "model/network/operator.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// One image of one operator in double: what it reads. Tensors are channels first.
+struct OperatorStep {
+    const Operator &op;
+    std::vector<ImageShape> in_shapes;
+    std::vector<const double *> in; ///< one for each shape
+    const std::vector<double> &parameters;
+    std::optional<std::uint8_t> label; ///< of a loss
+
+    const ImageShape &in_shape() const { return in_shapes.front(); }
+    std::int64_t inputs() const { return elements(in_shapes.front()); } ///< of the first
+    std::int64_t outputs() const { return elements(op.output); }
+};
+
+/// What flows back into one image of an operator: added by its inputs, and by its parameters.
+struct OperatorBackward {
+    std::vector<double *> by_in; ///< one for each input
+    std::vector<double> &by_parameters;
+};
+
+/// How an operator is computed on the device.
+enum class DeviceForm {
+    own,     ///< by kernels of its own, or none
+    element, ///< `device` is an expression of an output: x the first input there, y the second, p the
+             ///< channel's parameter
+    gather,  ///< `device` is a function's body: it returns the output at c, y, x of what it reads from in[0],
+             ///< in[1] ...
+};
+
+struct OperatorType {
+    OperatorKind kind = OperatorKind::relu;
+    std::vector<const char *> needs; ///< fields that must be there, beside name, kind, from and output
+    std::vector<const char *> takes; ///< fields that may be there
+    std::size_t least_inputs = 1, most_inputs = 1;
+
+    /// The output's shape, of fields that are there and inputs that are as many as it takes. Absent: that of
+    /// the input.
+    ShapeAnswer (*shape)(const Operator &op, const std::vector<ImageShape> &inputs) = nullptr;
+    /// Numbers that training changes. Absent: none.
+    std::int64_t (*parameters)(const Operator &op, const ImageShape &input) = nullptr;
+
+    void (*forward)(const OperatorStep &step, double *out) = nullptr;
+    /// Absent: no network that trains has this kind.
+    void (*backward)(const OperatorStep &step, const double *out, const double *by_out,
+                     const OperatorBackward &back) = nullptr;
+
+    DeviceForm form = DeviceForm::own;
+    /// Text of device code over T, which is float where a network runs and double where it is checked. A
+    /// gather finds the sizes of its first input in C, H, W and of its output in K, P, Q, and its parameters
+    /// in p.
+    std::string (*device)(const Operator &op, const std::vector<ImageShape> &inputs) = nullptr;
+};
+
+const OperatorType &type_of(OperatorKind kind);
+
+/// Number as device code of T: "T(0.5)".
+std::string device_number(double value);
+
+} // namespace convcast

@@ -1,0 +1,194 @@
+// What is computed number by number, so that it can be done where its input is written: a row a function.
+#include "model/network/operator_type.hpp"
+
+#include "every_operator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace convcast {
+namespace {
+
+double low_of(const Operator &op) {
+    return op.low.value_or(-std::numeric_limits<double>::max());
+}
+double high_of(const Operator &op) {
+    return op.high.value_or(std::numeric_limits<double>::max());
+}
+double hard(double x) {
+    return std::clamp(x / 6.0 + 0.5, 0.0, 1.0);
+}
+double logistic(double x) {
+    return 1.0 / (1.0 + std::exp(-x));
+}
+
+/// A function of one number: its value.
+template <class Value>
+OperatorType function(OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
+                      Value, std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
+    OperatorType row;
+    row.kind = kind;
+    row.needs = std::move(needs), row.takes = std::move(takes);
+    row.forward = [](const OperatorStep &step, double *out) {
+        for (std::int64_t i = 0; i < step.outputs(); ++i)
+            out[i] = Value{}(step.op, step.in[0][i]);
+    };
+    row.form = DeviceForm::element;
+    row.device = device;
+    return row;
+}
+
+/// Its slope, by the value x and the result y, where networks that train have it.
+template <class Slope> void set_slope(OperatorType &row, Slope) {
+    row.backward = [](const OperatorStep &step, const double *out, const double *by_out,
+                      const OperatorBackward &back) {
+        for (std::int64_t i = 0; i < step.outputs(); ++i)
+            back.by_in[0][i] += by_out[i] * Slope{}(step.in[0][i], out[i]);
+    };
+}
+
+// ---- one number a channel ----
+
+std::int64_t channels_of(const Operator &, const ImageShape &input) {
+    return input[0];
+}
+
+template <bool Scale> void by_channel(const OperatorStep &step, double *out) {
+    const std::int64_t area = step.in_shape()[1] * step.in_shape()[2];
+    for (std::int64_t i = 0; i < step.outputs(); ++i) {
+        const double its = step.parameters[static_cast<std::size_t>(i / area)];
+        out[i] = Scale ? step.in[0][i] * its : step.in[0][i] + its;
+    }
+}
+
+void bias_back(const OperatorStep &step, const double *, const double *by_out, const OperatorBackward &back) {
+    const std::int64_t area = step.in_shape()[1] * step.in_shape()[2];
+    for (std::int64_t i = 0; i < step.outputs(); ++i) {
+        back.by_in[0][i] += by_out[i];
+        back.by_parameters[static_cast<std::size_t>(i / area)] += by_out[i];
+    }
+}
+
+// ---- two tensors; a size of 1 in the second stands for any ----
+
+ShapeAnswer joined_shape(const Operator &, const std::vector<ImageShape> &inputs) {
+    for (std::size_t i = 0; i < 3; ++i)
+        if (inputs[1][i] != inputs[0][i] && inputs[1][i] != 1)
+            return {std::nullopt, "from",
+                    "the second tensor needs the shape of the first, or 1 in place of a size, found " +
+                        to_text(inputs[0]) + " and " + to_text(inputs[1])};
+    return {inputs[0], "", ""};
+}
+
+template <bool Product> void joined(const OperatorStep &step, double *out) {
+    const ImageShape &shape = step.op.output, &other = step.in_shapes[1];
+    for (std::int64_t i = 0; i < step.outputs(); ++i) {
+        const std::int64_t c = i / (shape[1] * shape[2]), y = i / shape[2] % shape[1], x = i % shape[2];
+        const double value =
+            step.in[1][((other[0] == 1 ? 0 : c) * other[1] + (other[1] == 1 ? 0 : y)) * other[2] +
+                       (other[2] == 1 ? 0 : x)];
+        out[i] = Product ? step.in[0][i] * value : step.in[0][i] + value;
+    }
+}
+
+void add_back(const OperatorStep &step, const double *, const double *by_out, const OperatorBackward &back) {
+    for (std::int64_t i = 0; i < step.outputs(); ++i) // networks that train add tensors of one shape
+        back.by_in[0][i] += by_out[i], back.by_in[1][i] += by_out[i];
+}
+
+OperatorType of_two(OperatorKind kind, void (*forward)(const OperatorStep &, double *),
+                    std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
+    OperatorType row;
+    row.kind = kind;
+    row.least_inputs = row.most_inputs = 2;
+    row.shape = joined_shape;
+    row.forward = forward;
+    row.form = DeviceForm::element;
+    row.device = device;
+    return row;
+}
+
+#define VALUE [](const Operator &op [[maybe_unused]], double x) -> double
+#define DEVICE [](const Operator &op [[maybe_unused]], const std::vector<ImageShape> &) -> std::string
+
+} // namespace
+
+std::vector<OperatorType> operators::elementwise() {
+    std::vector<OperatorType> rows;
+    const auto add = [&](OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
+                         auto value, auto device) {
+        rows.push_back(function(kind, std::move(needs), std::move(takes), value, device));
+    };
+    add(
+        OperatorKind::relu, {}, {}, VALUE { return std::max(x, 0.0); }, DEVICE { return "max(x, T(0))"; });
+    set_slope(rows.back(), [](double x, double) { return x > 0.0 ? 1.0 : 0.0; });
+    add(
+        OperatorKind::leaky_relu, {"alpha"}, {}, VALUE { return x > 0.0 ? x : *op.alpha * x; },
+        DEVICE { return "x > T(0) ? x : x * " + device_number(*op.alpha); });
+    add(
+        OperatorKind::clip, {}, {"low", "high"},
+        VALUE { return std::min(std::max(x, low_of(op)), high_of(op)); },
+        DEVICE {
+            const std::string text = op.low ? "max(x, " + device_number(*op.low) + ")" : "x";
+            return op.high ? "min(" + text + ", " + device_number(*op.high) + ")" : text;
+        });
+    add(
+        OperatorKind::logistic, {}, {}, VALUE { return logistic(x); },
+        DEVICE { return "T(1) / (T(1) + exp(-x))"; });
+    set_slope(rows.back(), [](double, double y) { return y * (1.0 - y); });
+    add(
+        OperatorKind::hard_logistic, {"alpha", "beta"}, {},
+        VALUE { return std::clamp(*op.alpha * x + *op.beta, 0.0, 1.0); },
+        DEVICE {
+            return "min(max(x * " + device_number(*op.alpha) + " + " + device_number(*op.beta) +
+                   ", T(0)), T(1))";
+        });
+    add(
+        OperatorKind::hard_swish, {}, {}, VALUE { return x * hard(x); },
+        DEVICE { return "x * min(max(x * T(1.0 / 6.0) + T(0.5), T(0)), T(1))"; });
+    add(
+        OperatorKind::silu, {}, {}, VALUE { return x * logistic(x); },
+        DEVICE { return "x / (T(1) + exp(-x))"; });
+    add(
+        OperatorKind::gelu, {}, {}, VALUE { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); },
+        DEVICE { return "T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752)))"; });
+    add(
+        OperatorKind::tanh, {}, {}, VALUE { return std::tanh(x); }, DEVICE { return "tanh(x)"; });
+    add(
+        OperatorKind::linear, {}, {"alpha", "beta"},
+        VALUE { return op.alpha.value_or(1.0) * x + op.beta.value_or(0.0); },
+        DEVICE {
+            return "x * " + device_number(op.alpha.value_or(1.0)) + " + " +
+                   device_number(op.beta.value_or(0.0));
+        });
+
+    OperatorType of_channel;
+    of_channel.parameters = channels_of;
+    of_channel.form = DeviceForm::element;
+    rows.insert(rows.end(), 2, of_channel);
+    OperatorType &bias = rows[rows.size() - 2], &scale = rows.back();
+    bias.kind = OperatorKind::bias, scale.kind = OperatorKind::scale;
+    bias.forward = by_channel<false>, scale.forward = by_channel<true>;
+    bias.backward = bias_back;
+    bias.device = DEVICE {
+        return "x + p";
+    };
+    scale.device = DEVICE {
+        return "x * p";
+    };
+
+    rows.push_back(of_two(
+        OperatorKind::add, joined<false>, DEVICE { return "x + y"; }));
+    rows.back().backward = add_back;
+    rows.push_back(of_two(
+        OperatorKind::multiply, joined<true>, DEVICE { return "x * y"; }));
+    return rows;
+}
+
+#undef VALUE
+#undef DEVICE
+
+} // namespace convcast
