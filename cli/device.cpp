@@ -261,8 +261,9 @@ LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std
     });
 }
 
-NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal) {
+NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal, const std::string &save_tensors) {
     WholeOptions options;
+    options.save_tensors = save_tensors;
     options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
     options.say = note;
     return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {

@@ -67,7 +67,8 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
 LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
 
 /// A whole network, verified and timed. Throws GpuError where there is no usable GPU.
-NetworkRun run_whole_on_device(const PlannedNetwork &plan, int device);
+/// `save_tensors`: a folder for what another implementation needs, or "".
+NetworkRun run_whole_on_device(const PlannedNetwork &plan, int device, const std::string &save_tensors);
 
 /// Settles the cases of a forecast on its devices. `keep` sees the document after each case. Throws GpuError
 /// where the machine has fewer GPUs.

@@ -47,6 +47,7 @@ constexpr Verb verbs[] = {
     {"choose", "rank strategies and knobs for a shape", choose},
     {"run", "the same partitionings for real: verify, time, count", run},
     {"compile", "the kernels that a run will ask for: registers, spills; no GPU", compile},
+    {"import", "an ONNX model -> a network file", import},
     {"facts", "counters of a run -> what the compiler makes of each kernel", facts},
     {"fit", "measured times -> the four numbers that no probe gives", fit},
     {"merge", "the documents of a run that was spread over machines -> one", merge},

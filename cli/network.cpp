@@ -62,9 +62,9 @@ std::string given_schedule(const ScheduleReading &reading) {
 
 /// Nothing that was asked is passed over in silence.
 void refuse_questions(const Arguments &arguments, const std::vector<std::string> &more = {}) {
-    std::vector<std::string> taken = {"network", "batch",  "schedule", "strategy", "tensor-cores",
-                                      "gpu",     "sms",    "set",      "facts",    "calibration",
-                                      "assume",  "input-size",  "format", "json",     "output"};
+    std::vector<std::string> taken = {"network", "batch",      "schedule", "strategy", "tensor-cores",
+                                      "gpu",     "sms",        "set",      "facts",    "calibration",
+                                      "assume",  "input-size", "format",   "json",     "output"};
     taken.insert(taken.end(), more.begin(), more.end());
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
@@ -291,6 +291,16 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
 
 } // namespace
 
+Network network_of_file(const std::string &name, const Arguments &arguments) {
+    const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
+    if (!is_onnx(text))
+        return read_network(text, shown);
+    ImportedNetwork imported = read_onnx_network(text, shown, input_size(arguments));
+    for (const std::string &remark : imported.remarks)
+        note(remark);
+    return std::move(imported.network);
+}
+
 Network asked_network(const Arguments &arguments) {
     static std::map<std::string, Network> read; // by what was given
     const std::string name = arguments.text("network", "");
@@ -298,16 +308,10 @@ Network asked_network(const Arguments &arguments) {
         return found->second;
     const std::vector<std::string> shipped = shipped_networks();
     const bool ships = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
-    if (ships || (name != "-" && !file_exists(name)))
-        return read.emplace(name, find_network(name)).first->second;
-    const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
-    if (is_onnx(text)) {
-        ImportedNetwork imported = read_onnx_network(text, shown, input_size(arguments));
-        for (const std::string &remark : imported.remarks)
-            note(remark);
-        return read.emplace(name, std::move(imported.network)).first->second;
-    }
-    return read.emplace(name, read_network(text, shown)).first->second;
+    return read
+        .emplace(name, ships || (name != "-" && !file_exists(name)) ? find_network(name)
+                                                                    : network_of_file(name, arguments))
+        .first->second;
 }
 
 std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {

@@ -21,6 +21,9 @@ inline constexpr std::array training_options = {"data",  "epochs",   "rate",    
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);
 
+/// A network file or an ONNX file; - is standard input. Throws InputError.
+Network network_of_file(const std::string &name, const Arguments &arguments);
+
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.
 int predict_network(const Arguments &arguments);
 

@@ -199,9 +199,9 @@ int run_network(const Arguments &arguments) {
         return run_scaling_network(arguments);
     const Network network = asked_network(arguments);
     auto schedule = asked_schedule("run", arguments);
-    std::vector<std::string> taken = {"network", "batch",  "schedule",    "strategy",    "gpu",
-                                      "device",  "facts",  "assume",      "calibration", "format",
-                                      "json",    "output", "tensor-cores"};
+    std::vector<std::string> taken = {"network", "batch",  "schedule",     "strategy",    "gpu",
+                                      "device",  "facts",  "assume",       "calibration", "format",
+                                      "json",    "output", "tensor-cores", "input-size",  "save-tensors"};
     taken.insert(taken.end(), training_options.begin(), training_options.end());
     arguments.refuse_all_but(taken, "--network", "it is of single shapes");
     if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))

@@ -49,7 +49,7 @@ LadderRun run_ladder_on_device(const Ladder &, const Network &, std::int64_t, in
     throw GpuError(why);
 }
 
-NetworkRun run_whole_on_device(const PlannedNetwork &, int) {
+NetworkRun run_whole_on_device(const PlannedNetwork &, int, const std::string &) {
     throw GpuError(why);
 }
 

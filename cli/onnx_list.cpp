@@ -113,7 +113,7 @@ OnnxReading reading_of(const std::string &bytes, const std::string &file, const 
 }
 
 /// "mobilenet_v2" of "models/MobileNet-v2.onnx.gz"
-std::string id_of(const std::string &file) {
+std::string network_id_of(const std::string &file) {
     std::string name = std::filesystem::path(file).filename().string(), id;
     for (const char *end : {".gz", ".onnx"})
         if (name.ends_with(end))
@@ -134,7 +134,7 @@ ShapeList read_onnx(const std::string &bytes, const std::string &file, const std
 ImportedNetwork read_onnx_network(const std::string &bytes, const std::string &file,
                                   const std::string &input_size) {
     const OnnxReading reading = reading_of(bytes, file, input_size);
-    ImportedNetwork imported = import_onnx(reading.graph.value_or(OnnxGraph{}), id_of(file), file);
+    ImportedNetwork imported = import_onnx(reading.graph.value_or(OnnxGraph{}), network_id_of(file), file);
     imported.remarks.insert(imported.remarks.end(), reading.remarks.begin(), reading.remarks.end());
     return imported;
 }

@@ -14,6 +14,7 @@ int compare(const Arguments &arguments);
 int compile(const Arguments &arguments);
 int doctor(const Arguments &arguments);
 int explain(const Arguments &arguments);
+int import(const Arguments &arguments);
 int list(const Arguments &arguments);
 int measure(const Arguments &arguments);
 int facts(const Arguments &arguments);

@@ -64,7 +64,8 @@ int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading>
     const AskedPlan asked = plan_asked_network("run", arguments, std::move(schedule));
     if (const auto why = why_not_whole(asked.plan.network))
         throw UsageError("run: " + *why);
-    NetworkRun run = run_whole_on_device(asked.plan, arguments.integer("device"));
+    NetworkRun run =
+        run_whole_on_device(asked.plan, arguments.integer("device"), arguments.text("save-tensors", ""));
     for (const auto &[name, value] : asked.conditions)
         run.conditions.emplace(name, value);
     run.conditions["version"] = producer().version;

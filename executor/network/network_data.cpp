@@ -15,9 +15,9 @@ NetworkData network_data(const Network &network, std::int64_t batch, std::uint64
                          const DataKind &kind) {
     SplitMix64 random(seed);
     NetworkData data;
-    data.parameters = kind.relus ? relu_parameters(network, seed) : seeded_parameters(network, seed);
+    data.parameters = kind.deep ? steady_parameters(network, seed) : seeded_parameters(network, seed);
     data.images.resize(static_cast<std::size_t>(batch * elements(network.input)));
-    const double width = kind.relus ? 2.0 * std::sqrt(3.0) : 1.0;
+    const double width = kind.deep ? 2.0 * std::sqrt(3.0) : 1.0;
     for (float &pixel : data.images)
         pixel = kind.integers ? static_cast<float>(random() % 3)
                               : static_cast<float>(width * (random.share() - 0.5));

@@ -4,6 +4,7 @@
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "executor/network/node_spans.hpp"
+#include "executor/network/save_tensors.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
 #include "gpu/check.hpp"
@@ -39,7 +40,7 @@ class WholeRunner {
         run_.conditions["device_code_hash"] = device_code_hash();
         run_.conditions["whole_code_hash"] = whole_code_hash();
         measured_.weights = fmt::format(
-            "seed {}: uniform, variance 2 / inputs of an output (He); biases in +-0.1", options_.seed);
+            "seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1", options_.seed);
         measured_.device_bytes = whole_.bytes();
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
@@ -47,8 +48,12 @@ class WholeRunner {
             const NetworkData data =
                 network_data(plan_.network, plan_.forecast.batch, options_.seed, {options_.integers, true});
             whole_.load(data.images, data.parameters, watch_.stream());
+            if (!options_.save_tensors.empty())
+                save_inputs(options_.save_tensors, plan_.network, plan_.forecast.batch, data);
         }
         measured_.reason = verify();
+        if (!options_.save_tensors.empty())
+            save_outputs();
         measured_.status = measured_.reason ? Status::wrong_result : Status::ok;
         if (!measured_.reason && options_.time)
             time();
@@ -92,6 +97,20 @@ class WholeRunner {
         if (!wrong && !(all.relative() <= limit()))
             wrong = too_far("the outputs", all.relative());
         return wrong;
+    }
+
+    /// What the last call of all launches left.
+    void save_outputs() {
+        for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
+            for (const std::size_t op : plan_.network.output_indices())
+                if (plan_.schedule[i].writes == Tensor{op, false}) {
+                    std::vector<float> values(static_cast<std::size_t>(
+                        plan_.forecast.batch * elements(plan_.network.operators[op].output)));
+                    check(cudaMemcpy(values.data(), whole_.written(i), values.size() * sizeof(float),
+                                     cudaMemcpyDeviceToHost),
+                          "cudaMemcpy of an output");
+                    save_output(options_.save_tensors, plan_.network, plan_.forecast.batch, op, values);
+                }
     }
 
     double limit() const { return options_.integers ? 0.0 : whole_limit; }

@@ -109,59 +109,84 @@ __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, co
     }
 }
 
-/// Windows that are whole channels: a warp each.
-template <bool Max, int Area>
+/// Windows that are whole channels of Area pixels: Threads each, a warp or all of a CTA.
+template <bool Max, int Area, int Threads>
 __global__ void __launch_bounds__(256)
     pool_channels(const float *__restrict__ input, float *__restrict__ output, long long channels) {
     wait_for_launch_before();
-    const long long channel = blockIdx.x * 8LL + threadIdx.x / 32;
-    if (channel >= channels)
-        return;
-    const int lane = threadIdx.x % 32;
+    const long long channel = blockIdx.x * (256LL / Threads) + threadIdx.x / Threads;
+    const auto join = [](float a, float b) { return Max ? fmaxf(a, b) : a + b; };
+    const int thread = threadIdx.x % Threads;
     float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
+    if (channel < channels) {
+        const float *pixels = input + channel * Area;
+        constexpr int wide = Area % 4 == 0 ? 4 : 1;
 #pragma unroll 8
-    for (int i = lane; i < Area; i += 32) {
-        const float value = input[channel * Area + i];
-        result = Max ? fmaxf(result, value) : result + value;
+        for (int i = thread * wide; i < Area; i += Threads * wide) {
+            float some[wide];
+            load(some, pixels + i);
+#pragma unroll
+            for (int j = 0; j < wide; ++j)
+                result = join(result, some[j]);
+        }
     }
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const float other = __shfl_down_sync(~0U, result, distance);
-        result = Max ? fmaxf(result, other) : result + other;
+    for (int distance = 16; distance > 0; distance /= 2)
+        result = join(result, __shfl_down_sync(~0U, result, distance));
+    if constexpr (Threads > 32) {
+        __shared__ float of_warps[Threads / 32];
+        if (threadIdx.x % 32 == 0)
+            of_warps[threadIdx.x / 32] = result;
+        __syncthreads();
+        for (int warp = 1; thread == 0 && warp < Threads / 32; ++warp)
+            result = join(result, of_warps[warp]);
     }
-    if (lane == 0)
+    if (thread == 0 && channel < channels)
         output[channel] = Max ? result : result / Area;
 }
 
 /// A pixel's numbers of all channels get mean 0 and variance 1. 32 neighbouring pixels of an image a CTA, whose warps share
-/// the channels.
+/// the channels; a lane keeps its numbers of the pixel where there are not too many.
 template <int Channels, int Area>
 __device__ __forceinline__ void layer_norm(const float *__restrict__ input, float *__restrict__ output, float added) {
     wait_for_launch_before();
-    __shared__ float of_warps[8][32];
+    __shared__ float of_warps[2][8][32];
+    constexpr int its = (Channels + 7) / 8, most_kept = 96;
+    constexpr bool keeps = its <= most_kept;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, pixel = blockIdx.x * 32 + lane;
-    const long long image = static_cast<long long>(blockIdx.y) * Channels * Area;
-    const auto sum_of_channels = [&](auto value) {
+    const bool there = pixel < Area;
+    const long long first = static_cast<long long>(blockIdx.y) * Channels * Area + pixel;
+    float kept[keeps ? its : 1];
+    const auto number = [&](int i) { // of channel warp + 8 i; 0 beyond the last
+        const int c = warp + 8 * i;
+        return there && (Channels % 8 == 0 || c < Channels) ? __ldg(input + first + c * Area) : 0.0f;
+    };
+    if constexpr (keeps) {
+#pragma unroll
+        for (int i = 0; i < its; ++i)
+            kept[i] = number(i);
+    }
+    const auto sum_of_channels = [&](int round, auto value) {
         float sum = 0.0f;
-        if (pixel < Area)
-#pragma unroll 4
-            for (int c = warp; c < Channels; c += 8)
-                sum += value(input[image + c * Area + pixel]);
-        __syncthreads();
-        of_warps[warp][lane] = sum;
+#pragma unroll(keeps ? its : 8)
+        for (int i = 0; i < its; ++i)
+            if (Channels % 8 == 0 || warp + 8 * i < Channels)
+                sum += value(keeps ? kept[keeps ? i : 0] : number(i));
+        of_warps[round][warp][lane] = sum;
         __syncthreads();
         sum = 0.0f;
+#pragma unroll
         for (int i = 0; i < 8; ++i)
-            sum += of_warps[i][lane];
+            sum += of_warps[round][i][lane];
         return sum;
     };
-    const float mean = sum_of_channels([](float x) { return x; }) / Channels;
-    const float variance = sum_of_channels([&](float x) { return (x - mean) * (x - mean); }) / Channels;
+    const float mean = sum_of_channels(0, [](float x) { return x; }) / Channels;
+    const float variance = sum_of_channels(1, [&](float x) { return (x - mean) * (x - mean); }) / Channels;
     const float by = 1.0f / sqrtf(variance + added);
-    if (pixel < Area)
-#pragma unroll 4
-        for (int c = warp; c < Channels; c += 8)
-            output[image + c * Area + pixel] = (input[image + c * Area + pixel] - mean) * by;
+#pragma unroll(keeps ? its : 8)
+    for (int i = 0; i < its; ++i)
+        if (there && (Channels % 8 == 0 || warp + 8 * i < Channels))
+            output[first + (warp + 8 * i) * Area] = ((keeps ? kept[keeps ? i : 0] : number(i)) - mean) * by;
 }
 
 /// A block an image.

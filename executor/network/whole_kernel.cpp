@@ -55,7 +55,8 @@ class KernelText {
         line("store(out + at, value);");
         WholeKernel kernel;
         const std::string name = name_of("map_", function_ + signature() + body_);
-        kernel.text = function(name) + "__global__ void __launch_bounds__(256) " + name + signature() + body_ + "}\n";
+        kernel.text =
+            function(name) + "__global__ void __launch_bounds__(256) " + name + signature() + body_ + "}\n";
         kernel.name_expression = name;
         kernel.parameters.assign(parameters_.begin(), parameters_.end());
         return kernel;
@@ -90,8 +91,8 @@ class KernelText {
         const Operator &op = network_.operators[i];
         const std::vector<ImageShape> inputs = network_.input_shapes(i);
         function_ =
-            fmt::format("    [[maybe_unused]] constexpr int C = {}, H = {}, W = {}, K = {}, P = {}, Q = {};", inputs[0][0],
-                        inputs[0][1], inputs[0][2], op.output[0], op.output[1], op.output[2]) +
+            fmt::format("    [[maybe_unused]] constexpr int C = {}, H = {}, W = {}, K = {}, P = {}, Q = {};",
+                        inputs[0][0], inputs[0][1], inputs[0][2], op.output[0], op.output[1], op.output[2]) +
             device_text(network_, i) + "\n}\n";
         std::vector<std::string> pointers;
         for (std::size_t read = 0; read < inputs.size(); ++read)
@@ -228,8 +229,9 @@ WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, 
             kernel = KernelText(network, launch, batch).made();
         else
             kernel.name_expression =
-                expression("pool_channels", std::vector<std::int64_t>{op.kind == OperatorKind::max_pooling,
-                                                                      read[1] * read[2]});
+                expression("pool_channels",
+                           std::vector<std::int64_t>{op.kind == OperatorKind::max_pooling, read[1] * read[2],
+                                                     grid_of(network, launch, batch).row_threads});
         kernel.count = outputs;
         break;
     }

@@ -122,8 +122,10 @@ class Forecaster {
     Seconds moving(double read, double written, const LaunchGrid &grid) const {
         return floor() + started(grid) + moved(read, written);
     }
+    /// Its CTAs are there, and have their code and their arguments, each of which comes from L2.
     Seconds started(const LaunchGrid &grid) const {
-        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y));
+        constexpr double before = 2.0;
+        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y) + before * machine_.l2_latency_s);
     }
 
     /// N3 without the launch. DRAM's bus carries both ways, L2 has ports for each.

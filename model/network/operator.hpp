@@ -32,6 +32,7 @@ enum class OperatorKind {
     silu,                   ///< x times logistic(x)
     gelu,                   ///< x times the normal distribution up to x
     tanh,                   ///< hyperbolic tangent
+    erf,                    ///< error function
     linear,                 ///< alpha x + beta
     add,                    ///< sum of two tensors; a size of 1 in the second stands for any
     multiply,               ///< product of two tensors, likewise
@@ -50,7 +51,7 @@ enum class OperatorKind {
     cross_entropy,          ///< -log softmax(x)[label] of an image
 };
 BOOST_DESCRIBE_ENUM(OperatorKind, convolution, transposed_convolution, dense, bias, scale, relu, leaky_relu,
-                    clip, logistic, hard_logistic, hard_swish, silu, gelu, tanh, linear, add, multiply,
+                    clip, logistic, hard_logistic, hard_swish, silu, gelu, tanh, erf, linear, add, multiply,
                     max_pooling, average_pooling, softmax, layer_norm, concat, slice, transpose, reshape, pad,
                     resize, unknown, half_squared_error, cross_entropy)
 

@@ -270,7 +270,7 @@ bool is_whole_channel(const Operator &op, const ImageShape &input) {
 }
 
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
-    constexpr std::int64_t threads = 256, warps = 8, warp = 32, tile = 32;
+    constexpr std::int64_t threads = 256, warp = 32, tile = 32;
     const std::int64_t numbers = elements(network.shape_of(launch.writes.of));
     switch (launch.kind) {
     case LaunchKind::dense: {
@@ -280,12 +280,15 @@ LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::i
             row /= 2;
         return {ceil_div(launch.shape->k, threads / row), 1, row};
     }
-    case LaunchKind::pooling: {
-        const std::size_t op = launch.operators.front();
-        const bool by_warp = is_whole_channel(network.operators[op], network.input_shapes(op).front());
-        return {
-            ceil_div(batch * numbers, by_warp ? warps : threads * outputs_of_thread(network, launch, batch))};
-    }
+    case LaunchKind::pooling:
+        if (const std::size_t op = launch.operators.front();
+            is_whole_channel(network.operators[op], network.input_shapes(op).front())) {
+            const ImageShape input = network.input_shapes(op).front();
+            constexpr std::int64_t most_of_warp = 512; // pixels: 16 a lane
+            const std::int64_t row = input[1] * input[2] <= most_of_warp ? warp : threads;
+            return {ceil_div(batch * numbers, threads / row), 1, row};
+        }
+        [[fallthrough]];
     case LaunchKind::elementwise:
     case LaunchKind::gather:
         return {ceil_div(batch * numbers, threads * outputs_of_thread(network, launch, batch))};

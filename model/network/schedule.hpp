@@ -84,7 +84,7 @@ std::optional<std::string> why_not_joined(const Network &network, const Schedule
 /// it reads. `columns` of a dense layer says by which kernel.
 ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns);
 
-/// Whether a pooling's windows are whole channels, which a warp each computes.
+/// Whether a pooling's windows are whole channels, each computed by a warp or a CTA.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);
 
 /// Neighbouring outputs that a thread of a gather or an elementwise launch computes: 4 where rows, or maps,
@@ -94,7 +94,8 @@ std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &la
 /// CTAs of a launch that is no plan's, all of 256 threads.
 struct LaunchGrid {
     std::int64_t x = 1, y = 1;
-    std::int64_t row_threads = 0; ///< of a dense layer's CTA, for each output
+    std::int64_t row_threads =
+        0; ///< of a CTA, for each output of a dense layer or of a pooling of whole channels
 };
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 

@@ -35,8 +35,8 @@ std::int64_t whole_bytes(const PlannedNetwork &plan);
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes);
 
-/// Parameters of a seed for a network of ReLUs: those of seeded_parameters, filters and weights larger by
-/// sqrt(2), so that activations keep their size through the layers (He et al., 2015).
-Parameters relu_parameters(const Network &network, std::uint64_t seed);
+/// Parameters of a seed for a deep network: those of seeded_parameters, filters and weights sized so that
+/// activations keep their size through the layers (He et al., 2015).
+Parameters steady_parameters(const Network &network, std::uint64_t seed);
 
 } // namespace convcast

@@ -40,6 +40,7 @@ inline Network network_of_every_operator() {
         {"name": "all_logistic", "kind": "logistic", "output": [31, 12, 12]},
         {"name": "norm", "kind": "layer_norm", "alpha": 0.00001, "output": [31, 12, 12]},
         {"name": "gelu", "kind": "gelu", "output": [31, 12, 12]},
+        {"name": "erf", "kind": "erf", "output": [31, 12, 12]},
         {"name": "less", "kind": "slice", "begin": [0, 0, 0], "output": [30, 12, 12]},
         {"name": "shuffle", "kind": "transpose", "sizes": [3, 10, 12, 12], "order": [1, 0, 2, 3], "output": [30, 12, 12]},
         {"name": "up", "kind": "transposed_convolution", "outputs": 6, "window": [3, 3], "stride": [2, 2], "pad": [1, 1],

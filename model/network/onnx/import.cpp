@@ -449,6 +449,7 @@ class Importer {
                                                           {"Swish", &Importer::function},
                                                           {"Gelu", &Importer::function},
                                                           {"Tanh", &Importer::function},
+                                                          {"Erf", &Importer::function},
                                                           {"Clip", &Importer::function},
                                                           {"Add", &Importer::of_two},
                                                           {"Sub", &Importer::of_two},
@@ -748,6 +749,7 @@ class Importer {
             {"HardSwish", OperatorKind::hard_swish},
             {"Gelu", OperatorKind::gelu},
             {"Swish", OperatorKind::silu},
+            {"Erf", OperatorKind::erf},
             {"Tanh", OperatorKind::tanh},
             {"Clip", OperatorKind::clip}};
         Operator op;
@@ -795,7 +797,7 @@ class Importer {
                 op.beta = node_->type == "Sub" && !swapped ? -number : number;
             if (node_->type == "Sub" && swapped)
                 op.alpha = -1.0;
-            give(each(std::move(op), value));
+            give(scaled(std::move(op), value));
             return true;
         }
         // One number a channel: all sizes but that of the channels are 1.
@@ -812,6 +814,17 @@ class Importer {
             return false;
         give(each(product ? OperatorKind::scale : OperatorKind::bias, value));
         return true;
+    }
+
+    /// A factor behind a factor is one, and none where they make 1.
+    Value scaled(Operator op, const Value &value) {
+        constexpr double exact = 1e-6;
+        const Operator *before = producer(value.of);
+        if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
+            return each(std::move(op), value);
+        op.alpha = *op.alpha * before->alpha.value_or(1.0);
+        const Value from{before->from.front(), value.shape, value.view, {}, {}};
+        return std::abs(*op.alpha - 1.0) < exact ? from : each(std::move(op), from);
     }
 
     bool two_tensors(Value a, Value b) {
@@ -853,17 +866,38 @@ class Importer {
     bool activation(const Value &a, const Value &b) {
         for (const auto &[x, gate] : {std::pair(&a, &b), std::pair(&b, &a)}) {
             const Operator *op = producer(gate->of);
-            if (!op || op->from != std::vector<std::string>{x->of} || gate->view != x->view)
+            if (!op || gate->view != x->view)
                 continue;
             constexpr double exact = 1e-6;
+            const bool of_x = op->from == std::vector<std::string>{x->of};
             const bool hard = op->kind == OperatorKind::hard_logistic &&
                               std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
-            if (op->kind == OperatorKind::logistic || hard) {
+            if (of_x && (op->kind == OperatorKind::logistic || hard)) {
                 give(each(hard ? OperatorKind::hard_swish : OperatorKind::silu, *x));
+                return true;
+            }
+            if (is_normal_gate(*op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
+                Operator twice;
+                twice.kind = OperatorKind::linear;
+                twice.alpha = 2.0;
+                give(each(std::move(twice), each(OperatorKind::gelu, *x, ".gelu")));
                 return true;
             }
         }
         return false;
+    }
+
+    /// Whether it is 1 + erf(x / sqrt 2).
+    bool is_normal_gate(const Operator &gate, const std::string &x) const {
+        constexpr double exact = 1e-5;
+        if (gate.kind != OperatorKind::linear || gate.alpha || gate.beta != 1.0)
+            return false;
+        const Operator *error = producer(gate.from.front());
+        const Operator *root =
+            error && error->kind == OperatorKind::erf ? producer(error->from.front()) : nullptr;
+        return root && root->kind == OperatorKind::linear && !root->beta &&
+               std::abs(root->alpha.value_or(1.0) - std::sqrt(0.5)) < exact &&
+               root->from == std::vector<std::string>{x};
     }
 
     // ---- what moves numbers ----

@@ -158,6 +158,8 @@ std::vector<OperatorType> operators::elementwise() {
     add(
         OperatorKind::tanh, {}, {}, VALUE { return std::tanh(x); }, DEVICE { return "tanh(x)"; });
     add(
+        OperatorKind::erf, {}, {}, VALUE { return std::erf(x); }, DEVICE { return "erf(x)"; });
+    add(
         OperatorKind::linear, {}, {"alpha", "beta"},
         VALUE { return op.alpha.value_or(1.0) * x + op.beta.value_or(0.0); },
         DEVICE {

@@ -66,12 +66,12 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const G
          ++columns) {
         const Staged o = staged_of(s, m, g, columns);
         const double tiles = double(o.unit_tiles * o.column_blocks);
-        // Rows shorter than a warp begin more sectors: on an H200, 3 x 3 on a map of 224 took 8 % less time
-        // by rows of 32 pixels than by rows of 8.
+        // Rows shorter than a warp begin more sectors, where they are copied and where outputs are stored: on
+        // an H200, 3 x 3 on a map of 224 took 8 % less time by rows of 32 pixels than by rows of 8.
         const double row_bytes = 4.0 * double(columns * g.thread_pixels);
         constexpr double wide_floats = 128.0, floats = 32.0; // that a warp's copy brings
         const double copy =
-            m.aligned ? wide_copy / wide_floats : row_copy / floats * (1.0 + 32.0 / row_bytes);
+            (m.aligned ? wide_copy / wide_floats : row_copy / floats) * (1.0 + 32.0 / row_bytes);
         const double time =
             tiles * (double(g.tile_k * g.tile_pixels * s.r * s.s) / lanes + double(o.channel_floats) * copy);
         if (columns == 1 || time < least)
@@ -139,6 +139,14 @@ double loosely_written_bytes(const ConvShape &s, const Map &m, const ImplicitGem
         return 4.0 * (double(floats) + std::max(1.0, pieces) * (double(sector_floats) - grain));
     };
     return double(s.n * s.k * m.p) * (double(blocks - 1) * run(pitch) + run(m.q - (blocks - 1) * pitch));
+}
+
+/// Bytes of the sectors written where lanes beside each other store `run` bytes of a row: of short blocks of
+/// columns each run begins and ends within sectors.
+double fours_written_bytes(const ConvShape &s, const Map &m, double run) {
+    constexpr std::int64_t sector = 32;
+    const auto bytes = static_cast<std::int64_t>(run);
+    return double(s.output_bytes()) * spanned_bytes(run, std::gcd(std::gcd(m.q * 4, bytes), sector)) / run;
 }
 
 } // namespace
@@ -526,9 +534,15 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
                                       t.g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
     count_reads(part, t);
-    work.l2_write_bytes = t.g.split * t.g.warp_split == 1 && t.map.q % 4 != 0
-                              ? loosely_written_bytes(t.s, t.map, t.g)
+    const bool alone = t.g.split * t.g.warp_split == 1;
+    const double stored_at_once =
+        16.0 * double(std::min<std::int64_t>(t.g.columns, t.lanes_n)) * t.g.thread_pixels / 4.0;
+    work.l2_write_bytes = alone && t.map.q % 4 != 0 ? loosely_written_bytes(t.s, t.map, t.g)
+                          : alone && stored_at_once < warp_lanes * 4.0
+                              ? fours_written_bytes(t.s, t.map, stored_at_once)
                               : written_bytes(t.s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
+    if (alone)
+        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
     fill_dram(work, t.s, t.gpu);
 }
 

@@ -1,0 +1,199 @@
+// Networks of ONNX graphs: views, sizes that are worked out, what is folded, and what is refused.
+#include "model/base/errors.hpp"
+#include "model/network/onnx/import.hpp"
+#include "model/network/onnx/view.hpp"
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+OnnxNode node(const std::string &type, std::vector<std::string> inputs, std::vector<std::string> outputs,
+              std::vector<OnnxAttribute> attributes = {}) {
+    return {"/" + outputs.front() + "/" + type, type, std::move(inputs), std::move(outputs),
+            std::move(attributes)};
+}
+
+OnnxTensor weights(const std::string &name, std::vector<std::int64_t> sizes) {
+    return {name, std::move(sizes), true, std::nullopt};
+}
+OnnxTensor numbers(const std::string &name, std::vector<double> values) {
+    return {name, {static_cast<std::int64_t>(values.size())}, true, std::move(values)};
+}
+
+/// Of images "x" of 4 x 6 x 6, with "y" as its output.
+OnnxGraph graph_of(std::vector<OnnxNode> nodes, std::vector<OnnxTensor> tensors = {}) {
+    OnnxGraph graph;
+    graph.inputs = {"x"}, graph.outputs = {"y"};
+    graph.tensors = std::move(tensors);
+    graph.tensors.push_back({"x", {0, 4, 6, 6}, false, std::nullopt});
+    graph.nodes = std::move(nodes);
+    return graph;
+}
+
+std::string kinds_of(const Network &network) {
+    std::string text;
+    for (const Operator &op : network.operators)
+        text += (text.empty() ? "" : " ") + std::string(boost::describe::enum_to_string(op.kind, "?"));
+    return text;
+}
+std::string kinds_of(const OnnxGraph &graph) {
+    return kinds_of(import_onnx(graph, "mine", "mine.onnx").network);
+}
+
+TEST(OnnxView, ReshapeAndTransposeMoveNothing) {
+    const View images = View::of_images({6, 2, 3});
+    EXPECT_TRUE(images.in_order());
+    const auto split = images.reshaped({1, 2, 3, 2, 3});
+    ASSERT_TRUE(split);
+    EXPECT_THAT(split->sizes(), ElementsAre(1, 2, 3, 2, 3));
+    const View shuffled = split->transposed({0, 2, 1, 3, 4});
+    EXPECT_FALSE(shuffled.in_order());
+    EXPECT_THAT(shuffled.factors(), ElementsAre(Factor{3, 6}, Factor{2, 18}, Factor{6, 1}));
+    const auto flat = shuffled.reshaped({1, 6, 6});
+    ASSERT_TRUE(flat);
+    EXPECT_EQ(flat->factors(), shuffled.factors());
+    EXPECT_FALSE(images.reshaped({1, 5, 7}));
+    EXPECT_FALSE(shuffled.reshaped({1, 4, 9})); // 4 is no product of what lies apart
+}
+
+TEST(OnnxView, ChannelsLastIsAView) {
+    const View last = View::of_images({6, 2, 3}).transposed({0, 2, 3, 1});
+    EXPECT_TRUE(last.with_channels(3, 6, 10));
+    EXPECT_EQ(last.with_channels(3, 6, 10)->size(3), 10);
+    EXPECT_FALSE(last.with_channels(2, 6, 10));
+}
+
+TEST(Onnx, BatchNormIsFoldedWhereNothingElseReadsTheSums) {
+    const std::vector<OnnxTensor> filters = {weights("w", {8, 4, 3, 3}), weights("b", {8})};
+    const OnnxAttribute pads{"pads", {1, 1, 1, 1}, ""};
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"a"}, {pads}),
+                                 node("BatchNormalization", {"a", "b", "b", "b", "b"}, {"n"}),
+                                 node("Relu", {"n"}, {"y"})},
+                                filters)),
+              "convolution bias relu");
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w", "b"}, {"a"}, {pads}),
+                                 node("BatchNormalization", {"a", "b", "b", "b", "b"}, {"y"})},
+                                filters)),
+              "convolution bias");
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"a"}, {pads}),
+                                 node("BatchNormalization", {"a", "b", "b", "b", "b"}, {"n"}),
+                                 node("Add", {"n", "a"}, {"y"})},
+                                filters)),
+              "convolution scale bias add");
+}
+
+TEST(Onnx, ActivationsThatAreWrittenOutAreOneFunction) {
+    EXPECT_EQ(kinds_of(graph_of({node("Sigmoid", {"x"}, {"s"}), node("Mul", {"x", "s"}, {"y"})})), "silu");
+    EXPECT_EQ(kinds_of(graph_of(
+                  {node("HardSigmoid", {"x"}, {"s"}, {{"alpha", {1.0 / 6.0}, ""}, {"beta", {0.5}, ""}}),
+                   node("Mul", {"s", "x"}, {"y"})})),
+              "hard_swish");
+    EXPECT_EQ(
+        kinds_of(graph_of(
+            {node("Div", {"x", "root"}, {"d"}), node("Erf", {"d"}, {"e"}), node("Add", {"e", "one"}, {"a"}),
+             node("Mul", {"x", "a"}, {"m"}), node("Mul", {"m", "half"}, {"y"})},
+            {numbers("root", {1.4142135623730951}), numbers("one", {1.0}), numbers("half", {0.5})})),
+        "gelu");
+}
+
+TEST(Onnx, SizesThatExportersComputeAreWorkedOut) {
+    const Network network =
+        import_onnx(
+            graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "two"}, {"rows"}),
+                      node("Mul", {"rows", "two"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
+                      node("Concat", {"n", "r", "r"}, {"sizes"}, {{"axis", {0}, ""}}),
+                      node("Resize", {"x", "", "", "sizes"}, {"y"}, {{"mode", {}, "linear"}})},
+                     {numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
+            "mine", "mine.onnx")
+            .network;
+    ASSERT_EQ(kinds_of(network), "resize");
+    EXPECT_EQ(network.operators[0].output, (ImageShape{4, 12, 12}));
+    EXPECT_EQ(network.operators[0].mode, ResizeMode::bilinear);
+}
+
+TEST(Onnx, AChannelShuffleIsOneTranspose) {
+    const Network network =
+        import_onnx(
+            graph_of({node("Reshape", {"x", "split"}, {"a"}),
+                      node("Transpose", {"a"}, {"b"}, {{"perm", {0, 2, 1, 3, 4}, ""}}),
+                      node("Reshape", {"b", "joined"}, {"c"}), node("Relu", {"c"}, {"r"}),
+                      node("Flatten", {"r"}, {"f"}), node("Gemm", {"f", "w"}, {"y"}, {{"transB", {1}, ""}})},
+                     {numbers("split", {0, 2, 2, 6, 6}), numbers("joined", {0, -1, 6, 6}),
+                      weights("w", {10, 144})}),
+            "mine", "mine.onnx")
+            .network;
+    EXPECT_EQ(kinds_of(network), "relu transpose dense"); // it is moved where the order matters first
+    EXPECT_THAT(*network.operators[1].sizes, ElementsAre(2, 2, 36));
+    EXPECT_THAT(*network.operators[1].order, ElementsAre(1, 0, 2));
+}
+
+TEST(Onnx, ChannelsLastNeedsNoMove) {
+    EXPECT_EQ(kinds_of(graph_of({node("Transpose", {"x"}, {"t"}, {{"perm", {0, 2, 3, 1}, ""}}),
+                                 node("LayerNormalization", {"t", "s", "s"}, {"l"}),
+                                 node("MatMul", {"l", "w"}, {"m"}), node("Add", {"bias", "m"}, {"a"}),
+                                 node("Transpose", {"a"}, {"y"}, {{"perm", {0, 3, 1, 2}, ""}})},
+                                {weights("s", {4}), weights("w", {4, 16}), weights("bias", {16})})),
+              "layer_norm scale bias convolution bias");
+}
+
+TEST(Onnx, PaddingThatDiffersIsPutAroundTheImageWhereItMatters) {
+    const std::vector<OnnxTensor> filters = {weights("w", {8, 4, 3, 3})};
+    const auto kinds = [&](std::vector<double> pads, double stride) {
+        return kinds_of(graph_of({node("Conv", {"x", "w"}, {"y"},
+                                       {{"pads", std::move(pads), ""}, {"strides", {stride, stride}, ""}})},
+                                 filters));
+    };
+    EXPECT_EQ(kinds({0, 0, 1, 1}, 1), "pad convolution");
+    EXPECT_EQ(kinds({1, 1, 0, 0}, 2), "convolution"); // no window reaches the end
+}
+
+TEST(Onnx, ANodeThatIsNotKnownMovesItsBytes) {
+    OnnxGraph graph = graph_of({node("Einsum", {"x"}, {"e"}), node("Relu", {"e"}, {"y"})});
+    graph.tensors.push_back({"e", {0, 2, 3, 3}, false, std::nullopt});
+    const Network network = import_onnx(graph, "mine", "mine.onnx").network;
+    EXPECT_EQ(kinds_of(network), "unknown relu");
+    EXPECT_EQ(network.operators[0].node, "Einsum");
+    EXPECT_EQ(network.operators[0].output, (ImageShape{2, 3, 3}));
+}
+
+TEST(Onnx, AllNodesWithoutAShapeAreSaidAtOnce) {
+    try {
+        (void)import_onnx(graph_of({node("Einsum", {"x"}, {"a"}), node("Loop", {"x"}, {"b"}),
+                                    node("Add", {"a", "b"}, {"y"})}),
+                          "mine", "mine.onnx");
+        FAIL() << "nothing was refused";
+    } catch (const InputError &error) {
+        EXPECT_THAT(error.what(), HasSubstr("/a/Einsum"));
+        EXPECT_THAT(error.what(), HasSubstr("/b/Loop"));
+        EXPECT_THAT(error.what(), HasSubstr("infer_shapes"));
+    }
+}
+
+TEST(Onnx, HostileGraphsAreRefused) {
+    const auto refused = [](const OnnxGraph &graph) {
+        EXPECT_THROW((void)import_onnx(graph, "mine", "mine.onnx"), InputError);
+    };
+    refused({});
+    refused(graph_of({}));                           // no node gives the output
+    refused(graph_of({node("Relu", {"y"}, {"y"})})); // a cycle
+    refused(graph_of({node("Conv", {"x", "w"}, {"y"})}, {weights("w", {8, 4, 9, 9})})); // does not fit
+    refused(graph_of({node("Conv", {"x", "w"}, {"y"})}, {weights("w", {8, 5, 1, 1})})); // other channels
+    refused(graph_of({node("Reshape", {"x", "s"}, {"y"})}, {numbers("s", {1, 1e18, 1e18})}));
+    OnnxGraph open = graph_of({node("Relu", {"x"}, {"y"})});
+    open.tensors.back().sizes = {0, 3, 0, 0};
+    refused(open);
+}
+
+} // namespace
+} // namespace convcast
