@@ -4,12 +4,14 @@
     networks.py BINARY      a row for each network and batch: the forecast of all its convolutions, and the sum of the
                             fastest recorded setting of each, filters prepared, cold L2
     networks.py --whole     a row for each recorded run of a whole network: measured, forecast, PyTorch
+    networks.py --onnx      a row for each recorded network of torchvision, and the means
     networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
 """
 import gzip
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -67,6 +69,39 @@ def whole():
                   f"{error:.0e} |")
 
 
+def onnx():
+    folder = RECORDED / "networks_onnx"
+    sittings = [json.loads((folder / name).read_text()) for name in ("networks.json", "beside_pytorch.json")]
+    rows, fp32, right = {}, {}, {}
+    for row in (row for sitting in sittings for row in sitting["runs"]):
+        key = row["network"], row["batch"]
+        rows.setdefault(key, row)
+        if "onnxruntime" in row:
+            right[row["network"]] = max(row["onnxruntime"], right.get(row["network"], 0.0))
+        if row.get("torch_s"):
+            fp32[key] = min(row["torch_s"].values())
+    print("| network | batch 1, measured | forecast | forecast / measured | batch 32, measured | forecast | forecast / measured | "
+          "from onnxruntime | PyTorch FP32, batch 1; 32 | times as fast |\n|" + "---|" * 10)
+
+    def times(row):
+        return (f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] * 1e6:,.0f} us | "
+                f"{row['forecast_s'] / row['measured_s']:.3f}")
+
+    for network in sorted({network for network, _ in rows}):
+        one, many = rows[network, 1], rows[network, 32]
+        torch = "| | |"
+        if (network, 1) in fp32:
+            ratios = [fp32[network, row["batch"]] / row["measured_s"] for row in (one, many)]
+            torch = (f"| {fp32[network, 1] * 1e6:,.0f}; {fp32[network, 32] * 1e6:,.0f} us | {ratios[0]:.2f}; {ratios[1]:.2f} |")
+        print(f"| {network} | {times(one)} | {times(many)} | {right[network]:.0e} {torch}")
+    for batch in (1, 32):
+        errors = [abs(row["forecast_s"] / row["measured_s"] - 1.0) for (_, its), row in rows.items() if its == batch]
+        ratios = [time / rows[key]["measured_s"] for key, time in fp32.items() if key[1] == batch]
+        print(f"\nbatch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at "
+              f"most; PyTorch's FP32 takes {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} times as long in the geometric "
+              f"mean of {len(ratios)}, {min(ratios):.2f} at least")
+
+
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["launches"]:
@@ -79,6 +114,8 @@ def layers(run):
 if __name__ == "__main__":
     if sys.argv[1] == "--whole":
         whole()
+    elif sys.argv[1] == "--onnx":
+        onnx()
     elif sys.argv[1] == "--layers":
         layers(sys.argv[2])
     else:
