@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/network/onnx/graph.hpp"
+#include "model/record/onnx_graph.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>

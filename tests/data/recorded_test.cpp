@@ -302,7 +302,7 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
                        new_kernel = times_of(accuracy, "test", "new kernel");
     EXPECT_EQ(no_counters.n, 2579);
     EXPECT_NEAR(no_counters.mean, 0.1153, 0.001);
-    EXPECT_NEAR(no_counters.symmetric, 0.1345, 0.001);
+    EXPECT_NEAR(no_counters.symmetric, 0.1332, 0.001);
     EXPECT_EQ(new_kernel.n, 2579);
     EXPECT_NEAR(new_kernel.mean, 0.1132, 0.001);
     EXPECT_NEAR(new_kernel.symmetric, 0.1315, 0.001);
@@ -325,8 +325,8 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
     EXPECT_LE(ranking_of(accuracy, "probes and counters").mean_regret, 0.023);
     EXPECT_NEAR(ranking_of(accuracy, "wave-quantised roofline").mean_regret, 1.43, 0.005);
     EXPECT_NEAR(ranking_of(accuracy, "MWP-CWP").mean_regret, 1.20, 0.005);
-    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.0143, 0.0005);
-    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0111, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "without counters").mean_regret, 0.0149, 0.0005);
+    EXPECT_NEAR(ranking_of(accuracy, "new kernel").mean_regret, 0.0117, 0.0005);
     EXPECT_GE(ranking_of(accuracy, "probes and counters").kendall_tau, 0.915);
 }
 
@@ -338,7 +338,7 @@ TEST(Recorded, TheForecastHoldsForOtherShapes) {
     EXPECT_LE(fitted.mean, 0.081);
     EXPECT_LE(fitted.p90, 0.18);
     EXPECT_NEAR(fitted.bias, 0.995, 0.005);
-    EXPECT_NEAR(*fitted.coverage, 0.858, 0.001); // nine of ten are meant: docs/accuracy.md
+    EXPECT_NEAR(*fitted.coverage, 0.863, 0.001); // nine of ten are meant: docs/accuracy.md
     EXPECT_LE(work_of(accuracy, "instructions").mean, 0.039);
     EXPECT_LE(work_of(accuracy, "L2 reads").mean, 0.1);
     EXPECT_NEAR(times_of(accuracy, "test", "without counters").mean, 0.1189, 0.001);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/network/network.hpp"
-#include "model/network/onnx/graph.hpp"
+#include "model/record/onnx_graph.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // What exporters work out of sizes: small tensors of numbers, and the nodes that compute with them.
 #pragma once
 
-#include "model/network/onnx/graph.hpp"
+#include "model/record/onnx_graph.hpp"
 
 #include <cstdint>
 #include <optional>
