@@ -131,9 +131,9 @@ class SaysUnread {
 
 void refuse_onnx(const std::string &text, const std::string &shown) {
     if (is_onnx(text))
-        throw InputError(
-            shown,
-            "is an ONNX file, no document of convcast; its convolutions are asked with --shapes " + shown);
+        throw InputError(shown,
+                         "is an ONNX file, no document of convcast; the network is asked with --network " +
+                             shown + ", its convolutions with --shapes " + shown);
 }
 
 } // namespace

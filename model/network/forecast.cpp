@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
@@ -49,6 +50,23 @@ class Forecaster {
     Forecaster(const GpuProfile &profile, const Knowledge &knowledge, const NetworkQuestion &question)
         : profile_(as_in_a_graph(profile)), gpu_(profile_), knowledge_(knowledge), question_(question),
           machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {}
+
+    /// Ranks these shapes on all cores, so that they are there when they are asked. What no strategy does is
+    /// said then.
+    void rank_ahead(const std::vector<ConvShape> &shapes) {
+        std::vector<std::optional<Ways>> ranked_shapes(shapes.size());
+        in_parallel(shapes.size(), [&](std::size_t i) {
+            if (ways_.contains(shapes[i].id()))
+                return;
+            try {
+                ranked_shapes[i] = ranked(shapes[i]);
+            } catch (const UsageError &) {
+            }
+        });
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+            if (ranked_shapes[i])
+                ways_.try_emplace(shapes[i].id(), std::move(*ranked_shapes[i]));
+    }
 
     Seconds gap() const { return Seconds(machine_.gap_s); }
     Seconds floor() const { return Seconds(machine_.launch_s); }
@@ -125,7 +143,8 @@ class Forecaster {
     /// Its CTAs are there, and have their code and their arguments, each of which comes from L2.
     Seconds started(const LaunchGrid &grid) const {
         constexpr double before = 2.0;
-        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y) + before * machine_.l2_latency_s);
+        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y) +
+                       before * machine_.l2_latency_s);
     }
 
     /// N3 without the launch. DRAM's bus carries both ways, L2 has ports for each.
@@ -414,6 +433,18 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     return out;
 }
 
+/// The shapes of the launches with a plan, each once.
+std::vector<ConvShape> planned_shapes(const Network &network, std::int64_t batch) {
+    std::map<std::string, ConvShape> shapes;
+    for (const ScheduledLaunch &launch : schedule_of(network, batch, [](const ConvShape &) { return false; }))
+        if (launch.shape && launch.kind != LaunchKind::dense)
+            shapes.emplace(launch.shape->id(), *launch.shape);
+    std::vector<ConvShape> out;
+    for (auto &[id, shape] : shapes)
+        out.push_back(shape);
+    return out;
+}
+
 /// By the forecast's choice. A strategy that can do bias, addition and ReLU where it stores is taken before a
 /// faster one that cannot, where the network is faster with it. Without `ended` each of these is a launch of
 /// its own.
@@ -425,6 +456,7 @@ PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int6
                      }));
     };
     forecaster.prefer_none();
+    forecaster.rank_ahead(planned_shapes(network, batch));
     PlannedNetwork best = by_choice();
     std::map<std::string, ConvShape> shapes; // that could take one
     if (ended)

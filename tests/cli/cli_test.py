@@ -913,10 +913,50 @@ class Lists(Cli):
         none = onnx_file.model(onnx_file.graph(onnx_file.node("Relu", ["x"], "y"), inputs=[("x", [1, 3, 8, 8])]))
         self.assertRegex(self.cli("predict", "--shapes", "-", stdin=none).err, "expected a 2D convolution that can be forecast")
 
+    def test_a_network_of_an_onnx_file(self):
+        """Exports of torchvision: forecast as they come, and by the network file that they become; schedules name their nodes."""
+        if not pathlib.Path(BINARY).with_name("convcast-onnx").exists():
+            self.skipTest("convcast-onnx was not built")
+        mobilenet = SOURCE / "examples" / "onnx" / "mobilenet_v2.onnx.gz"
+        forecast = self.ok("predict", "--network", mobilenet, "--batch", "2", "--json").json()
+        launches = {"+".join(launch["operators"]): launch for launch in forecast["launches"]}
+        first = "/features/features.0/features.0.0/Conv"
+        self.assertIn(f"{first}+{first}.bias+/features/features.0/features.0.2/Clip", launches)
+        self.assertEqual(len(launches), 54)  # 52 convolutions that end with what follows them, a pooling, a dense layer
+        self.assertTrue(any("_g960" in launch.get("shape", "") for launch in launches.values()))
+        self.assertEqual(self.ok("import", mobilenet, "-o", "mine.json").out, "")
+        network = json.loads((self.folder / "mine.json").read_text())
+        self.assertEqual((network["id"], network["input"]), ("mobilenet_v2", [3, 224, 224]))
+        self.assertNotIn(os.fspath(SOURCE), json.dumps({**network, "title": ""}))
+        again = self.ok("predict", "--network", "mine.json", "--batch", "2", "--json").json()
+        self.assertEqual(again["launches"], forecast["launches"])
+        self.write("mine.schedule", self.ok("choose", "--network", "mine.json", "--format", "schedule").out)
+        self.assertIn("the forecast's own", self.ok("predict", "--network", "mine.json", "--schedule", "mine.schedule").out)
+        # Sizes of two resizes that the exporter computes of the input's.
+        deeplab = self.ok("import", SOURCE / "examples" / "onnx" / "deeplabv3_resnet50.onnx.gz").json()
+        self.assertEqual([op["output"] for op in deeplab["operators"] if op["kind"] == "resize"], [[256, 28, 28], [21, 224, 224]])
+        self.assertIn([4, 4], [op.get("dilation") for op in deeplab["operators"]])
+        self.assertNotIn("unknown", {op["kind"] for op in deeplab["operators"]})
+
+    def test_onnx_files_that_are_no_network(self):
+        if not pathlib.Path(BINARY).with_name("convcast-onnx").exists():
+            self.skipTest("convcast-onnx was not built")
+        self.write("small.onnx", onnx_file.small_network())
+        whole = onnx_file.model(onnx_file.graph(onnx_file.node("Conv", ["x", "w"], "a", "first"), onnx_file.node("Odd", ["a"], "b", "odd"),
+                                                onnx_file.node("Relu", ["b"], "y", "last"), onnx_file.weights("w", [8, 3, 3, 3]),
+                                                inputs=[("x", ["n", 3, "h", "w"])]))
+        self.write("open.onnx", whole)
+        for verb in ("predict", "choose", "run"):
+            self.refused(3, [verb, "--network", "small.onnx"], "small.onnx .ONNX.*one input.*found 4")
+        self.refused(3, ["predict", "--network", "open.onnx"], r"open.onnx .ONNX.*n? x 3 x \? x \?.*--input-size HxW")
+        self.refused(3, ["predict", "--network", "open.onnx", "--input-size", "32x32"], "odd: Odd.*not known.*infer_shapes")
+        self.refused(3, ["import", "-"], "no model", stdin=whole[:-20])
+        self.refused(2, ["import"], "no ONNX model given, for example: convcast import")
+
     def test_without_the_reader_of_onnx_files_it_says_what_to_type(self):
         shutil.copy(BINARY, self.folder / "convcast")
         self.write("net.onnx", onnx_file.small_network())
-        for words in (["predict", "--shapes", "net.onnx"], ["doctor"]):
+        for words in (["predict", "--shapes", "net.onnx"], ["predict", "--network", "net.onnx"], ["doctor"]):
             done = subprocess.run(["./convcast", *words], cwd=self.folder, env=self.environment(COLUMNS="400"), capture_output=True, text=True)
             self.assertRegex(done.stdout + done.stderr,
                              r"apt-get install libonnx-dev libprotobuf-dev, then \./quickstart in convcast's sources")
@@ -1898,7 +1938,12 @@ class Json(Cli):
         chosen = self.ok("choose", "--network", "fashion_mnist", "--top", "2", "--json").json()
         self.assertEqual([len(launch.get("candidates", [])) for launch in chosen["launches"]], [2, 0, 2, 0, 0, 0])
         self.assertEqual([chosen["launches"][2]["candidates"][0]], document["launches"][2]["candidates"])
-        many = " ".join(self.ok("choose", "--network", "mnist", "--batch", "10000", "--top", "2").out.split())
+        maps = {"output": [16, 510, 510]}
+        self.write("one.json", json.dumps({"schema": "convcast/network/1", "id": "one", "title": "t", "citation": "c", "input": [1, 512, 512],
+                                           "operators": [{"name": "a", "kind": "convolution", "outputs": 16, "window": [3, 3], **maps},
+                                                         {"name": "b", "kind": "bias", **maps}, {"name": "r", "kind": "relu", **maps}]}))
+        many = " ".join(self.ok("choose", "--network", "one.json", "--strategy", "patch_register", "--strategy", "implicit_gemm",
+                                "--top", "2").out.split())
         self.assertIn("its kernel also does bias, addition and ReLU, and with it the network is faster", many)
         named = self.ok("choose", "--network", "fashion_mnist", "--strategy", "naive_global").out
         self.assertRegex(named, r"(?m)^  conv2\n.*\n.*naive_global")
@@ -3080,11 +3125,10 @@ class Files(Cli):
 
     def test_what_a_file_is_and_what_takes_it(self):
         self.write("small.onnx", onnx_file.small_network())
-        for words in (["predict", "--network", "small.onnx"], ["predict", "small.onnx"], ["choose", "--network", "small.onnx"],
-                      ["compare", "small.onnx", "small.onnx"]):
+        for words in (["predict", "small.onnx"], ["compare", "small.onnx", "small.onnx"]):
             result = self.cli(*words)
             self.assertEqual(result.code, 3)
-            self.assert_sentence(result.err, "ONNX file.*--shapes small.onnx")
+            self.assert_sentence(result.err, "ONNX file.*--network small.onnx.*--shapes small.onnx")
 
     def test_a_network_through_a_pipe(self):
         text = (SOURCE / "data" / "networks" / "alexnet.json").read_bytes()

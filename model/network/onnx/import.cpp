@@ -113,6 +113,8 @@ class Importer {
     }
 
     void finish() {
+        if (!problems_.empty())
+            return;
         std::vector<std::string> outputs;
         for (const std::string &name : graph_.outputs)
             if (const auto found = values_.find(name); found != values_.end() && found->second.is_tensor())
@@ -283,6 +285,9 @@ class Importer {
     // ---- nodes ----
 
     void take() {
+        const auto is_lost = [&](const std::string &input) { return lost_.contains(input); };
+        if (std::any_of(node_->inputs.begin(), node_->inputs.end(), is_lost))
+            return lose(); // a consequence of what was said
         if (take_numbers() || take_view() || take_operator())
             return;
         take_unknown();
@@ -1084,6 +1089,9 @@ class Importer {
         return true;
     }
 
+    /// What reads the node's outputs is not looked at.
+    void lose() { lost_.insert(node_->outputs.begin(), node_->outputs.end()); }
+
     /// Its inputs are read and its output is written; nothing else is known.
     void take_unknown() {
         std::vector<Value> inputs;
@@ -1102,7 +1110,8 @@ class Importer {
                 known == inferred_.end() ? std::vector<std::int64_t>{} : known->second->sizes;
             if (sizes.empty() || std::any_of(sizes.begin() + 1, sizes.end(),
                                              [](auto size) { return size < 1 || size > most_size; }))
-                return problem("it is not known, and the shape of its output " + shortened(name, 60) +
+                return lose(),
+                       problem("it is not known, and the shape of its output " + shortened(name, 60) +
                                " is not in the file; expected an operator of docs/networks.md, or a file "
                                "with all shapes, as "
                                "onnx.shape_inference.infer_shapes writes it");
@@ -1132,6 +1141,7 @@ class Importer {
     std::map<std::string, const OnnxTensor *> constants_, inferred_;
     std::map<std::string, int> readers_;
     std::map<std::string, Value> values_;
+    std::set<std::string> lost_; ///< tensors of no known shape
     std::set<std::string> names_ = {image_name};
     std::vector<InputProblem> problems_;
     std::int64_t fixed_images_ = 0;
