@@ -20,14 +20,6 @@ namespace {
 
 constexpr const char *image_name = "input";
 
-/// What a schedule can name: visible characters but those that part its words.
-bool is_name(const std::string &text) {
-    constexpr std::size_t longest = 200;
-    return !text.empty() && text.size() <= longest && text != image_name &&
-           text.find_first_of("+#=\"'\\,;<>&") == text.npos &&
-           std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c < 0x7F; });
-}
-
 std::string as_json(const ImageShape &shape) {
     return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " +
            std::to_string(shape[2]) + "]";
@@ -64,6 +56,13 @@ std::vector<InputProblem> without_consequences(const std::vector<InputProblem> &
 }
 
 } // namespace
+
+bool is_operator_name(const std::string &text) {
+    constexpr std::size_t longest = 200;
+    return !text.empty() && text.size() <= longest && text != image_name &&
+           text.find_first_of("+#=\"'\\,;<>&") == text.npos &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+}
 
 std::vector<std::size_t> Network::sources(std::size_t index) const {
     if (operators[index].from.empty())
@@ -114,7 +113,7 @@ void Network::check(const FieldProblem &problem) const {
     for (std::size_t i = 0; i < operators.size(); ++i) {
         const Operator &op = operators[i];
         const std::string place = "operators/" + std::to_string(i);
-        if (!is_name(op.name))
+        if (!is_operator_name(op.name))
             problem(place + "/name",
                     "expected letters, digits and any of _ . / : - other than \"input\", for example "
                     "\"conv1\"");

@@ -15,6 +15,10 @@
 
 namespace convcast {
 
+/// Whether an operator can have the name: visible characters of ASCII but those that part the words of a
+/// schedule, and not "input".
+bool is_operator_name(const std::string &text);
+
 struct Network {
     std::string schema = "convcast/network/1";
     std::string id; ///< "resnet50"

@@ -50,7 +50,7 @@ std::optional<std::int64_t> whole_number(const std::string &text) {
 }
 
 bool is_schedule_name(const std::string &text) {
-    constexpr std::size_t longest = 60; // of an operator, which network.cpp checks
+    constexpr std::size_t longest = 60;
     return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     });
@@ -141,7 +141,7 @@ class ScheduleParser {
                            std::string(", for example: ") + example);
         line.operators = split(words[1], '+');
         for (const std::string &name : line.operators)
-            if (!is_schedule_name(name))
+            if (!is_operator_name(name) && name != images_name)
                 return problem("expected names of operators joined by +, found '" + shortened(words[1], 60) +
                                "'; for example: " + example);
         if (line.turns && line.operators.size() > 1)
