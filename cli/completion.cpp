@@ -107,8 +107,8 @@ Candidates candidates_of(const Option &option) {
     for (const std::string &word : option.list.empty() ? option.words : lists.at(option.list)())
         found.words.push_back({word, ""});
     found.folders = contains(option.value, "FOLDER");
-    found.files = !found.folders && (contains(option.value, "FILE") || contains(option.value, "RUN") || contains(option.value, "MODEL") ||
-                                     contains(option.value, "PROFILE"));
+    found.files = !found.folders && (contains(option.value, "FILE") || contains(option.value, "RUN") ||
+                                     contains(option.value, "MODEL") || contains(option.value, "PROFILE"));
     return found;
 }
 

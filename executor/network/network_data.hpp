@@ -22,7 +22,7 @@ struct NetworkData {
 
 struct DataKind {
     bool integers = false; ///< so small that sums of small networks are exact in any order
-    bool deep = false; ///< for deep networks: images of variance 1, steady_parameters
+    bool deep = false;     ///< for deep networks: images of variance 1, steady_parameters
 };
 
 NetworkData network_data(const Network &network, std::int64_t batch, std::uint64_t seed,

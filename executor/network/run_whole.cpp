@@ -39,8 +39,9 @@ class WholeRunner {
         run_.conditions["gpu"] = device_.facts().name;
         run_.conditions["device_code_hash"] = device_code_hash();
         run_.conditions["whole_code_hash"] = whole_code_hash();
-        measured_.weights = fmt::format(
-            "seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1", options_.seed);
+        measured_.weights =
+            fmt::format("seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1",
+                        options_.seed);
         measured_.device_bytes = whole_.bytes();
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);

@@ -102,6 +102,18 @@ def onnx():
               f"mean of {len(ratios)}, {min(ratios):.2f} at least")
 
 
+def h100():
+    """Runs on an H100 whose profile was measured beside them, and nothing else of which the forecast knows."""
+    print("\n| H100 | batch | measured | forecast | forecast / measured |\n|---|---|---|---|---|")
+    errors = []
+    for path in sorted((RECORDED.parent / "h100" / "networks_onnx").glob("*.json.gz")):
+        run = json.loads(gzip.open(path).read())
+        time = run["measured"]["replayed_s"]["median_s"]
+        errors.append(abs(run["time_s"] / time - 1.0))
+        print(f"| {run['network']} | {run['batch']} | {time * 1e6:,.0f} us | {run['time_s'] * 1e6:,.0f} us | {run['time_s'] / time:.3f} |")
+    print(f"\nH100: {len(errors)} calls, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most")
+
+
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["launches"]:
@@ -116,6 +128,7 @@ if __name__ == "__main__":
         whole()
     elif sys.argv[1] == "--onnx":
         onnx()
+        h100()
     elif sys.argv[1] == "--layers":
         layers(sys.argv[2])
     else:

@@ -1,5 +1,7 @@
 // What the reader of ONNX files hands over, which comes from the sizes and attributes of any file.
 #include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/network/onnx/import.hpp"
 #include "model/record/shape_list.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -8,6 +10,11 @@ using namespace convcast;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     const auto read = [](const std::string &text, const std::string &file) {
         const OnnxReading reading = described::read_document<OnnxReading>(text, file, "convcast/onnx/1");
+        try {
+            if (reading.graph)
+                (void)import_onnx(*reading.graph, "fuzzed", file);
+        } catch (const InputError &) {
+        }
         for (const ListedShape &entry : list_of(reading, file).shapes)
             fuzz::require_same(entry.shape.id(), ConvShape::parse(entry.shape.id()).id());
         return reading;

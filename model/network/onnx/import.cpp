@@ -41,7 +41,7 @@ struct Value {
     std::int64_t constant_count() const {
         std::int64_t count = 1;
         for (const std::int64_t size : constant_sizes)
-            count = std::min(most_size, count * std::max<std::int64_t>(size, 0));
+            count = std::min(most_size, count * std::clamp<std::int64_t>(size, 0, most_size));
         return count;
     }
 };
@@ -109,6 +109,9 @@ class Importer {
                     shortened(images.front(), 80), sizes_text(sizes)));
         fixed_images_ = sizes[0];
         out_.network.input = {sizes[1], sizes[2], sizes[3]};
+        if (!is_bounded(out_.network.input))
+            throw InputError(file_ + " (ONNX)", "its input of " + sizes_text(sizes) +
+                                                    " has more than 2^31 numbers an image; expected fewer");
         values_[images.front()] = tensor_value(image_name, out_.network.input);
     }
 
@@ -188,6 +191,14 @@ class Importer {
         return {of, shape, View::of_images(shape), {}, {}};
     }
 
+    static bool is_bounded(const ImageShape &shape) {
+        double product = 1.0;
+        for (const std::int64_t size : shape)
+            product *= size < 1 ? 1e300 : static_cast<double>(size);
+        return product <= static_cast<double>(most_size);
+    }
+    static bool is_size(std::int64_t size) { return size >= 1 && size <= most_size; }
+
     /// Appends an operator and gives its output, seen as images, channels, rows, columns. A wrong one is a
     /// problem.
     Value add(Operator op, const std::vector<Value> &inputs, const std::string &end = "") {
@@ -198,10 +209,16 @@ class Importer {
             shapes.push_back(input.shape);
         }
         const ShapeAnswer answer = output_shape(op, shapes);
-        if (answer.shape)
+        if (!answer.shape)
+            problem(answer.problem);
+        else if (!is_bounded(*answer.shape))
+            problem(
+                "its output is larger than 2^31 numbers of an image; expected sizes of a network that runs");
+        if (answer.shape && is_bounded(*answer.shape))
             op.output = *answer.shape;
         else
-            problem(answer.problem);
+            op.output = {1, 1, 1}, lose();
+        index_[op.name] = out_.network.operators.size();
         out_.network.operators.push_back(std::move(op));
         return tensor_value(out_.network.operators.back().name, out_.network.operators.back().output);
     }
@@ -419,7 +436,7 @@ class Importer {
                 sizes[i] = 1;
             if (sizes[i] == -1)
                 open = i;
-            else if (sizes[i] < 1 || (product *= sizes[i]) > most_size)
+            else if (!is_size(sizes[i]) || (product *= sizes[i]) > most_size)
                 return false;
         }
         if (open)
@@ -533,11 +550,15 @@ class Importer {
         op.outputs = sizes[0];
         op.window = {sizes[2], sizes[3]};
         set_windows(op, *w);
-        if (const std::int64_t groups = integers(*node_, "group", {1}).front(); groups != 1)
+        const std::int64_t groups = integers(*node_, "group", {1}).front();
+        if (!std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups))
+            return false;
+        if (groups != 1)
             op.groups = groups;
         if (from.shape[0] / op.groups.value_or(1) != sizes[1]) {
             problem(fmt::format("its input has {} channels in {} groups, its filters have {}", from.shape[0],
                                 op.groups.value_or(1), sizes[1]));
+            lose();
             return true;
         }
         give(with_bias(add(std::move(op), {from}), 2));
@@ -573,6 +594,8 @@ class Importer {
         Operator op;
         op.kind = OperatorKind::transposed_convolution;
         const std::int64_t groups = integers(*node_, "group", {1}).front();
+        if (!std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups))
+            return false;
         op.outputs = sizes[1] * groups;
         op.window = {sizes[2], sizes[3]};
         set_windows(op, *w);
@@ -662,6 +685,8 @@ class Importer {
     }
 
     bool dense(const Value &in, std::int64_t outputs, std::size_t bias) {
+        if (!is_size(outputs))
+            return false;
         Operator op;
         op.kind = OperatorKind::dense;
         op.outputs = outputs;
@@ -677,6 +702,8 @@ class Importer {
         if (!in || !weights || weights->constant_sizes.size() != 2)
             return false;
         const std::int64_t outputs = weights->constant_sizes[1];
+        if (!is_size(outputs))
+            return false;
         if (in->view.rank() == 2)
             return dense(*in, outputs, 99);
         Value from = *in;
@@ -700,7 +727,8 @@ class Importer {
     /// Folded into the convolution before it where nothing else reads that.
     bool batch_norm() {
         const Value *in = tensor(0);
-        if (!in || in->view.rank() < 2)
+        if (!in || in->view.rank() < 2 || in->view.size(1) != in->shape[0] ||
+            !in->view.with_channels(1, in->shape[1] * in->shape[2], in->shape[0]))
             return false;
         const Operator *before = producer(in->of);
         const auto is = [](const Operator *op, OperatorKind kind) { return op && op->kind == kind; };
@@ -719,10 +747,8 @@ class Importer {
     }
 
     const Operator *producer(const std::string &name) const {
-        for (std::size_t i = out_.network.operators.size(); i-- > 0;)
-            if (out_.network.operators[i].name == name)
-                return &out_.network.operators[i];
-        return nullptr;
+        const auto found = index_.find(name);
+        return found == index_.end() ? nullptr : &out_.network.operators[found->second];
     }
 
     bool layer_norm() {
@@ -971,6 +997,8 @@ class Importer {
             return false;
         std::vector<std::int64_t> counts = as_integers(given(1, "split"));
         const std::int64_t all = in->view.size(*axis);
+        if (counts.empty() && node_->outputs.empty())
+            return false;
         if (counts.empty()) {
             const auto parts = static_cast<std::int64_t>(node_->outputs.size());
             const std::int64_t each = (all + parts - 1) / parts;
@@ -1058,10 +1086,10 @@ class Importer {
         op.output = from.shape;
         for (std::size_t i = 0; i < 2; ++i) {
             if (sizes.size() == 4)
-                op.output[i + 1] = static_cast<std::int64_t>(sizes[i + 2]);
+                op.output[i + 1] = as_integers(sizes)[i + 2];
             else if (scales.size() == 4)
-                op.output[i + 1] = static_cast<std::int64_t>(
-                    std::floor(scales[i + 2] * static_cast<double>(from.shape[i + 1])));
+                op.output[i + 1] =
+                    as_integers({std::floor(scales[i + 2] * static_cast<double>(from.shape[i + 1]))}).front();
             else
                 return false;
             if (op.output[i + 1] < 1 || op.output[i + 1] > most_size)
@@ -1115,9 +1143,14 @@ class Importer {
                                " is not in the file; expected an operator of docs/networks.md, or a file "
                                "with all shapes, as "
                                "onnx.shape_inference.infer_shapes writes it");
+            double product = 1.0;
+            for (std::size_t at = 1; at < sizes.size(); ++at)
+                product *= static_cast<double>(sizes[at]);
+            if (product > static_cast<double>(most_size))
+                return lose(), problem("the shape of its output is larger than 2^31 numbers of an image");
             std::vector<ViewSize> view = {{}};
             std::int64_t stride = 1;
-            for (std::size_t at = sizes.size(); at-- > 1; stride = std::min(most_size, stride * sizes[at]))
+            for (std::size_t at = sizes.size(); at-- > 1; stride *= sizes[at])
                 view.insert(view.begin() + 1, ViewSize{{sizes[at], stride}});
             Operator op;
             op.kind = OperatorKind::unknown;
@@ -1141,7 +1174,8 @@ class Importer {
     std::map<std::string, const OnnxTensor *> constants_, inferred_;
     std::map<std::string, int> readers_;
     std::map<std::string, Value> values_;
-    std::set<std::string> lost_; ///< tensors of no known shape
+    std::map<std::string, std::size_t> index_; ///< of operators by name
+    std::set<std::string> lost_;               ///< tensors of no known shape
     std::set<std::string> names_ = {image_name};
     std::vector<InputProblem> problems_;
     std::int64_t fixed_images_ = 0;

@@ -59,6 +59,9 @@ std::optional<Numbers> of_two(const Numbers &a, const Numbers &b,
 
 std::optional<Numbers> range(const std::vector<std::optional<Numbers>> &in) {
     Numbers out;
+    for (const std::optional<Numbers> &each : in)
+        if (each->values.size() != 1)
+            return std::nullopt;
     const double first = in[0]->values.at(0), last = in[1]->values.at(0), by = in[2]->values.at(0);
     if (by == 0.0 || std::abs((last - first) / by) > static_cast<double>(most_numbers))
         return std::nullopt;
