@@ -1,5 +1,4 @@
-// The one argument block of every convolution kernel; read by host and device compilers alike, so no
-// includes.
+// The one argument block of every convolution kernel; read by host and device compilers alike, so no includes.
 #pragma once
 
 namespace convcast {
@@ -13,7 +12,7 @@ struct ConvArgs {
     int tile_h, tile_k;             // rows and filters of a CTA where they are not compiled in
     int tile_begin, tile_count;     // winograd's tiles of this launch, over n, rows, columns
     int stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
-    //: const float *bias, *added; // executor/network/conv_end.cuh
+//: const float *bias, *added; // executor/network/conv_end.cuh
 };
 
 } // namespace convcast
