@@ -10,6 +10,7 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -189,13 +190,14 @@ class Names {
             return raw;
         const auto [found, fresh] = given_.try_emplace(raw, plain(raw));
         if (fresh)
-            while (!taken_.insert(found->second).second)
-                found->second += "_";
+            for (const std::string name = found->second; !taken_.insert(found->second).second;)
+                found->second = name + "_" + std::to_string(++numbered_[name]);
         return found->second;
     }
 
   private:
     std::map<std::string, std::string> given_;
+    std::map<std::string, int> numbered_; ///< how often a name was taken already
     std::set<std::string> taken_;
 };
 
@@ -221,6 +223,14 @@ template <class T> std::vector<double> raw_numbers(const std::string &bytes) {
     return out;
 }
 
+double of_half(std::uint16_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 0    ? std::ldexp(fraction, -24)
+                        : exponent == 31 ? 1e308
+                                         : std::ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 != 0 ? -size : size;
+}
+
 /// The numbers of a tensor that has few of them, as sizes, scales and limits are.
 std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) {
     constexpr std::int64_t few = 64;
@@ -243,6 +253,10 @@ std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) 
         break;
     case onnx::TensorProto::INT32:
         numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int32_t>(raw);
+        break;
+    case onnx::TensorProto::FLOAT16:
+        for (const double bits : raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::uint16_t>(raw))
+            numbers.push_back(of_half(static_cast<std::uint16_t>(bits)));
         break;
     case onnx::TensorProto::BOOL:
         numbers = raw.empty() ? doubles(tensor.int32_data()) : raw_numbers<std::int8_t>(raw);

@@ -80,7 +80,9 @@ class WholeRunner {
             reference.forward(
                 whole_.images() + first * elements(plan_.network.input), count,
                 [&](std::size_t op) { return whole_.parameters(op); }, stream);
-            all += compare(reference, whole_.launches() - 1, first, stream);
+            for (std::size_t i = 0; i < whole_.launches(); ++i)
+                if (gives_output(i))
+                    all += compare(reference, i, first, stream);
             if (first > 0 && first + count < batch)
                 continue;
             for (std::size_t i = 0; i < whole_.launches(); ++i) {
@@ -100,18 +102,25 @@ class WholeRunner {
         return wrong;
     }
 
+    /// Whether a launch writes what the network gives, where it stays until the end.
+    bool gives_output(std::size_t launch) const {
+        const Tensor &tensor = plan_.schedule[launch].writes;
+        const std::vector<std::size_t> outputs = plan_.network.output_indices();
+        return !tensor.columns && std::find(outputs.begin(), outputs.end(), tensor.of) != outputs.end();
+    }
+
     /// What the last call of all launches left.
     void save_outputs() {
         for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
-            for (const std::size_t op : plan_.network.output_indices())
-                if (plan_.schedule[i].writes == Tensor{op, false}) {
-                    std::vector<float> values(static_cast<std::size_t>(
-                        plan_.forecast.batch * elements(plan_.network.operators[op].output)));
-                    check(cudaMemcpy(values.data(), whole_.written(i), values.size() * sizeof(float),
-                                     cudaMemcpyDeviceToHost),
-                          "cudaMemcpy of an output");
-                    save_output(options_.save_tensors, plan_.network, plan_.forecast.batch, op, values);
-                }
+            if (gives_output(i)) {
+                const std::size_t op = plan_.schedule[i].writes.of;
+                std::vector<float> values(static_cast<std::size_t>(
+                    plan_.forecast.batch * elements(plan_.network.operators[op].output)));
+                check(cudaMemcpy(values.data(), whole_.written(i), values.size() * sizeof(float),
+                                 cudaMemcpyDeviceToHost),
+                      "cudaMemcpy of an output");
+                save_output(options_.save_tensors, plan_.network, plan_.forecast.batch, op, values);
+            }
     }
 
     double limit() const { return options_.integers ? 0.0 : whole_limit; }

@@ -293,6 +293,13 @@ std::int64_t nodes_of(const Plan &plan) {
                          [](const Partition &part) { return part.constant_bytes > 0; });
 }
 
+double scheduled_fmas(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+    if (launch.operators.empty())
+        return 0.0;
+    const std::size_t first = launch.operators.front();
+    return work_of(network.operators[first], network.input_shapes(first), batch).fmas.value_or(0.0);
+}
+
 /// A launch by itself, without the gap before it.
 NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                               const ScheduledLaunch &scheduled, std::int64_t batch) {
@@ -307,7 +314,9 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                                        : network.operators[scheduled.writes.of].name);
     const LaunchBytes bytes = bytes_of(network, scheduled, batch);
     if (!scheduled.shape) {
-        launch.time_s = forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch));
+        launch.time_s =
+            std::max(forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch)),
+                     forecaster.light_of(scheduled_fmas(network, scheduled, batch), 0.0, 0.0));
         return launch;
     }
     launch.shape = scheduled.shape->id();
@@ -403,8 +412,7 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
             launch.time_s = launch.time_s + forecaster.gap();
         if (!one_stream) // none starts before what it waits for has ended
             launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
-        if (scheduled.shape)
-            forecast.fmas += scheduled.shape->fmas().value;
+        forecast.fmas += scheduled_fmas(network, scheduled, batch);
         (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
          : scheduled.shape                         ? forecast.dense_s
                                                    : forecast.others_s) += launch.time_s;

@@ -207,7 +207,11 @@ Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int
             (op.kind == OperatorKind::cross_entropy ? 1.0 : static_cast<double>(elements(inputs.front())));
     const std::optional<ConvShape> convolution = as_convolution(op, inputs.front(), batch);
     Work work;
-    work.fmas = convolution ? convolution->fmas().value : 0.0;
+    work.fmas = convolution ? convolution->fmas().value
+                : op.kind == OperatorKind::transposed_convolution
+                    ? static_cast<double>(parameters(op, inputs.front())) * images *
+                          static_cast<double>(inputs.front()[1] * inputs.front()[2])
+                    : 0.0;
     work.dram_read_bytes = read;
     work.dram_write_bytes = images * static_cast<double>(elements(op.output)) * float_bytes;
     return work;

@@ -57,7 +57,7 @@ BOOST_DESCRIBE_ENUM(OperatorKind, convolution, transposed_convolution, dense, bi
 
 /// How a resize finds where an output lies in its input.
 enum class ResizeMode {
-    nearest,          ///< floor(place * scale)
+    nearest,          ///< row y of so many is row floor(y in / out) of the input
     bilinear,         ///< between pixels' middles
     bilinear_corners, ///< corners lie on corners
 };
@@ -101,8 +101,8 @@ struct Operator {
     static constexpr std::optional<Range> range_of(std::string_view field) {
         for (const char *real : {"low", "high", "alpha", "beta"})
             if (field == real)
-                return Range{-1e30, 1e30};
-        return Range{0.0, 4e9};
+                return Range{-3.5e38, 3.5e38};
+        return Range{0.0, 1e9};
     }
 
     TwoSizes stride_or_default() const;

@@ -22,7 +22,8 @@ int step_of(OperatorKind kind) {
 /// A dense layer written as a convolution: 1 x 1 filters on a map of one pixel.
 bool is_dense(const Operator &op, const ImageShape &input) {
     return op.kind == OperatorKind::convolution && input[1] * input[2] == 1 &&
-           elements(op.output) == op.output[0] && op.groups.value_or(1) == 1 && *op.window == TwoSizes{1, 1};
+           elements(op.output) == op.output[0] && op.groups.value_or(1) == 1 &&
+           *op.window == TwoSizes{1, 1} && op.pad_or_none() == TwoSizes{};
 }
 
 LaunchKind kind_of(const Network &network, std::size_t i, std::int64_t batch) {
@@ -74,9 +75,13 @@ class Scheduler {
                 join(i);
             else
                 begin(i);
+        const std::size_t last = network_.operators.size() - 1;
         for (const std::size_t output : network_.output_indices())
-            if (const Tensor last{output, false}; !there_.contains(last))
-                turn(last);
+            if (const Tensor wanted{output, false}; !there_.contains(wanted)) {
+                turn(wanted);
+                if (output != last) // what writes the last operator's output stays at the end
+                    std::swap(launches_.back(), launches_[launches_.size() - 2]);
+            }
         return std::move(launches_);
     }
 

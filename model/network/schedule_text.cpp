@@ -316,6 +316,10 @@ class ScheduleBinder {
         if (line.columns && launch.kind != LaunchKind::columns && !is_elementwise(op.kind))
             return problem(op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
                            ") is computed image by image: expected layout=images");
+        for (const ImageShape &shape : network_.input_shapes(first))
+            if (line.columns && launch.kind == LaunchKind::elementwise && shape != op.output)
+                return problem(op.name + " reads tensors of different shapes, which is done image by image: "
+                                         "expected layout=images");
         for (const std::size_t source : network_.sources(first)) {
             read({source, line.columns}, op.name, line.stream);
             launch.reads.push_back({source, line.columns});

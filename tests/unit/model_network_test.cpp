@@ -243,6 +243,21 @@ TEST(EquationN1, TheImagesOfADenseFirstLayerAreTurnedToo) {
     EXPECT_EQ(arena.places.front().bytes, 20224); // 50 images of 400 bytes, in whole lines of 256
 }
 
+TEST(NetworkSchedule, OutputsBesideTheLastAreTurnedBeforeIt) {
+    const Network network = read_network(
+        R"({"schema": "convcast/network/1", "id": "mine", "title": "t", "citation": "c", "input": [8, 1, 1], "outputs": ["a"],
+            "operators": [{"name": "a", "kind": "dense", "outputs": 20, "output": [20, 1, 1]},
+                          {"name": "b", "kind": "dense", "from": ["input"], "outputs": 5, "output": [5, 1, 1]},
+                          {"name": "c", "kind": "softmax", "output": [5, 1, 1]}]})",
+        "mine.json");
+    const auto schedule = schedule_of(network, least_columns, ends_all);
+    EXPECT_EQ(launches_text(schedule), "turn 0 1 turn turn 2");
+    EXPECT_EQ(schedule.back().writes, (Tensor{2, false}));
+    EXPECT_EQ(schedule[4].writes, (Tensor{0, false}));
+    const Arena arena = arena_of(network, schedule, least_columns);
+    EXPECT_EQ(arena.places.back().bytes, 256); // 8 images of 5 numbers, in whole lines
+}
+
 TEST(NetworkSchedule, ATensorsMemoryIsReusedWhenItWasReadLast) {
     const Network network =
         read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},

@@ -158,6 +158,63 @@ TEST(Onnx, PaddingThatDiffersIsPutAroundTheImageWhereItMatters) {
     EXPECT_EQ(kinds({1, 1, 0, 0}, 2), "convolution"); // no window reaches the end
 }
 
+TEST(Onnx, ATensorOfTwoSizesStaysOne) {
+    EXPECT_EQ(kinds_of(graph_of({node("Flatten", {"x"}, {"f"}),
+                                 node("Concat", {"f", "f"}, {"c"}, {{"axis", {1}, ""}}),
+                                 node("Gemm", {"c", "w"}, {"y"}, {{"transB", {1}, ""}})},
+                                {weights("w", {10, 288})})),
+              "reshape reshape concat dense");
+    // Of rows of 36, the first 18 and of these the first 9.
+    const Network network =
+        import_onnx(
+            graph_of({node("Reshape", {"x", "s"}, {"r"}), node("Slice", {"r", "zero", "a", "two"}, {"p"}),
+                      node("Slice", {"p", "zero", "b", "last"}, {"y"})},
+                     {numbers("s", {0, 4, 36}), numbers("zero", {0}), numbers("a", {18}), numbers("b", {9}),
+                      numbers("two", {2}), numbers("last", {-1})}),
+            "mine", "mine.onnx")
+            .network;
+    EXPECT_EQ(network.operators.back().output, (ImageShape{4, 9, 1}));
+}
+
+TEST(Onnx, WhatReadsTheSumsByAnotherNameKeepsBatchNorm) {
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"c"}), node("Identity", {"c"}, {"d"}),
+                                 node("BatchNormalization", {"d", "b", "b", "b", "b"}, {"n"}),
+                                 node("Add", {"n", "c"}, {"y"})},
+                                {weights("w", {8, 4, 1, 1}), weights("b", {8})})),
+              "convolution scale bias add");
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"c"}), node("Identity", {"c"}, {"d"}),
+                                 node("BatchNormalization", {"d", "b", "b", "b", "b"}, {"y"})},
+                                {weights("w", {8, 4, 1, 1}), weights("b", {8})})),
+              "convolution bias");
+}
+
+TEST(Onnx, AnOutputInAnotherOrderIsMoved) {
+    EXPECT_EQ(kinds_of(graph_of({node("Relu", {"x"}, {"r"}),
+                                 node("Transpose", {"r"}, {"y"}, {{"perm", {0, 2, 3, 1}, ""}})})),
+              "relu transpose");
+}
+
+TEST(Onnx, OperatorsWithAnotherMeaningAreNotTakenForThoseThatAreKnown) {
+    const auto kinds = [](OnnxNode its, std::vector<OnnxTensor> tensors = {}) {
+        tensors.push_back({"y", {0, 4, 8, 8}, false, std::nullopt});
+        its.outputs = {"y"};
+        return kinds_of(graph_of({std::move(its)}, std::move(tensors)));
+    };
+    EXPECT_EQ(kinds(node("Resize", {"x", "", "", "s"}, {"y"}), {numbers("s", {1, 4, 12, 12})}),
+              "resize"); // twice
+    EXPECT_EQ(kinds(node("Resize", {"x", "", "", "s"}, {"y"}), {numbers("s", {1, 4, 8, 8})}),
+              "unknown"); // rounds otherwise
+    EXPECT_EQ(
+        kinds(node("Resize", {"x", "", "", "s"}, {"y"},
+                   {{"coordinate_transformation_mode", {}, "asymmetric"}, {"nearest_mode", {}, "floor"}}),
+              {numbers("s", {1, 4, 8, 8})}),
+        "resize");
+    EXPECT_EQ(kinds(node("Gelu", {"x"}, {"y"}, {{"approximate", {}, "tanh"}})), "unknown");
+    EXPECT_EQ(kinds(node("Sub", {"c", "x"}, {"y"}), {weights("c", {4, 1, 1})}), "unknown");
+    EXPECT_EQ(kinds(node("Clip", {"x", "c"}, {"y"}), {weights("c", {1})}),
+              "unknown"); // of a limit that is not known
+}
+
 TEST(Onnx, ANodeThatIsNotKnownMovesItsBytes) {
     OnnxGraph graph = graph_of({node("Einsum", {"x"}, {"e"}), node("Relu", {"e"}, {"y"})});
     graph.tensors.push_back({"e", {0, 2, 3, 3}, false, std::nullopt});

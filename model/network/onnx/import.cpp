@@ -36,7 +36,6 @@ struct Value {
     std::vector<std::int64_t> constant_sizes;
 
     bool is_tensor() const { return !of.empty(); }
-    bool is_plain() const { return view == View::of_images(shape); }
     std::vector<std::int64_t> sizes() const { return is_tensor() ? view.sizes() : constant_sizes; }
     std::int64_t constant_count() const {
         std::int64_t count = 1;
@@ -52,7 +51,9 @@ struct Window {
 
     std::int64_t reach() const { return (window - 1) * dilation + 1; }
     /// Places of the window with this padding at the end.
-    std::int64_t places(std::int64_t at_end) const { return (input + begin + at_end - reach()) / stride + 1; }
+    std::int64_t places(std::int64_t at_end) const {
+        return input + begin + at_end < reach() ? 0 : (input + begin + at_end - reach()) / stride + 1;
+    }
 };
 
 class Importer {
@@ -68,11 +69,15 @@ class Importer {
         for (const OnnxTensor &tensor : graph_.tensors)
             tensor.constant ? (void)(constants_[tensor.name] = &tensor)
                             : (void)(inferred_[tensor.name] = &tensor);
-        for (const OnnxNode &node : graph_.nodes)
-            for (const std::string &input : node.inputs)
-                ++readers_[input];
+        for (const OnnxNode &node : graph_.nodes) {
+            if (passes_on(node))
+                same_[node.outputs.front()] = root_of(node.inputs.front());
+            else
+                for (const std::string &input : node.inputs)
+                    ++readers_[root_of(input)];
+        }
         for (const std::string &output : graph_.outputs)
-            ++readers_[output];
+            ++readers_[root_of(output)];
         read_input();
         for (const OnnxNode &node : graph_.nodes) {
             node_ = &node;
@@ -85,12 +90,26 @@ class Importer {
     }
 
   private:
+    static bool passes_on(const OnnxNode &node) {
+        return (node.type == "Identity" || node.type == "Dropout" || node.type == "Cast") &&
+               !node.inputs.empty() && !node.outputs.empty();
+    }
+    /// The tensor whose numbers a tensor has.
+    std::string root_of(const std::string &name) const {
+        const auto found = same_.find(name);
+        return found == same_.end() ? name : found->second;
+    }
+    int readers_of(const std::string &name) const {
+        const auto found = readers_.find(root_of(name));
+        return found == readers_.end() ? 0 : found->second;
+    }
+
     // ---- inputs and outputs of the graph ----
 
     void read_input() {
         std::vector<std::string> images;
         for (const std::string &name : graph_.inputs)
-            if (!constants_.contains(name) && readers_[name] > 0)
+            if (!constants_.contains(name) && readers_of(name) > 0)
                 images.push_back(name);
         if (images.size() != 1)
             throw InputError(file_ + " (ONNX)",
@@ -112,7 +131,7 @@ class Importer {
         if (!is_bounded(out_.network.input))
             throw InputError(file_ + " (ONNX)", "its input of " + sizes_text(sizes) +
                                                     " has more than 2^31 numbers an image; expected fewer");
-        values_[images.front()] = tensor_value(image_name, out_.network.input);
+        image_ = values_[images.front()] = tensor_value(image_name, out_.network.input);
     }
 
     void finish() {
@@ -121,7 +140,8 @@ class Importer {
         std::vector<std::string> outputs;
         for (const std::string &name : graph_.outputs)
             if (const auto found = values_.find(name); found != values_.end() && found->second.is_tensor())
-                outputs.push_back(found->second.of);
+                outputs.push_back(found->second.view.in_order() ? found->second.of
+                                                                : plain(Value(found->second)).of);
         keep_used(outputs);
         std::vector<Operator> &operators = out_.network.operators;
         if (operators.empty() || std::find(outputs.begin(), outputs.end(), image_name) != outputs.end())
@@ -182,8 +202,8 @@ class Importer {
             name = node_->type + "_node";
         name += end;
         std::string own = name;
-        for (int i = 2; !names_.insert(own).second; ++i)
-            own = name + "_" + std::to_string(i);
+        while (!names_.insert(own).second)
+            own = name + "_" + std::to_string(++numbered_[name] + 1);
         return own;
     }
 
@@ -240,27 +260,31 @@ class Importer {
         return each(std::move(op), input, end);
     }
 
-    /// The value with its numbers in the order of its sizes, moved if they are not.
+    /// The value with its numbers in the order of its sizes, moved if they are not. It has as many sizes as
+    /// before; of more than four only the first are told apart.
     Value plain(const Value &value) {
         const ImageShape shape = value.view.shape();
-        if (value.view.in_order() && shape == value.shape)
-            return tensor_value(value.of, shape);
-        Operator op;
-        op.output = shape;
-        if (value.view.in_order()) {
-            op.kind = OperatorKind::reshape;
-            return add(std::move(op), {value}, ".sizes");
+        Value out = tensor_value(value.of, shape);
+        if (!value.view.in_order() || shape != value.shape) {
+            Operator op;
+            op.output = shape;
+            const bool ordered = value.view.in_order();
+            op.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose;
+            if (!ordered) {
+                const std::vector<Factor> factors = value.view.factors();
+                std::vector<Factor> sorted = factors;
+                std::sort(sorted.begin(), sorted.end(),
+                          [](const Factor &a, const Factor &b) { return a.stride > b.stride; });
+                op.sizes.emplace(), op.order.emplace();
+                for (const Factor &factor : sorted)
+                    op.sizes->push_back(factor.size);
+                for (const Factor &factor : factors)
+                    op.order->push_back(std::find(sorted.begin(), sorted.end(), factor) - sorted.begin());
+            }
+            out = add(std::move(op), {value}, ordered ? ".sizes" : ".order");
         }
-        op.kind = OperatorKind::transpose;
-        std::vector<Factor> factors = value.view.factors(), sorted = factors;
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [](const Factor &a, const Factor &b) { return a.stride > b.stride; });
-        op.sizes.emplace(), op.order.emplace();
-        for (const Factor &factor : sorted)
-            op.sizes->push_back(factor.size);
-        for (const Factor &factor : factors)
-            op.order->push_back(std::find(sorted.begin(), sorted.end(), factor) - sorted.begin());
-        return add(std::move(op), {value}, ".order");
+        out.view = View::of_rank(value.view.rank(), out.shape);
+        return out;
     }
 
     // ---- the inputs of a node ----
@@ -295,8 +319,10 @@ class Importer {
     }
 
     void give(Value value, std::size_t output = 0) {
-        if (output < node_->outputs.size())
-            values_[node_->outputs[output]] = std::move(value);
+        if (output >= node_->outputs.size())
+            return;
+        given_.try_emplace(value.of, node_->outputs[output]);
+        values_[node_->outputs[output]] = std::move(value);
     }
 
     // ---- nodes ----
@@ -350,17 +376,8 @@ class Importer {
                 return false;
             inputs.push_back(input(i) ? input(i)->numbers : std::nullopt);
         }
-        if ((node_->type == "Identity" || node_->type == "Cast" || node_->type == "Transpose" ||
-             node_->type == "Reshape") &&
-            input(0) && !input(0)->numbers) { // of weights
-            Value value = *input(0);
-            if (node_->type == "Transpose")
-                std::reverse(value.constant_sizes.begin(), value.constant_sizes.end());
-            else if (node_->type == "Reshape" && input(1) && input(1)->numbers)
-                value.constant_sizes = as_integers(input(1)->numbers->values);
-            give(std::move(value));
+        if (const Value *in = input(0); in && take_constant_view(*in))
             return true;
-        }
         std::optional<Numbers> numbers = computed(*node_, inputs);
         if (!numbers)
             return false;
@@ -368,6 +385,55 @@ class Importer {
         value.constant_sizes = numbers->sizes;
         value.numbers = std::move(numbers);
         give(std::move(value));
+        return true;
+    }
+
+    /// The sizes of a constant, such as weights, after a node that only changes them.
+    bool take_constant_view(const Value &in) {
+        const std::string &type = node_->type;
+        Value out = in;
+        std::vector<std::int64_t> &sizes = out.constant_sizes;
+        const auto rank = static_cast<std::int64_t>(sizes.size());
+        std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
+        if ((type == "Identity" || type == "Cast") && !in.numbers) {
+        } else if (type == "Transpose") {
+            std::vector<std::int64_t> order = integers(*node_, "perm");
+            for (std::int64_t i = rank; order.empty() && i-- > 0;)
+                order.push_back(i);
+            for (std::size_t i = 0; i < order.size(); ++i)
+                if (order[i] < 0 || order[i] >= rank || order.size() != sizes.size())
+                    return false;
+                else
+                    sizes[i] = in.constant_sizes[static_cast<std::size_t>(order[i])];
+            if (rank > 1)
+                out.numbers.reset(); // in another order
+        } else if (type == "Reshape" && input(1) && input(1)->numbers && !in.numbers) {
+            sizes = as_integers(input(1)->numbers->values);
+        } else if ((type == "Unsqueeze" || type == "Squeeze") && !axes.empty() && rank > 0) {
+            const std::int64_t out_rank =
+                type == "Squeeze" ? rank : rank + static_cast<std::int64_t>(axes.size());
+            for (std::int64_t &axis : axes)
+                axis = axis < 0 ? axis + out_rank : axis;
+            std::sort(axes.begin(), axes.end());
+            if (type == "Squeeze")
+                std::reverse(axes.begin(), axes.end());
+            for (const std::int64_t axis : axes) {
+                if (axis < 0 || axis > static_cast<std::int64_t>(sizes.size()) ||
+                    (type == "Squeeze" && (axis == static_cast<std::int64_t>(sizes.size()) ||
+                                           sizes[static_cast<std::size_t>(axis)] != 1)))
+                    return false;
+                const auto at = sizes.begin() + axis;
+                if (type == "Squeeze")
+                    sizes.erase(at);
+                else
+                    sizes.insert(at, 1);
+            }
+            if (out.numbers)
+                out.numbers->sizes = sizes;
+        } else {
+            return false;
+        }
+        give(std::move(out));
         return true;
     }
 
@@ -379,7 +445,9 @@ class Importer {
             return false;
         Value value = *in;
         const auto rank = static_cast<std::int64_t>(value.view.rank());
-        if (type == "Identity" || type == "Dropout" || type == "Cast") {
+        const std::vector<std::int64_t> to = integers(*node_, "to", {1});
+        const bool real = to.front() == 1 || to.front() == 10 || to.front() == 11 || to.front() == 16;
+        if (type == "Identity" || type == "Dropout" || (type == "Cast" && real)) {
             give(std::move(value));
             return true;
         }
@@ -527,7 +595,7 @@ class Importer {
 
     bool convolution() {
         const Value *in = tensor(0), *filters = constant(1);
-        if (!in || !filters || filters->constant_sizes.size() != 4)
+        if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
             return false;
         const std::vector<std::int64_t> sizes = filters->constant_sizes;
         auto w = windows(*in, {sizes[2], sizes[3]});
@@ -583,8 +651,9 @@ class Importer {
 
     bool transposed() {
         const Value *in = tensor(0), *filters = constant(1);
-        if (!in || !filters || filters->constant_sizes.size() != 4 ||
-            !attribute_text(*node_, "auto_pad").empty() || !integers(*node_, "output_shape").empty())
+        const std::string pads = attribute_text(*node_, "auto_pad");
+        if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4 ||
+            (!pads.empty() && pads != "NOTSET") || !integers(*node_, "output_shape").empty())
             return false;
         const std::vector<std::int64_t> sizes = filters->constant_sizes,
                                         more = integers(*node_, "output_padding", {0, 0});
@@ -678,7 +747,7 @@ class Importer {
 
     bool gemm() {
         const Value *in = tensor(0), *weights = constant(1);
-        if (!in || !weights || weights->constant_sizes.size() != 2 || in->view.rank() != 2 ||
+        if (!in || !weights || tensor(2) || weights->constant_sizes.size() != 2 || in->view.rank() != 2 ||
             integers(*node_, "transA", {0}).front() != 0)
             return false;
         return dense(*in, weights->constant_sizes[integers(*node_, "transB", {0}).front() != 0 ? 0 : 1], 2);
@@ -736,10 +805,11 @@ class Importer {
                           is(before, OperatorKind::transposed_convolution);
         const bool biased = is(before, OperatorKind::bias) && !before->from.empty() &&
                             (is(producer(before->from.front()), OperatorKind::convolution) ||
-                             is(producer(before->from.front()), OperatorKind::transposed_convolution));
-        if (readers_[node_->inputs[0]] == 1 && biased)
+                             is(producer(before->from.front()), OperatorKind::transposed_convolution)) &&
+                            read_once(before->from.front());
+        if (readers_of(node_->inputs[0]) == 1 && biased)
             give(*in);
-        else if (readers_[node_->inputs[0]] == 1 && sums)
+        else if (readers_of(node_->inputs[0]) == 1 && sums)
             give(each(OperatorKind::bias, *in, ".bias"));
         else
             give(each(OperatorKind::bias, each(OperatorKind::scale, *in, ".scale"), ".bias"));
@@ -749,6 +819,13 @@ class Importer {
     const Operator *producer(const std::string &name) const {
         const auto found = index_.find(name);
         return found == index_.end() ? nullptr : &out_.network.operators[found->second];
+    }
+
+    /// Whether nothing but the operator behind it reads an operator, as far as names of the file stand for
+    /// it.
+    bool read_once(const std::string &of) const {
+        const auto found = given_.find(of);
+        return found == given_.end() || readers_of(found->second) == 1;
     }
 
     bool layer_norm() {
@@ -770,8 +847,12 @@ class Importer {
 
     bool function() {
         const Value *in = tensor(0);
-        if (!in)
+        if (!in || attribute_text(*node_, "approximate") == "tanh" ||
+            (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
             return false;
+        for (const std::size_t limit : {1, 2})
+            if (node_->type == "Clip" && input(limit) && !input(limit)->numbers)
+                return false;
         static const std::map<std::string, OperatorKind> kinds = {
             {"Relu", OperatorKind::relu},
             {"LeakyRelu", OperatorKind::leaky_relu},
@@ -809,7 +890,7 @@ class Importer {
         if (a->is_tensor() && b->is_tensor())
             return two_tensors(*a, *b);
         const bool swapped = !a->is_tensor();
-        if (swapped && node_->type == "Div")
+        if (swapped && (node_->type == "Div" || (node_->type == "Sub" && a->constant_count() != 1)))
             return false;
         return with_constant(swapped ? *b : *a, swapped ? *a : *b, swapped);
     }
@@ -817,11 +898,11 @@ class Importer {
     bool with_constant(const Value &value, const Value &constant, bool swapped) {
         const bool product = node_->type == "Mul" || node_->type == "Div";
         if (constant.constant_count() == 1) {
+            if (!constant.numbers || constant.numbers->values.empty())
+                return false;
             Operator op;
             op.kind = OperatorKind::linear;
-            const double number = constant.numbers && !constant.numbers->values.empty()
-                                      ? constant.numbers->values.front()
-                                      : 1.0;
+            const double number = constant.numbers->values.front();
             if (product)
                 op.alpha = node_->type == "Div" ? 1.0 / (number == 0.0 ? 1.0 : number) : number;
             else
@@ -876,7 +957,7 @@ class Importer {
             give(std::move(out));
             return true;
         }
-        if (a.view.rank() != b.view.rank())
+        if (a.view.rank() != b.view.rank() || a.view.rank() > 4)
             return false;
         a = plain(a), b = plain(b);
         const auto fits = [](const ImageShape &all, const ImageShape &part) {
@@ -889,7 +970,9 @@ class Importer {
             std::swap(a, b);
         if (!fits(a.shape, b.shape))
             return false;
-        give(add(kind, {a, b}));
+        Value out = add(kind, {a, b});
+        out.view = View::of_rank(a.view.rank(), out.shape);
+        give(std::move(out));
         return true;
     }
 
@@ -962,7 +1045,7 @@ class Importer {
             view = by_channel ? its : view;
         }
         if (!by_channel) {
-            if (axis != 1)
+            if (axis != 1 || parts.front().view.rank() > 4)
                 return false;
             for (Value &part : parts)
                 part = plain(part);
@@ -970,8 +1053,8 @@ class Importer {
         Value out = add(OperatorKind::concat, parts);
         if (by_channel)
             out.view = *view;
-        else if (parts.front().view.rank() == 2)
-            out.view = View::of_numbers(out.shape[0]);
+        else
+            out.view = View::of_rank(parts.front().view.rank(), out.shape);
         give(std::move(out));
         return true;
     }
@@ -1015,8 +1098,7 @@ class Importer {
             if (counts[i] < 1 || begin > all)
                 return false;
             Value out = part(from, first, count, {1, 1, 1}, i == 0 ? "" : "." + std::to_string(i));
-            if (rank == 2)
-                out.view = View::of_numbers(out.shape[0]);
+            out.view = View::of_rank(rank, out.shape);
             give(std::move(out), i);
         }
         return true;
@@ -1046,8 +1128,7 @@ class Importer {
                 return false;
         }
         Value out = count == from.shape ? from : part(from, begin, count, step, "");
-        if (in->view.rank() == 2)
-            out.view = View::of_numbers(out.shape[0]);
+        out.view = View::of_rank(in->view.rank(), out.shape);
         give(std::move(out));
         return true;
     }
@@ -1074,37 +1155,66 @@ class Importer {
 
     bool resize() {
         const Value *in = tensor(0);
-        if (!in || in->view.rank() != 4)
-            return false;
         const bool upsample = node_->type == "Upsample";
+        const std::string policy = attribute_text(*node_, "keep_aspect_ratio_policy");
+        if (!in || in->view.rank() != 4 || integers(*node_, "antialias", {0}).front() != 0 ||
+            !integers(*node_, "axes").empty() || (!policy.empty() && policy != "stretch"))
+            return false;
         const std::vector<double> scales = given(upsample ? 1 : 2, "scales"), sizes = given(3, "");
-        const std::string mode = attribute_text(*node_, "mode"),
-                          places = attribute_text(*node_, "coordinate_transformation_mode");
         const Value from = plain(*in);
         Operator op;
         op.kind = OperatorKind::resize;
         op.output = from.shape;
+        if (sizes.size() == 4 ? sizes[1] != static_cast<double>(from.shape[0])
+                              : scales.size() != 4 || scales[0] != 1.0 || scales[1] != 1.0)
+            return false;
         for (std::size_t i = 0; i < 2; ++i) {
-            if (sizes.size() == 4)
-                op.output[i + 1] = as_integers(sizes)[i + 2];
-            else if (scales.size() == 4)
-                op.output[i + 1] =
-                    as_integers({std::floor(scales[i + 2] * static_cast<double>(from.shape[i + 1]))}).front();
-            else
+            const double size =
+                sizes.size() == 4 ? sizes[i + 2] : scales[i + 2] * static_cast<double>(from.shape[i + 1]);
+            // Else a place lies otherwise than the sizes say.
+            if (!(size >= 1.0 && size <= static_cast<double>(most_size)) || size != std::floor(size))
                 return false;
-            if (op.output[i + 1] < 1 || op.output[i + 1] > most_size)
+            op.output[i + 1] = static_cast<std::int64_t>(size);
+        }
+        const std::string mode = attribute_text(*node_, "mode");
+        const std::string places = attribute_text(*node_, "coordinate_transformation_mode");
+        if (mode.empty() || mode == "nearest") {
+            const std::string transform = upsample ? "asymmetric" : places.empty() ? "half_pixel" : places;
+            const std::string rounds = upsample ? "floor" : attribute_text(*node_, "nearest_mode");
+            for (std::size_t i = 1; i < 3; ++i)
+                if (!takes_floors(transform, rounds, from.shape[i], op.output[i]))
+                    return false;
+            op.mode = ResizeMode::nearest;
+        } else if (mode == "linear" && places == "align_corners") {
+            op.mode = ResizeMode::bilinear_corners;
+        } else if (mode == "linear" && !upsample &&
+                   (places.empty() || places == "half_pixel" ||
+                    (places == "pytorch_half_pixel" && op.output[1] > 1 && op.output[2] > 1))) {
+            op.mode = ResizeMode::bilinear;
+        } else {
+            return false;
+        }
+        give(op.output == from.shape ? from : add(std::move(op), {from}));
+        return true;
+    }
+
+    /// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
+    static bool takes_floors(const std::string &transform, const std::string &rounds, std::int64_t in,
+                             std::int64_t out) {
+        constexpr std::int64_t most_rows = 1 << 20;
+        if ((transform != "half_pixel" && transform != "asymmetric") || out > most_rows)
+            return false;
+        const double ratio = static_cast<double>(in) / static_cast<double>(out);
+        for (std::int64_t y = 0; y < out; ++y) {
+            const auto at = static_cast<double>(y);
+            const double place = transform == "asymmetric" ? at * ratio : (at + 0.5) * ratio - 0.5;
+            const double row = rounds == "floor"               ? std::floor(place)
+                               : rounds == "ceil"              ? std::ceil(place)
+                               : rounds == "round_prefer_ceil" ? std::floor(place + 0.5)
+                                                               : std::ceil(place - 0.5);
+            if (std::clamp(row, 0.0, static_cast<double>(in - 1)) != static_cast<double>(y * in / out))
                 return false;
         }
-        if (mode.empty() || mode == "nearest")
-            op.mode = ResizeMode::nearest;
-        else if (mode == "linear" && places == "align_corners")
-            op.mode = ResizeMode::bilinear_corners;
-        else if (mode == "linear" &&
-                 (places.empty() || places == "half_pixel" || places == "pytorch_half_pixel"))
-            op.mode = ResizeMode::bilinear;
-        else
-            return false;
-        give(op.output == from.shape ? from : add(std::move(op), {from}));
         return true;
     }
 
@@ -1128,10 +1238,10 @@ class Importer {
             if (tensor(i) && seen.insert(tensor(i)->of).second)
                 inputs.push_back(*tensor(i));
         if (inputs.empty())
-            inputs.push_back(values_.at(image_tensor()));
+            inputs.push_back(image_);
         for (std::size_t i = 0; i < node_->outputs.size(); ++i) {
             const std::string &name = node_->outputs[i];
-            if (name.empty() || readers_[name] == 0)
+            if (name.empty() || readers_of(name) == 0)
                 continue;
             const auto known = inferred_.find(name);
             const std::vector<std::int64_t> sizes =
@@ -1161,19 +1271,17 @@ class Importer {
             give(std::move(out), i);
         }
     }
-    std::string image_tensor() const {
-        for (const auto &[name, value] : values_)
-            if (value.of == image_name)
-                return name;
-        return "";
-    }
-
     const OnnxGraph &graph_;
     std::string file_;
     ImportedNetwork out_;
     std::map<std::string, const OnnxTensor *> constants_, inferred_;
-    std::map<std::string, int> readers_;
+    std::map<std::string, int> readers_; ///< of a tensor's root
+    std::map<std::string, std::string>
+        same_; ///< of a tensor that another's numbers are passed on to, that other
+    std::map<std::string, std::string> given_; ///< of an operator, the first tensor of the file that it gives
     std::map<std::string, Value> values_;
+    Value image_;
+    std::map<std::string, int> numbered_;      ///< how often a name was wanted
     std::map<std::string, std::size_t> index_; ///< of operators by name
     std::set<std::string> lost_;               ///< tensors of no known shape
     std::set<std::string> names_ = {image_name};

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_numbers = 4096; ///< of a tensor of sizes
 
 std::optional<Numbers> gather(const std::vector<std::optional<Numbers>> &in) {
-    Numbers out{in[1]->sizes, {}};
+    Numbers out{in[1]->sizes, {}, in[0]->real};
     for (const double at : in[1]->values) {
         const auto count = static_cast<double>(in[0]->values.size());
         const double place = at < 0.0 ? at + count : at;
@@ -54,6 +54,12 @@ std::optional<Numbers> of_two(const Numbers &a, const Numbers &b,
     for (std::size_t i = 0; i < count; ++i)
         out.values.push_back(
             join(a.values[a.values.size() == 1 ? 0 : i], b.values[b.values.size() == 1 ? 0 : i]));
+    for (const double value : out.values)
+        if (!std::isfinite(value))
+            return std::nullopt;
+    for (const Numbers *numbers : {&a, &b})
+        for (const double value : numbers->values)
+            out.real = out.real || value != std::floor(value);
     return out;
 }
 
@@ -65,8 +71,9 @@ std::optional<Numbers> range(const std::vector<std::optional<Numbers>> &in) {
     const double first = in[0]->values.at(0), last = in[1]->values.at(0), by = in[2]->values.at(0);
     if (by == 0.0 || std::abs((last - first) / by) > static_cast<double>(most_numbers))
         return std::nullopt;
-    for (double at = first; by > 0.0 ? at < last : at > last; at += by)
-        out.values.push_back(at);
+    const double count = std::max(0.0, std::ceil((last - first) / by));
+    for (double i = 0.0; i < count; i += 1.0)
+        out.values.push_back(first + i * by);
     out.sizes = {static_cast<std::int64_t>(out.values.size())};
     return out;
 }
@@ -92,7 +99,7 @@ std::vector<std::int64_t> as_integers(const std::vector<double> &values) {
     constexpr double most = 9007199254740992.0;
     std::vector<std::int64_t> out;
     for (const double value : values)
-        out.push_back(static_cast<std::int64_t>(std::clamp(value, -most, most)));
+        out.push_back(static_cast<std::int64_t>(value != value ? 0.0 : std::clamp(value, -most, most)));
     return out;
 }
 
@@ -118,25 +125,29 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
         {"Equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
         {"Max", [](double a, double b) { return std::max(a, b); }},
         {"Min", [](double a, double b) { return std::min(a, b); }}};
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i] && i < node.inputs.size() && !node.inputs[i].empty())
+    for (std::size_t i = 0; i < inputs.size(); ++i) // only a slice leaves inputs out
+        if (!inputs[i] && (node.type != "Slice" || i >= node.inputs.size() || !node.inputs[i].empty()))
             return std::nullopt;
     if (inputs.empty() || !inputs[0])
         return std::nullopt;
     const Numbers &first = *inputs[0];
     if (const auto join = joins.find(node.type); join != joins.end() && inputs.size() == 2) {
         auto out = of_two(first, *inputs[1], join->second);
-        const auto whole = [](const Numbers &numbers) {
-            return std::all_of(numbers.values.begin(), numbers.values.end(),
-                               [](double v) { return v == std::floor(v); });
-        };
-        if (out && node.type == "Div" && whole(first) && whole(*inputs[1])) // of sizes, which are integers
+        if (out && node.type == "Div" && !out->real)
             for (double &value : out->values)
                 value = std::trunc(value);
         return out;
     }
-    if (node.type == "Identity" || node.type == "Cast")
+    if (node.type == "Identity")
         return first;
+    if (node.type == "Cast") {
+        const std::int64_t to = integers(node, "to", {1}).front();
+        Numbers out = first;
+        out.real = to == 1 || to == 10 || to == 11 || to == 16; // float, half, double, bfloat16
+        for (double &value : out.values)
+            value = out.real ? value : std::trunc(value);
+        return out;
+    }
     if (node.type == "Floor" || node.type == "Ceil") {
         Numbers out = first;
         for (double &value : out.values)
@@ -152,7 +163,7 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
     if (node.type == "Concat")
         return concat(inputs);
     if (node.type == "Unsqueeze" || node.type == "Squeeze" || node.type == "Reshape")
-        return Numbers{{static_cast<std::int64_t>(first.values.size())}, first.values};
+        return Numbers{{static_cast<std::int64_t>(first.values.size())}, first.values, first.real};
     if (node.type == "ConstantOfShape" && first.values.size() <= 1) {
         const double count = first.values.empty() ? 1.0 : first.values[0];
         if (!(count >= 0.0 && count <= static_cast<double>(most_numbers)))

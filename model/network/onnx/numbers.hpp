@@ -12,6 +12,7 @@ namespace convcast {
 struct Numbers {
     std::vector<std::int64_t> sizes;
     std::vector<double> values;
+    bool real = false; ///< by a cast or a fraction; else they are taken as integers, as sizes are
 };
 
 /// What a node gives of constants; absent where it is none of those that compute with sizes, or an input is

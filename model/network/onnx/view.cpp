@@ -33,6 +33,13 @@ View View::of_numbers(std::int64_t count) {
     return View({{}, {{count, 1}}});
 }
 
+View View::of_rank(std::size_t rank, const ImageShape &shape) {
+    View view = of_images(shape);
+    while (view.rank() > std::max<std::size_t>(rank, 1))
+        view.sizes_.pop_back();
+    return view;
+}
+
 std::int64_t View::size(std::size_t at) const {
     std::int64_t product = 1;
     for (const Factor &factor : sizes_[at])

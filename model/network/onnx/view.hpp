@@ -30,6 +30,8 @@ class View {
     static View of_images(const ImageShape &shape);
     /// Images, numbers.
     static View of_numbers(std::int64_t count);
+    /// Images and as many sizes of the shape as make this rank, 2 to 4; the others are 1.
+    static View of_rank(std::size_t rank, const ImageShape &shape);
 
     std::size_t rank() const { return sizes_.size(); }
     std::int64_t size(std::size_t at) const;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+
 #include <numeric>
 
 namespace convcast {
@@ -79,8 +79,14 @@ std::string slice_device(const Operator &op, const std::vector<ImageShape> &) {
 
 // ---- transpose and reshape ----
 
+/// 0 beyond 2^31, which no tensor has.
 std::int64_t product(const std::vector<std::int64_t> &sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+    constexpr double most = 2147483648.0;
+    const double all =
+        std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double product, std::int64_t size) {
+            return product * static_cast<double>(size);
+        });
+    return all <= most ? static_cast<std::int64_t>(all) : 0;
 }
 
 ShapeAnswer transpose_shape(const Operator &op, const std::vector<ImageShape> &inputs) {

@@ -43,13 +43,15 @@ void resize_forward(const OperatorStep &step, double *out) {
         for (std::int64_t y = 0; y < to[1]; ++y)
             for (std::int64_t x = 0; x < to[2]; ++x) {
                 const double h = place(rows, y, in[1]), w = place(columns, x, in[2]);
-                const auto h0 = static_cast<std::int64_t>(h), w0 = static_cast<std::int64_t>(w);
+                const bool nearest = mode == ResizeMode::nearest;
+                const auto h0 = nearest ? y * in[1] / to[1] : static_cast<std::int64_t>(h),
+                           w0 = nearest ? x * in[2] / to[2] : static_cast<std::int64_t>(w);
                 const auto pixel = [&](std::int64_t row, std::int64_t column) {
                     return step
                         .in[0][(c * in[1] + std::min(row, in[1] - 1)) * in[2] + std::min(column, in[2] - 1)];
                 };
                 const double down = h - static_cast<double>(h0), right = w - static_cast<double>(w0);
-                *out++ = mode == ResizeMode::nearest
+                *out++ = nearest
                              ? pixel(h0, w0)
                              : (1.0 - down) * ((1.0 - right) * pixel(h0, w0) + right * pixel(h0, w0 + 1)) +
                                    down * ((1.0 - right) * pixel(h0 + 1, w0) + right * pixel(h0 + 1, w0 + 1));
@@ -57,6 +59,8 @@ void resize_forward(const OperatorStep &step, double *out) {
 }
 
 std::string resize_device(const Operator &op, const std::vector<ImageShape> &inputs) {
+    if (*op.mode == ResizeMode::nearest)
+        return "\n    return in[0][(c * H + y * H / P) * W + x * W / Q];";
     const ResizeMode mode = *op.mode;
     const Places rows = places_of(mode, inputs.front()[1], op.output[1]),
                  columns = places_of(mode, inputs.front()[2], op.output[2]);
@@ -67,11 +71,11 @@ std::string resize_device(const Operator &op, const std::vector<ImageShape> &inp
                        fmt::arg("rows", device_number(rows.by)), fmt::arg("row0", device_number(rows.from)),
                        fmt::arg("columns", device_number(columns.by)),
                        fmt::arg("column0", device_number(columns.from))) +
-           (mode == ResizeMode::nearest ? "\n    return map[h0 * W + w0];" : R"(
+           R"(
     const int h1 = min(h0 + 1, H - 1), w1 = min(w0 + 1, W - 1);
     const T down = h - T(h0), right = w - T(w0);
     return (T(1) - down) * ((T(1) - right) * map[h0 * W + w0] + right * map[h0 * W + w1]) +
-           down * ((T(1) - right) * map[h1 * W + w0] + right * map[h1 * W + w1]);)");
+           down * ((T(1) - right) * map[h1 * W + w0] + right * map[h1 * W + w1]);)";
 }
 
 } // namespace
