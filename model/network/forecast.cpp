@@ -314,9 +314,9 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                                        : network.operators[scheduled.writes.of].name);
     const LaunchBytes bytes = bytes_of(network, scheduled, batch);
     if (!scheduled.shape) {
-        launch.time_s =
-            std::max(forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch)),
-                     forecaster.light_of(scheduled_fmas(network, scheduled, batch), 0.0, 0.0));
+        launch.time_s = forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch));
+        if (const double fmas = scheduled_fmas(network, scheduled, batch); fmas > 0.0)
+            launch.time_s = std::max(launch.time_s, forecaster.light_of(fmas, 0.0, 0.0));
         return launch;
     }
     launch.shape = scheduled.shape->id();
