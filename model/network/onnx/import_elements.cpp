@@ -1,0 +1,185 @@
+// Nodes that work number by number.
+#include "model/network/onnx/importer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast::onnx {
+
+bool Importer::function() {
+    const Value *in = tensor(0);
+    if (!in || attribute_text(*node_, "approximate") == "tanh" ||
+        (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
+        return false;
+    for (const std::size_t limit : {1, 2})
+        if (node_->type == "Clip" && input(limit) && !input(limit)->numbers)
+            return false;
+    static const std::map<std::string, OperatorKind> kinds = {{"Relu", OperatorKind::relu},
+                                                              {"LeakyRelu", OperatorKind::leaky_relu},
+                                                              {"Sigmoid", OperatorKind::logistic},
+                                                              {"HardSigmoid", OperatorKind::hard_logistic},
+                                                              {"HardSwish", OperatorKind::hard_swish},
+                                                              {"Gelu", OperatorKind::gelu},
+                                                              {"Swish", OperatorKind::silu},
+                                                              {"Erf", OperatorKind::erf},
+                                                              {"Tanh", OperatorKind::tanh},
+                                                              {"Clip", OperatorKind::clip}};
+    Operator op;
+    op.kind = kinds.at(node_->type);
+    if (op.kind == OperatorKind::leaky_relu)
+        op.alpha = attribute(*node_, "alpha", {0.01}).front();
+    if (op.kind == OperatorKind::hard_logistic) {
+        op.alpha = attribute(*node_, "alpha", {0.2}).front();
+        op.beta = attribute(*node_, "beta", {0.5}).front();
+    }
+    if (op.kind == OperatorKind::clip) {
+        const std::vector<double> low = given(1, "min"), high = given(2, "max");
+        if (low.size() == 1 && std::abs(low[0]) < 1e30)
+            op.low = low[0];
+        if (high.size() == 1 && std::abs(high[0]) < 1e30)
+            op.high = high[0];
+    }
+    give(each(std::move(op), *in));
+    return true;
+}
+
+bool Importer::of_two() {
+    const Value *a = input(0), *b = input(1);
+    if (!a || !b)
+        return false;
+    if (a->is_tensor() && b->is_tensor())
+        return two_tensors(*a, *b);
+    const bool swapped = !a->is_tensor();
+    if (swapped && (node_->type == "Div" || (node_->type == "Sub" && a->constant_count() != 1)))
+        return false;
+    return with_constant(swapped ? *b : *a, swapped ? *a : *b, swapped);
+}
+
+bool Importer::with_constant(const Value &value, const Value &constant, bool swapped) {
+    const bool product = node_->type == "Mul" || node_->type == "Div";
+    if (constant.constant_count() == 1) {
+        if (!constant.numbers || constant.numbers->values.empty())
+            return false;
+        Operator op;
+        op.kind = OperatorKind::linear;
+        const double number = constant.numbers->values.front();
+        if (product)
+            op.alpha = node_->type == "Div" ? 1.0 / (number == 0.0 ? 1.0 : number) : number;
+        else
+            op.beta = node_->type == "Sub" && !swapped ? -number : number;
+        if (node_->type == "Sub" && swapped)
+            op.alpha = -1.0;
+        give(scaled(std::move(op), value));
+        return true;
+    }
+    // One number a channel: all sizes but that of the channels are 1.
+    std::optional<std::size_t> its;
+    const std::size_t rank = value.view.rank(), given_rank = constant.constant_sizes.size();
+    for (std::size_t i = 0; i < given_rank; ++i)
+        if (constant.constant_sizes[i] != 1) {
+            if (its || given_rank > rank)
+                return false;
+            its = rank - given_rank + i;
+        }
+    if (!its || value.view.size(*its) != value.shape[0] || constant.constant_count() != value.shape[0] ||
+        !value.view.with_channels(*its, value.shape[1] * value.shape[2], value.shape[0]))
+        return false;
+    give(each(product ? OperatorKind::scale : OperatorKind::bias, value));
+    return true;
+}
+
+Value Importer::scaled(Operator op, const Value &value) {
+    constexpr double exact = 1e-6;
+    const Operator *before = producer(value.of);
+    if (!op.alpha || op.beta || !before || before->kind != OperatorKind::linear || before->beta)
+        return each(std::move(op), value);
+    op.alpha = *op.alpha * before->alpha.value_or(1.0);
+    const Value from{before->from.front(), value.shape, value.view, {}, {}};
+    return std::abs(*op.alpha - 1.0) < exact ? from : each(std::move(op), from);
+}
+
+bool Importer::two_tensors(Value a, Value b) {
+    if (node_->type == "Div")
+        return false;
+    if (node_->type == "Mul" && activation(a, b))
+        return true;
+    if (node_->type == "Sub") {
+        Operator op;
+        op.kind = OperatorKind::linear;
+        op.alpha = -1.0;
+        b = each(std::move(op), b, ".negative");
+    }
+    const OperatorKind kind = node_->type == "Mul" ? OperatorKind::multiply : OperatorKind::add;
+    if (a.view == b.view && a.shape == b.shape) {
+        Value out = add(kind, {a, b});
+        out.view = a.view;
+        give(std::move(out));
+        return true;
+    }
+    if (a.view.rank() != b.view.rank() || a.view.rank() > 4)
+        return false;
+    a = plain(a), b = plain(b);
+    const auto fits = [](const ImageShape &all, const ImageShape &part) {
+        for (std::size_t i = 0; i < 3; ++i)
+            if (part[i] != all[i] && part[i] != 1)
+                return false;
+        return true;
+    };
+    if (!fits(a.shape, b.shape))
+        std::swap(a, b);
+    if (!fits(a.shape, b.shape))
+        return false;
+    Value out = add(kind, {a, b});
+    out.view = View::of_rank(a.view.rank(), out.shape);
+    give(std::move(out));
+    return true;
+}
+
+bool Importer::activation(const Value &a, const Value &b) {
+    for (const auto &[x, gate] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+        const Operator *op = producer(gate->of);
+        if (!op || gate->view != x->view)
+            continue;
+        constexpr double exact = 1e-6;
+        const bool of_x = op->from == std::vector<std::string>{x->of};
+        const bool hard = op->kind == OperatorKind::hard_logistic &&
+                          std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
+        if (of_x && (op->kind == OperatorKind::logistic || hard)) {
+            give(each(hard ? OperatorKind::hard_swish : OperatorKind::silu, *x));
+            return true;
+        }
+        if (is_normal_gate(*op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
+            Operator twice;
+            twice.kind = OperatorKind::linear;
+            twice.alpha = 2.0;
+            give(each(std::move(twice), each(OperatorKind::gelu, *x, ".gelu")));
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Importer::is_normal_gate(const Operator &gate, const std::string &x) const {
+    constexpr double exact = 1e-5;
+    if (gate.kind != OperatorKind::linear || gate.alpha || gate.beta != 1.0)
+        return false;
+    const Operator *error = producer(gate.from.front());
+    const Operator *root =
+        error && error->kind == OperatorKind::erf ? producer(error->from.front()) : nullptr;
+    return root && root->kind == OperatorKind::linear && !root->beta &&
+           std::abs(root->alpha.value_or(1.0) - std::sqrt(0.5)) < exact &&
+           root->from == std::vector<std::string>{x};
+}
+
+} // namespace convcast::onnx

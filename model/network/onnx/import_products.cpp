@@ -1,0 +1,113 @@
+// Products with weights, and norms.
+#include "model/network/onnx/importer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast::onnx {
+
+bool Importer::gemm() {
+    const Value *in = tensor(0), *weights = constant(1);
+    if (!in || !weights || tensor(2) || weights->constant_sizes.size() != 2 || in->view.rank() != 2 ||
+        integers(*node_, "transA", {0}).front() != 0)
+        return false;
+    return dense(*in, weights->constant_sizes[integers(*node_, "transB", {0}).front() != 0 ? 0 : 1], 2);
+}
+
+bool Importer::dense(const Value &in, std::int64_t outputs, std::size_t bias) {
+    if (!is_size(outputs))
+        return false;
+    Operator op;
+    op.kind = OperatorKind::dense;
+    op.outputs = outputs;
+    Value from = in.view.in_order() ? in : plain(in); // a dense layer reads numbers in any sizes
+    Value out = with_bias(add(std::move(op), {from}), bias);
+    out.view = View::of_numbers(out.shape[0]);
+    give(std::move(out));
+    return true;
+}
+
+bool Importer::matmul() {
+    const Value *in = tensor(0), *weights = constant(1);
+    if (!in || !weights || weights->constant_sizes.size() != 2)
+        return false;
+    const std::int64_t outputs = weights->constant_sizes[1];
+    if (!is_size(outputs))
+        return false;
+    if (in->view.rank() == 2)
+        return dense(*in, outputs, 99);
+    Value from = *in;
+    if (in->view.size(in->view.rank() - 1) != in->shape[0])
+        return false;
+    auto view = from.view.with_channels(from.view.rank() - 1, from.shape[1] * from.shape[2], outputs);
+    if (!view)
+        return false;
+    Operator op; // of channels, pixel by pixel
+    op.kind = OperatorKind::convolution;
+    op.outputs = outputs;
+    op.window = {1, 1};
+    Value out = add(std::move(op), {from});
+    out.view = *view;
+    give(std::move(out));
+    return true;
+}
+
+bool Importer::batch_norm() {
+    const Value *in = tensor(0);
+    if (!in || in->view.rank() < 2 || in->view.size(1) != in->shape[0] ||
+        !in->view.with_channels(1, in->shape[1] * in->shape[2], in->shape[0]))
+        return false;
+    const Operator *before = producer(in->of);
+    const auto is = [](const Operator *op, OperatorKind kind) { return op && op->kind == kind; };
+    const bool sums = is(before, OperatorKind::convolution) || is(before, OperatorKind::dense) ||
+                      is(before, OperatorKind::transposed_convolution);
+    const bool biased = is(before, OperatorKind::bias) && !before->from.empty() &&
+                        (is(producer(before->from.front()), OperatorKind::convolution) ||
+                         is(producer(before->from.front()), OperatorKind::transposed_convolution)) &&
+                        read_once(before->from.front());
+    if (readers_of(node_->inputs[0]) == 1 && biased)
+        give(*in);
+    else if (readers_of(node_->inputs[0]) == 1 && sums)
+        give(each(OperatorKind::bias, *in, ".bias"));
+    else
+        give(each(OperatorKind::bias, each(OperatorKind::scale, *in, ".scale"), ".bias"));
+    return true;
+}
+
+const Operator *Importer::producer(const std::string &name) const {
+    const auto found = index_.find(name);
+    return found == index_.end() ? nullptr : &out_.network.operators[found->second];
+}
+
+bool Importer::read_once(const std::string &of) const {
+    const auto found = given_.find(of);
+    return found == given_.end() || readers_of(found->second) == 1;
+}
+
+bool Importer::layer_norm() {
+    const Value *in = tensor(0);
+    const std::int64_t axis = integers(*node_, "axis", {-1}).front();
+    if (!in || (axis != -1 && axis != static_cast<std::int64_t>(in->view.rank()) - 1) ||
+        in->view.size(in->view.rank() - 1) != in->shape[0] ||
+        !in->view.with_channels(in->view.rank() - 1, in->shape[1] * in->shape[2], in->shape[0]))
+        return false;
+    Operator op;
+    op.kind = OperatorKind::layer_norm;
+    op.alpha = attribute(*node_, "epsilon", {1e-5}).front();
+    Value out = each(OperatorKind::scale, each(std::move(op), *in), ".scale");
+    give(constant(2) ? each(OperatorKind::bias, out, ".bias") : out);
+    return true;
+}
+
+} // namespace convcast::onnx

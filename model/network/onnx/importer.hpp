@@ -1,0 +1,215 @@
+// What the files import_*.cpp share: the graph while it is taken node by node. A function for a node takes
+// it, or returns false where the node is not of those that it knows; then the node becomes an operator
+// `unknown`.
+#pragma once
+
+#include "model/base/errors.hpp"
+#include "model/network/onnx/import.hpp"
+#include "model/network/onnx/numbers.hpp"
+#include "model/network/onnx/view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convcast::onnx {
+
+inline constexpr std::int64_t most_size = std::int64_t{1} << 31;
+inline constexpr const char *image_name = "input";
+
+/// What the name of an ONNX tensor stands for.
+struct Value {
+    std::string of;                 ///< an operator or "input"; "" of a constant
+    ImageShape shape{};             ///< of that operator's output
+    View view;                      ///< how its sizes lie in it
+    std::optional<Numbers> numbers; ///< of a constant whose numbers are known, and of the sizes of a tensor
+    std::vector<std::int64_t> constant_sizes;
+
+    bool is_tensor() const { return !of.empty(); }
+    std::vector<std::int64_t> sizes() const { return is_tensor() ? view.sizes() : constant_sizes; }
+    std::int64_t constant_count() const {
+        std::int64_t count = 1;
+        for (const std::int64_t size : constant_sizes)
+            count = std::min(most_size, count * std::clamp<std::int64_t>(size, 0, most_size));
+        return count;
+    }
+};
+
+/// Rows (0) or columns (1) of a window over a map.
+struct Window {
+    std::int64_t input = 1, window = 1, stride = 1, dilation = 1, begin = 0, end = 0;
+
+    std::int64_t reach() const { return (window - 1) * dilation + 1; }
+    /// How many places the window has with this padding at the end.
+    std::int64_t places(std::int64_t at_end) const {
+        return input + begin + at_end < reach() ? 0 : (input + begin + at_end - reach()) / stride + 1;
+    }
+};
+
+/// Takes the nodes of a graph one after another; each adds operators to the network or gives another view of
+/// a tensor.
+class Importer {
+  public:
+    Importer(const OnnxGraph &graph, const std::string &id, const std::string &file);
+    ImportedNetwork run();
+
+  private:
+    /// Whether a node gives the numbers of its input as they are.
+    static bool passes_on(const OnnxNode &node);
+    /// The tensor whose numbers a tensor has.
+    std::string root_of(const std::string &name) const;
+    int readers_of(const std::string &name) const;
+
+    // ---- inputs and outputs of the graph ----
+    void read_input();
+    void finish();
+    /// Only what the outputs need; what they are comes last.
+    void keep_used(const std::vector<std::string> &outputs);
+
+    // ---- names and operators ----
+    static std::string join_text(const std::vector<std::string> &names);
+    static std::string sizes_text(const std::vector<std::int64_t> &sizes);
+    void problem(const std::string &place, const std::string &message);
+    void problem(const std::string &message);
+    /// The node's name as an operator can have it, each once; `end` for what a node has besides.
+    std::string new_name(const std::string &end = "");
+    Value tensor_value(const std::string &of, const ImageShape &shape) const;
+    static bool is_bounded(const ImageShape &shape);
+    static bool is_size(std::int64_t size) { return size >= 1 && size <= most_size; }
+    /// Appends an operator and gives its output, seen as images, channels, rows, columns. A wrong one is a
+    /// problem.
+    Value add(Operator op, const std::vector<Value> &inputs, const std::string &end = "");
+    Value add(OperatorKind kind, const std::vector<Value> &inputs, const std::string &end = "");
+    /// The same numbers with an operator that changes each by itself: the view stays.
+    Value each(Operator op, const Value &input, const std::string &end = "");
+    Value each(OperatorKind kind, const Value &input, const std::string &end = "");
+    /// The value with its numbers in the order of its sizes, moved if they are not. It has as many sizes as
+    /// before; of more than four only the first are told apart.
+    Value plain(const Value &value);
+
+    // ---- the inputs of a node ----
+    /// What input number i of the node stands for: anything, only a tensor, only a constant; nullptr where it
+    /// is none.
+    const Value *input(std::size_t i);
+    const Value *tensor(std::size_t i);
+    const Value *constant(std::size_t i);
+    /// Numbers of an input, or else of an attribute.
+    std::vector<double> given(std::size_t i, const char *name);
+    /// Lets the name of the node's output stand for the value.
+    void give(Value value, std::size_t output = 0);
+
+    // ---- nodes ----
+    void take();
+    bool take_numbers();
+    /// Takes sizes of 1 out, or puts them in, as the node's axes say; the first that may be changed is
+    /// `first`. Whether the axes are such.
+    template <class Size, class Erase, class Insert>
+    bool change_sizes(std::size_t rank, std::int64_t first, const Size &size, const Erase &erase,
+                      const Insert &insert) {
+        const bool out = node_->type == "Squeeze";
+        std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
+        const auto all = static_cast<std::int64_t>(rank + (out ? 0 : axes.size()));
+        for (std::int64_t &axis : axes)
+            axis = axis < 0 ? axis + all : axis;
+        std::sort(axes.begin(), axes.end());
+        if (out)
+            std::reverse(axes.begin(), axes.end());
+        for (const std::int64_t axis : axes) {
+            const auto at = static_cast<std::size_t>(axis);
+            if (axis < first || at > rank || (out && (at == rank || size(at) != 1)))
+                return false;
+            out ? erase(at) : insert(at);
+            rank = out ? rank - 1 : rank + 1;
+        }
+        return !axes.empty();
+    }
+    /// The sizes of a constant, such as weights, after a node that only changes them.
+    bool take_constant_view(const Value &in);
+    /// What changes only the view.
+    bool take_view();
+    /// Gives the value under these sizes, of which 0 keeps one and -1 follows from the others. False where
+    /// the first is not that of the images, or the numbers are not as many.
+    bool reshape(Value value, std::vector<std::int64_t> sizes);
+    bool take_operator();
+
+    // ---- windows ----
+    /// Rows and columns of a window over the first input; absent where sizes or attributes do not fit.
+    std::optional<std::array<Window, 2>> windows(const Value &in, const std::vector<std::int64_t> &window);
+    bool convolution();
+    static void set_windows(Operator &op, const std::array<Window, 2> &w);
+    Value with_bias(const Value &value, std::size_t i);
+    bool transposed();
+    bool pooling();
+    bool global_pooling();
+
+    // ---- products with weights ----
+    bool gemm();
+    bool dense(const Value &in, std::int64_t outputs, std::size_t bias);
+    bool matmul();
+
+    // ---- norms ----
+    /// Folded into the convolution before it where nothing else reads that.
+    bool batch_norm();
+    const Operator *producer(const std::string &name) const;
+    /// Whether one node of the file reads what an operator gives; also where no name of the file stands for
+    /// it.
+    bool read_once(const std::string &of) const;
+    bool layer_norm();
+
+    // ---- number by number ----
+    bool function();
+    bool of_two();
+    bool with_constant(const Value &value, const Value &constant, bool swapped);
+    /// A factor behind a factor is one, and none where they make 1.
+    Value scaled(Operator op, const Value &value);
+    bool two_tensors(Value a, Value b);
+    /// x times logistic(x), and x times hard_logistic(x): one function.
+    bool activation(const Value &a, const Value &b);
+    /// Whether it is 1 + erf(x / sqrt 2).
+    bool is_normal_gate(const Operator &gate, const std::string &x) const;
+
+    // ---- what moves numbers ----
+    std::optional<std::size_t> axis_of(const Value &value, std::int64_t axis) const;
+    bool concat();
+    /// A part of a tensor of images, channels, rows and columns.
+    Value part(const Value &from, const ImageShape &begin, const ImageShape &count, const ImageShape &step,
+               const std::string &end);
+    bool split();
+    bool slice();
+    bool pad();
+    bool resize();
+    /// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
+    static bool takes_floors(const std::string &transform, const std::string &rounds, std::int64_t in,
+                             std::int64_t out);
+    bool softmax();
+    /// What reads the node's outputs is not looked at.
+    void lose() { lost_.insert(node_->outputs.begin(), node_->outputs.end()); }
+    /// Its inputs are read and its output is written; nothing else is known.
+    void take_unknown();
+
+    const OnnxGraph &graph_;
+    std::string file_;
+    ImportedNetwork out_;
+    std::map<std::string, const OnnxTensor *> constants_, inferred_;
+    std::map<std::string, int> readers_; ///< of a tensor's root
+    std::map<std::string, std::string>
+        same_; ///< of a tensor that another's numbers are passed on to, that other
+    std::map<std::string, std::string> given_; ///< of an operator, the first tensor of the file that it gives
+    std::map<std::string, Value> values_;
+    Value image_;
+    std::map<std::string, int> numbered_;      ///< how often a name was wanted
+    std::map<std::string, std::size_t> index_; ///< of operators by name
+    std::set<std::string> lost_;               ///< tensors of no known shape
+    std::set<std::string> names_ = {image_name};
+    std::vector<InputProblem> problems_;
+    std::int64_t fixed_images_ = 0; ///< that the file says; 0: any
+    const OnnxNode *node_ = nullptr;
+};
+
+} // namespace convcast::onnx
