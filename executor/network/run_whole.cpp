@@ -5,11 +5,13 @@
 #include "executor/network/network_source.hpp"
 #include "executor/network/node_spans.hpp"
 #include "executor/network/save_tensors.hpp"
+#include "executor/network/whole_kernel.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
 #include "gpu/check.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +40,7 @@ class WholeRunner {
     NetworkRun run() {
         run_.conditions["gpu"] = device_.facts().name;
         run_.conditions["device_code_hash"] = device_code_hash();
-        run_.conditions["whole_code_hash"] = whole_code_hash();
+        run_.conditions["whole_code_hash"] = code_hash();
         measured_.weights =
             fmt::format("seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1",
                         options_.seed);
@@ -121,6 +123,17 @@ class WholeRunner {
                       "cudaMemcpy of an output");
                 save_output(options_.save_tensors, plan_.network, plan_.forecast.batch, op, values);
             }
+    }
+
+    /// Of the sources, and of what is made of operators' device code for this plan's launches.
+    std::string code_hash() const {
+        std::vector<std::string> texts = {whole_code_hash()};
+        for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
+            texts.push_back(
+                plan_.plans[i]
+                    ? function_text(plan_.network, element_steps(plan_.network, plan_.schedule[i]).functions)
+                    : whole_kernel(plan_.network, plan_.schedule[i], plan_.forecast.batch).text);
+        return content_hash(texts);
     }
 
     double limit() const { return options_.integers ? 0.0 : whole_limit; }
