@@ -1,16 +1,11 @@
 // Nodes that move numbers: concat, split, slice, pad, resize; and softmax.
 #include "model/network/onnx/importer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,19 +1,10 @@
 // Products with weights, and norms.
 #include "model/network/onnx/importer.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::onnx {
 

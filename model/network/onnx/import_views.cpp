@@ -1,16 +1,10 @@
 // Nodes that compute with sizes, and those that only change the sizes of a tensor or of a constant.
 #include "model/network/onnx/importer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
