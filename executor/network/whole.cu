@@ -14,13 +14,26 @@ __device__ __forceinline__ void wait_for_launch_before() {
 #endif
 }
 
-__device__ __forceinline__ float4 load_once(const float4 *from) {
-    float4 value;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-                 : "l"(from));
-    return value;
+template <int Count> __device__ __forceinline__ void load_once(float (&to)[Count], const float *from) {
+    if constexpr (Count == 4)
+        asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+            : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+            : "l"(from));
+    else
+        asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(to[0]) : "l"(from));
 }
+
+/// Numbers that Threads threads share, one each in a round. In the last round a thread that has none left takes the last
+/// number again: loads that nobody branches around start together.
+template <int Numbers, int Threads> struct SharedRounds {
+    static constexpr int count = (Numbers + Threads - 1) / Threads;
+    static __device__ __forceinline__ bool takes_part(int round, int thread) {
+        return (round + 1) * Threads <= Numbers || round * Threads + thread < Numbers;
+    }
+    static __device__ __forceinline__ int at(int round, int thread) {
+        return takes_part(round, thread) ? round * Threads + thread : Numbers - 1;
+    }
+};
 
 __device__ __forceinline__ float sum_of_warp(float value) {
 #pragma unroll
@@ -56,36 +69,39 @@ struct Kept {
 template <int Images, int Inputs, int Outputs, int RowThreads, bool Bias, class End>
 __global__ void __launch_bounds__(256) dense(const float *__restrict__ input, const float *__restrict__ weights,
                                              const float *__restrict__ bias, float *__restrict__ output) {
-    wait_for_launch_before();
-    constexpr int rows = 256 / RowThreads, warps = RowThreads / 32;
+    constexpr int rows = 256 / RowThreads, warps = RowThreads / 32, wide = Inputs % 4 == 0 ? 4 : 1;
+    using Rounds = SharedRounds<Inputs / wide, RowThreads>;
     const int row = blockIdx.x * rows + threadIdx.x / RowThreads, thread = threadIdx.x % RowThreads;
     const bool there = row < Outputs;
-    const float of_row_bias = Bias && there ? bias[row] : 0.0f; // now: at the end it would be waited for
+    const float *of_row = weights + static_cast<long long>(there ? row : 0) * Inputs;
+    // Weights and biases are no launch's: the first of them are on their way before the launch before has ended.
+    constexpr int ahead = Rounds::count < 4 ? Rounds::count : 4;
+    float first[ahead][wide];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i)
+        load_once(first[i], of_row + wide * Rounds::at(i, thread));
+    const float of_row_bias = Bias && there ? bias[row] : 0.0f;
+    wait_for_launch_before();
     float sum[Images] = {};
-    if (there) {
-        if constexpr (Inputs % 4 == 0) {
-            const float4 *of_row = reinterpret_cast<const float4 *>(weights + static_cast<long long>(row) * Inputs);
-            const float4 *pixels = reinterpret_cast<const float4 *>(input);
-#pragma unroll 8
-            for (int i = thread; i < Inputs / 4; i += RowThreads) {
-                const float4 w = load_once(of_row + i);
+    const auto add = [&](int i, const float (&w)[wide]) {
+        const int at = wide * Rounds::at(i, thread);
 #pragma unroll
-                for (int image = 0; image < Images; ++image) {
-                    const float4 x = pixels[image * (Inputs / 4) + i];
-                    sum[image] = fmaf(w.x, x.x, sum[image]);
-                    sum[image] = fmaf(w.y, x.y, sum[image]);
-                    sum[image] = fmaf(w.z, x.z, sum[image]);
-                    sum[image] = fmaf(w.w, x.w, sum[image]);
-                }
-            }
-        } else {
-            for (int i = thread; i < Inputs; i += RowThreads) {
-                const float w = weights[static_cast<long long>(row) * Inputs + i];
+        for (int image = 0; image < Images; ++image) {
+            float x[wide];
+            load(x, input + image * Inputs + at);
 #pragma unroll
-                for (int image = 0; image < Images; ++image)
-                    sum[image] = fmaf(w, input[image * Inputs + i], sum[image]);
-            }
+            for (int j = 0; j < wide; ++j)
+                sum[image] = fmaf(Rounds::takes_part(i, thread) ? w[j] : 0.0f, x[j], sum[image]);
         }
+    };
+#pragma unroll
+    for (int i = 0; i < ahead; ++i)
+        add(i, first[i]);
+#pragma unroll 8
+    for (int i = ahead; i < Rounds::count; ++i) {
+        float w[wide];
+        load_once(w, of_row + wide * Rounds::at(i, thread));
+        add(i, w);
     }
     __shared__ float of_warps[Images][8];
 #pragma unroll
@@ -117,18 +133,18 @@ __global__ void __launch_bounds__(256)
     const long long channel = blockIdx.x * (256LL / Threads) + threadIdx.x / Threads;
     const auto join = [](float a, float b) { return Max ? fmaxf(a, b) : a + b; };
     const int thread = threadIdx.x % Threads;
-    float result = Max ? -__int_as_float(0x7f800000) : 0.0f;
-    if (channel < channels) {
-        const float *pixels = input + channel * Area;
-        constexpr int wide = Area % 4 == 0 ? 4 : 1;
-#pragma unroll 8
-        for (int i = thread * wide; i < Area; i += Threads * wide) {
-            float some[wide];
-            load(some, pixels + i);
+    const float none = Max ? -__int_as_float(0x7f800000) : 0.0f;
+    constexpr int wide = Area % 4 == 0 ? 4 : 1;
+    using Rounds = SharedRounds<Area / wide, Threads>;
+    const float *pixels = input + (channel < channels ? channel : 0) * Area;
+    float result = none;
+#pragma unroll(Rounds::count <= 16 ? Rounds::count : 8)
+    for (int i = 0; i < Rounds::count; ++i) {
+        float some[wide];
+        load(some, pixels + wide * Rounds::at(i, thread));
 #pragma unroll
-            for (int j = 0; j < wide; ++j)
-                result = join(result, some[j]);
-        }
+        for (int j = 0; j < wide; ++j)
+            result = join(result, Rounds::takes_part(i, thread) ? some[j] : none);
     }
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
@@ -145,21 +161,21 @@ __global__ void __launch_bounds__(256)
         output[channel] = Max ? result : result / Area;
 }
 
-/// A pixel's numbers of all channels get mean 0 and variance 1. 32 neighbouring pixels of an image a CTA, whose warps share
-/// the channels; a lane keeps its numbers of the pixel where there are not too many.
-template <int Channels, int Area>
+/// A pixel's numbers of all channels get mean 0 and variance 1. So many neighbouring pixels of an image a CTA, whose threads
+/// share the channels; a thread keeps its numbers of its pixel where there are not too many.
+template <int Channels, int Area, int Pixels>
 __device__ __forceinline__ void layer_norm(const float *__restrict__ input, float *__restrict__ output, float added) {
     wait_for_launch_before();
-    __shared__ float of_warps[2][8][32];
-    constexpr int its = (Channels + 7) / 8, most_kept = 96;
-    constexpr bool keeps = its <= most_kept;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, pixel = blockIdx.x * 32 + lane;
+    constexpr int groups = 256 / Pixels, its = (Channels + groups - 1) / groups, most_kept = 96;
+    constexpr bool keeps = its <= most_kept, even = Channels % groups == 0;
+    __shared__ float of_groups[2][groups][Pixels];
+    const int lane = threadIdx.x % Pixels, group = threadIdx.x / Pixels, pixel = blockIdx.x * Pixels + lane;
     const bool there = pixel < Area;
     const long long first = static_cast<long long>(blockIdx.y) * Channels * Area + pixel;
     float kept[keeps ? its : 1];
-    const auto number = [&](int i) { // of channel warp + 8 i; 0 beyond the last
-        const int c = warp + 8 * i;
-        return there && (Channels % 8 == 0 || c < Channels) ? __ldg(input + first + c * Area) : 0.0f;
+    const auto number = [&](int i) { // of channel group + groups * i; 0 beyond the last
+        const int c = group + groups * i;
+        return there && (even || c < Channels) ? __ldg(input + first + c * Area) : 0.0f;
     };
     if constexpr (keeps) {
 #pragma unroll
@@ -170,14 +186,14 @@ __device__ __forceinline__ void layer_norm(const float *__restrict__ input, floa
         float sum = 0.0f;
 #pragma unroll(keeps ? its : 8)
         for (int i = 0; i < its; ++i)
-            if (Channels % 8 == 0 || warp + 8 * i < Channels)
+            if (even || group + groups * i < Channels)
                 sum += value(keeps ? kept[keeps ? i : 0] : number(i));
-        of_warps[round][warp][lane] = sum;
+        of_groups[round][group][lane] = sum;
         __syncthreads();
         sum = 0.0f;
 #pragma unroll
-        for (int i = 0; i < 8; ++i)
-            sum += of_warps[round][i][lane];
+        for (int i = 0; i < groups; ++i)
+            sum += of_groups[round][i][lane];
         return sum;
     };
     const float mean = sum_of_channels(0, [](float x) { return x; }) / Channels;
@@ -185,8 +201,8 @@ __device__ __forceinline__ void layer_norm(const float *__restrict__ input, floa
     const float by = 1.0f / sqrtf(variance + added);
 #pragma unroll(keeps ? its : 8)
     for (int i = 0; i < its; ++i)
-        if (there && (Channels % 8 == 0 || warp + 8 * i < Channels))
-            output[first + (warp + 8 * i) * Area] = ((keeps ? kept[keeps ? i : 0] : number(i)) - mean) * by;
+        if (there && (even || group + groups * i < Channels))
+            output[first + (group + groups * i) * Area] = ((keeps ? kept[keeps ? i : 0] : number(i)) - mean) * by;
 }
 
 /// A block an image.
@@ -207,16 +223,23 @@ __global__ void __launch_bounds__(256) softmax(const float *__restrict__ input, 
             value = join(value, of_warps[warp]);
         return value;
     };
+    using Rounds = SharedRounds<Count, 256>;
+    const auto number = [&](int round) { return __ldg(of_image + Rounds::at(round, threadIdx.x)); };
     float largest = -__int_as_float(0x7f800000);
-    for (int i = threadIdx.x; i < Count; i += 256)
-        largest = fmaxf(largest, of_image[i]);
+#pragma unroll 8
+    for (int i = 0; i < Rounds::count; ++i)
+        largest = fmaxf(largest, number(i)); // a number that is taken again is as large
     largest = of_block(largest, [](float a, float b) { return fmaxf(a, b); });
     float sum = 0.0f;
-    for (int i = threadIdx.x; i < Count; i += 256)
-        sum += expf(of_image[i] - largest);
+#pragma unroll 8
+    for (int i = 0; i < Rounds::count; ++i)
+        sum += Rounds::takes_part(i, threadIdx.x) ? expf(number(i) - largest) : 0.0f;
     sum = of_block(sum, [](float a, float b) { return a + b; });
-    for (int i = threadIdx.x; i < Count; i += 256)
-        output[static_cast<long long>(blockIdx.x) * Count + i] = expf(of_image[i] - largest) / sum;
+#pragma unroll 8
+    for (int i = 0; i < Rounds::count; ++i)
+        if (Rounds::takes_part(i, threadIdx.x))
+            output[static_cast<long long>(blockIdx.x) * Count + Rounds::at(i, threadIdx.x)] =
+                expf(number(i) - largest) / sum;
 }
 
 /// [rows][columns] to [columns][rows], by tiles of 32 x 32 whose rows of 33 floats have no bank conflicts.

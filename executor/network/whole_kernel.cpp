@@ -44,7 +44,7 @@ class KernelText {
 
     WholeKernel made() {
         const std::size_t first = launch_.operators.front();
-        const bool gathers = type_of(network_.operators[first].kind).form == DeviceForm::gather;
+        const bool gathers = is_function(type_of(network_.operators[first].kind).form);
         if (gathers)
             gather(first);
         else
@@ -99,11 +99,10 @@ class KernelText {
             pointers.push_back(fmt::format("in{} + image * {}u", read, elements(inputs[read])));
         const std::string parameter = parameters(op, inputs.front()) > 0 ? taken(i) : "nullptr";
         line(fmt::format("const float *const in[] = {{{}}};", fmt::join(pointers, ", ")));
-        line("#pragma unroll");
-        line(fmt::format(
-            "for (int j = 0; j < {}; ++j)\n        value[j] = GATHER(in, {}, channel, row, column + j);",
-            together_, parameter));
+        const std::string there = fmt::format("GATHER(in, {}, channel, row, column)", parameter);
+        line(copies(op) ? fmt::format("load(value, {});", there) : fmt::format("value[0] = {};", there));
     }
+    static bool copies(const Operator &op) { return type_of(op.kind).form == DeviceForm::copy; }
     /// Its definition before the kernel.
     std::string function(const std::string &kernel) {
         if (function_.empty())
@@ -111,7 +110,8 @@ class KernelText {
         const std::string called = kernel + "_gather";
         for (std::size_t at = 0; (at = body_.find("GATHER", at)) != std::string::npos;)
             body_.replace(at, 6, called);
-        return "__device__ __forceinline__ float " + called +
+        const bool copy = copies(network_.operators[launch_.operators.front()]);
+        return std::string("__device__ __forceinline__ ") + (copy ? "const float *" : "float ") + called +
                "(const float *const *in, const float *p, int c, int y, int x) {\n    using T = float;\n" +
                function_;
     }
@@ -184,11 +184,11 @@ EndType end_type(const Network &network, const ElementSteps &steps) {
     return {name, "struct " + name + body};
 }
 
-WholeKernel norm_kernel(const Operator &op, const ImageShape &shape) {
+WholeKernel norm_kernel(const Operator &op, const ImageShape &shape, std::int64_t threads_of_pixel) {
     const std::string body =
         fmt::format("(const float *__restrict__ input, float *__restrict__ output) {{\n"
-                    "    using T = float;\n    layer_norm<{}, {}>(input, output, {});\n}}\n",
-                    shape[0], shape[1] * shape[2], device_number(*op.alpha));
+                    "    using T = float;\n    layer_norm<{}, {}, 256 / {}>(input, output, {});\n}}\n",
+                    shape[0], shape[1] * shape[2], threads_of_pixel, device_number(*op.alpha));
     WholeKernel kernel;
     kernel.name_expression = name_of("norm_", body);
     kernel.text = "__global__ void __launch_bounds__(256) " + kernel.name_expression + body;
@@ -244,7 +244,8 @@ WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, 
         kernel.name_expression = expression("softmax", std::vector{elements(read)});
         break;
     case LaunchKind::layer_norm:
-        kernel = norm_kernel(network.operators[launch.operators.front()], read);
+        kernel = norm_kernel(network.operators[launch.operators.front()], read,
+                             grid_of(network, launch, batch).row_threads);
         break;
     case LaunchKind::to_columns:
         kernel.name_expression = expression("turn", std::vector{batch, elements(read)});
@@ -272,7 +273,7 @@ ReferenceKernel reference_kernel(const Operator &op, const std::vector<ImageShap
             "    if (at >= count)\n        return;\n"
             "    const int x0 = at % Q, y0 = at / Q % P, c0 = at / (P * Q) % K;\n"
             "    const long long image = at / (static_cast<long long>(K) * P * Q);\n";
-    if (type.form == DeviceForm::gather) {
+    if (is_function(type.form)) {
         std::vector<std::string> pointers;
         for (std::size_t i = 0; i < inputs.size(); ++i)
             pointers.push_back(fmt::format("in{} + image * {}", i,
@@ -280,8 +281,9 @@ ReferenceKernel reference_kernel(const Operator &op, const std::vector<ImageShap
         text += fmt::format("    const double *const in[] = {{{}}};\n", fmt::join(pointers, ", ")) +
                 "    const int c = c0, y = y0, x = x0;\n"
                 "    const float *const p = parameters;\n"
-                "    const auto gathered = [&]() -> T {" +
-                type.device(op, inputs) + "\n    };\n    out[at] = gathered();\n}\n";
+                "    const auto gathered = [&]() -> " +
+                (type.form == DeviceForm::copy ? "const T *" : "T") + " {" + type.device(op, inputs) +
+                "\n    };\n    out[at] = " + (type.form == DeviceForm::copy ? "*" : "") + "gathered();\n}\n";
     } else {
         text += "    const T x = in0[at];\n";
         if (inputs.size() == 2) {

@@ -121,6 +121,27 @@ Samples launch_period(ProbeContext &context, const Module &module) {
     return all;
 }
 
+Samples early_launch_period(ProbeContext &context, const Module &module) {
+    constexpr int few = 64, many = 256;
+    const Kernel empty = module.kernel("empty_early"), hold = module.kernel("hold");
+    const cudaStream_t stream = context.watch.stream();
+    const auto launch = [&](int kernels) {
+        for (int i = 0; i < kernels; ++i)
+            empty.launch(dim3(sms(context)), dim3(empty_threads), 0, stream, nullptr, 1, i > 0);
+    };
+    launch(1); // loads the code, which cannot be done while a graph is captured
+    wait(context, "cudaStreamSynchronize after an empty kernel");
+    const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
+    ProbeSamples samples = configuration(
+        context,
+        {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", many}, {"kernels_less", few}});
+    add_rounds(context, samples, few, many, sample_count, [&](int kernels) {
+        return held_time(hold, stream, std::to_string(kernels) + " kernels that start early",
+                         [&] { (kernels == few ? short_graph : long_graph).launch(stream); });
+    });
+    return {samples};
+}
+
 Samples graph_meets(ProbeContext &context, const Module &module) {
     return meets(context, module, true);
 }
@@ -201,7 +222,8 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
 
 ProbeRuns launch_runs() {
     return {{"launch_floor", launch_floor},      {"launch_gap", launch_gap},
-            {"launch_period", launch_period},    {"launch_by_grid", launch_by_grid},
+            {"launch_period", launch_period},    {"early_launch_period", early_launch_period},
+            {"launch_by_grid", launch_by_grid},
             {"graph_meets", graph_meets},        {"stream_meets", stream_meets},
             {"shared_capacity", shared_capacity}};
 }

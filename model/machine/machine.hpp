@@ -58,6 +58,8 @@ struct Machine : CoreNumbers {
     double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
     std::int64_t
         second_round_elsewhere; ///< CTAs of a second round on other SMs than those of the first (F19)
+    double input_in_l2, filters_in_l2; ///< of these tensors the share that L2 has when a call begins (F35)
+    double output_to_dram; ///< of the output the share that DRAM takes at least, whatever L2 could keep (F35)
 };
 
 /// What is assumed of an L2 whose profile has no number: its read bandwidth over DRAM's, and its latency over

@@ -6,6 +6,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
+#include "model/network/l2_content.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
@@ -30,13 +31,16 @@
 namespace convcast {
 namespace {
 
-/// N2: launches of a graph follow each other closer than those of a stream.
-GpuProfile as_in_a_graph(GpuProfile profile) {
+/// N2: launches of a graph follow each other closer than those of a stream, and what a launch that starts
+/// early takes beside its work is what a chain of them takes without any.
+GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
     if (profile.graph_launch_period && profile.graph_launch_period->value > profile.launch_floor->value) {
         Param<Seconds> gap = *profile.graph_launch_period;
         gap.value = gap.value - profile.launch_floor->value;
         profile.launch_gap = gap;
     }
+    if (early && profile.early_launch_period)
+        profile.launch_floor = profile.early_launch_period;
     return profile;
 }
 
@@ -47,9 +51,17 @@ constexpr double tie = network_tie;
 /// A GPU for one question: forecasts of convolutions are kept by shape.
 class Forecaster {
   public:
-    Forecaster(const GpuProfile &profile, const Knowledge &knowledge, const NetworkQuestion &question)
-        : profile_(as_in_a_graph(profile)), gpu_(profile_), knowledge_(knowledge), question_(question),
-          machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {}
+    Forecaster(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
+               const NetworkQuestion &question)
+        : early_(starts_early(question)), profile_(as_in_a_graph(profile, early_)), gpu_(profile_),
+          knowledge_(knowledge), question_(question), whole_floor_(profile.launch_floor->value),
+          machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {
+        const std::vector<ScheduledLaunch> schedule =
+            schedule_of(network, question.batch, [](const ConvShape &) { return true; });
+        held_ = held_by_shape(schedule, held_for_launches(network, schedule, question.batch, gpu_));
+    }
+
+    const Gpu &gpu() const { return gpu_; }
 
     /// Ranks these shapes on all cores, so that they are there when they are asked. What no strategy does is
     /// said then.
@@ -68,7 +80,10 @@ class Forecaster {
                 ways_.try_emplace(shapes[i].id(), std::move(*ranked_shapes[i]));
     }
 
-    Seconds gap() const { return Seconds(machine_.gap_s); }
+    /// From a launch to the next; none where all start early and the profile knows what that takes.
+    Seconds gap() const { return Seconds(early_ && profile_.early_launch_period ? 0.0 : machine_.gap_s); }
+    /// What the first launch takes longer to start than those behind it.
+    Seconds first_start() const { return std::max(Seconds(0.0), whole_floor_ - floor()); }
     Seconds floor() const { return Seconds(machine_.launch_s); }
 
     /// The convolution's candidates, best first, and the plan of the first.
@@ -134,11 +149,14 @@ class Forecaster {
         return std::min(1.0, static_cast<double>(ctas) / slots);
     }
 
-    Seconds light_of(const ConvShape &shape) const { return speed_of_light(shape, profile_)->value_s; }
+    Seconds light_of(const ConvShape &shape) const {
+        return speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
+    }
 
-    /// N3: what moves `read` and `written` bytes by so many CTAs and computes next to nothing.
-    Seconds moving(double read, double written, const LaunchGrid &grid) const {
-        return floor() + started(grid) + moved(read, written);
+    /// N3: what moves `read` and `written` bytes by so many CTAs and computes next to nothing, where L2 has the
+    /// share `held` of what is read and gives the share `lost` of what is written to DRAM.
+    Seconds moving(double read, double held, double written, double lost, const LaunchGrid &grid) const {
+        return floor() + started(grid) + moved(read, held, written, lost);
     }
     /// Its CTAs are there, and have their code and their arguments, each of which comes from L2.
     Seconds started(const LaunchGrid &grid) const {
@@ -148,14 +166,13 @@ class Forecaster {
     }
 
     /// N3 without the launch. DRAM's bus carries both ways, L2 has ports for each.
-    Seconds moved(double read, double written) const {
+    Seconds moved(double read, double held, double written, double lost) const {
         const Machine &m = machine_;
-        const bool kept = read + written <= static_cast<double>(profile_.limits.l2_bytes);
-        if (!kept)
-            return formula::pnorm<Seconds>(
-                "moved", m.knee, {Seconds(m.latency_s), Seconds(read / m.read_bw + written / m.write_bw)});
-        const Seconds reads =
-            formula::pnorm<Seconds>("reads", m.knee, {Seconds(m.l2_latency_s), Seconds(read / m.l2_bw)});
+        const double from_dram = (1.0 - held) * read, to_dram = lost * written;
+        const Seconds reads = formula::pnorm<Seconds>(
+            "reads", m.knee,
+            {Seconds(held * m.l2_latency_s + (1.0 - held) * m.latency_s), Seconds(read / m.l2_bw),
+             Seconds(from_dram / m.read_bw + to_dram / m.write_bw)});
         return std::max(reads, Seconds(written / m.l2_write_bw));
     }
 
@@ -169,6 +186,12 @@ class Forecaster {
     }
 
   private:
+    /// N11, of all launches with this shape.
+    HeldByL2 held_for(const ConvShape &shape) const {
+        const auto found = held_.find(shape.id());
+        return found == held_.end() ? HeldByL2{} : found->second;
+    }
+
     const Ways &best_of(const ConvShape &shape) {
         const auto [found, fresh] = ways_.try_emplace(shape.id());
         if (fresh)
@@ -179,12 +202,13 @@ class Forecaster {
     Ways ranked(const ConvShape &shape) const {
         std::vector<std::pair<NetworkCandidate, const Plan *>> all;
         const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
+        const HeldByL2 held = held_for(shape);
         for (const RankedSetting &setting : ranking.settings) {
             Plan plan = setting.planned.feasible.plan;
             plan.prepare.clear(); // filters stay the same from image to image
             if (question_.strategies.empty() && uses_tensor_cores(plan))
                 continue;
-            if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration))
+            if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration, held))
                 all.emplace_back(NetworkCandidate{to_text(setting.planned.strategy), *time},
                                  &setting.planned.feasible.plan);
         }
@@ -221,7 +245,7 @@ class Forecaster {
         auto &good = std::get<PlannedStrategy>(planned);
         Plan once = good.feasible.plan;
         once.prepare.clear(); // as of the candidates
-        const auto time = forecast_call_time(once, shape, gpu_, knowledge_.calibration);
+        const auto time = forecast_call_time(once, shape, gpu_, knowledge_.calibration, held_for(shape));
         if (!time)
             return no_time(profile_, missing_for_forecast(profile_, good.feasible.plan));
         Ways ways;
@@ -247,25 +271,42 @@ class Forecaster {
         return total / ties;
     }
 
+    /// Launches on one stream start early.
+    static bool starts_early(const NetworkQuestion &question) {
+        const auto beside = [](const ScheduleLine &line) { return line.stream > 0; };
+        return !question.schedule || std::ranges::none_of(question.schedule->schedule.lines, beside);
+    }
+
+    bool early_;
     GpuProfile profile_;
     Gpu gpu_;
     const Knowledge &knowledge_;
     const NetworkQuestion &question_;
+    Seconds whole_floor_; ///< of an empty kernel alone
     Machine machine_;
+    std::map<std::string, HeldByL2> held_;
     bool ties_ = true;
     std::map<std::string, Ways> ways_;
     std::map<std::string, NamedWay> named_;
     std::map<std::string, Ways> ending_; ///< of the shapes that take a strategy that ends launches
 };
 
-/// Bytes of a launch: what it reads, parameters included, and writes.
-struct LaunchBytes {
-    double read = 0.0, written = 0.0;
-    double beside =
-        0.0; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
+/// Bytes that L2 has so far as `held` says.
+struct ReadBytes {
+    double bytes = 0.0, from_l2 = 0.0;
+    void add(double more, double held) { bytes += more, from_l2 += held * more; }
+    double held() const { return bytes > 0.0 ? from_l2 / bytes : 0.0; }
 };
 
-LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+/// Bytes of a launch: what it reads, parameters included, and writes.
+struct LaunchBytes {
+    ReadBytes read;
+    ReadBytes beside; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
+    double written = 0.0;
+};
+
+LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, const HeldForLaunch &held,
+                     std::int64_t batch) {
     LaunchBytes bytes;
     const auto tensor_bytes = [&](const Tensor &tensor) {
         return 4.0 * static_cast<double>(batch * elements(network.shape_of(tensor.of)));
@@ -273,15 +314,18 @@ LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, std:
     for (const std::size_t i : launch.operators) {
         const double of_operator =
             4.0 * static_cast<double>(parameters(network.operators[i], network.input_shapes(i).front()));
-        bytes.read += of_operator;
-        bytes.beside += i == launch.operators.front() ? 0.0 : of_operator;
+        bytes.read.add(of_operator, held.parameters);
+        if (i != launch.operators.front())
+            bytes.beside.add(of_operator, held.parameters);
     }
     for (std::size_t i = 0; i < launch.reads.size(); ++i) {
-        bytes.read += i == 0 && !launch.operators.empty()
-                          ? read_bytes(network.operators[launch.operators.front()],
-                                       network.shape_of(launch.reads[i].of), batch)
-                          : tensor_bytes(launch.reads[i]);
-        bytes.beside += i == 0 ? 0.0 : tensor_bytes(launch.reads[i]);
+        bytes.read.add(i == 0 && !launch.operators.empty()
+                           ? read_bytes(network.operators[launch.operators.front()],
+                                        network.shape_of(launch.reads[i].of), batch)
+                           : tensor_bytes(launch.reads[i]),
+                       held.reads[i]);
+        if (i > 0)
+            bytes.beside.add(tensor_bytes(launch.reads[i]), held.reads[i]);
     }
     bytes.written = tensor_bytes(launch.writes);
     return bytes;
@@ -302,7 +346,8 @@ double scheduled_fmas(const Network &network, const ScheduledLaunch &launch, std
 
 /// A launch by itself, without the gap before it.
 NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
-                              const ScheduledLaunch &scheduled, std::int64_t batch) {
+                              const ScheduledLaunch &scheduled, const HeldForLaunch &held,
+                              std::int64_t batch) {
     NetworkLaunch launch;
     launch.kind = scheduled.kind;
     launch.nodes = 1;
@@ -312,9 +357,10 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
         launch.operators.push_back(scheduled.writes.of == Network::input_index
                                        ? "input"
                                        : network.operators[scheduled.writes.of].name);
-    const LaunchBytes bytes = bytes_of(network, scheduled, batch);
+    const LaunchBytes bytes = bytes_of(network, scheduled, held, batch);
     if (!scheduled.shape) {
-        launch.time_s = forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch));
+        launch.time_s = forecaster.moving(bytes.read.bytes, bytes.read.held(), bytes.written,
+                                          held.written_lost, grid_of(network, scheduled, batch));
         if (const double fmas = scheduled_fmas(network, scheduled, batch); fmas > 0.0)
             launch.time_s = std::max(launch.time_s, forecaster.light_of(fmas, 0.0, 0.0));
         return launch;
@@ -329,8 +375,8 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
         launch.nodes = nodes_of(ways.plan);
         launch.time_s = ways.time_s;
     }
-    if (bytes.beside > 0.0)
-        launch.time_s += forecaster.moved(bytes.beside, 0.0);
+    if (bytes.beside.bytes > 0.0)
+        launch.time_s += forecaster.moved(bytes.beside.bytes, bytes.beside.held(), 0.0, 0.0);
     return launch;
 }
 
@@ -406,10 +452,11 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     NetworkRun &forecast = out.forecast;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
-    for (ScheduledLaunch &scheduled : out.schedule) {
-        NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
-        if (!forecast.launches.empty())
-            launch.time_s = launch.time_s + forecaster.gap();
+    const std::vector<HeldForLaunch> held = held_for_launches(network, out.schedule, batch, forecaster.gpu());
+    for (std::size_t i = 0; i < out.schedule.size(); ++i) {
+        ScheduledLaunch &scheduled = out.schedule[i];
+        NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, held[i], batch);
+        launch.time_s += forecast.launches.empty() ? forecaster.first_start() : forecaster.gap();
         if (!one_stream) // none starts before what it waits for has ended
             launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
         forecast.fmas += scheduled_fmas(network, scheduled, batch);
@@ -507,7 +554,7 @@ std::vector<ScheduledLaunch> as_given(const Network &network, Forecaster &foreca
 std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &profile,
                                   const Knowledge &knowledge, const NetworkQuestion &question) {
     const auto time_on = [&](const GpuProfile &other) {
-        Forecaster forecaster(other, knowledge, question);
+        Forecaster forecaster(plan.network, other, knowledge, question);
         forecaster.leave_ties();
         return timed(plan.network, forecaster, question.batch, plan.schedule).forecast.time_s;
     };
@@ -566,7 +613,7 @@ Seconds light_of(const Network &network, const Forecaster &forecaster, std::int6
 
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question) {
-    Forecaster forecaster(profile, knowledge, question);
+    Forecaster forecaster(network, profile, knowledge, question);
     std::optional<std::vector<ScheduledLaunch>> given;
     if (question.schedule)
         given = as_given(network, forecaster, *question.schedule);
@@ -578,8 +625,8 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     out.profile_id = profile.id;
     out.profile_hash = profile_hash(profile);
     out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
-                       "launch before it may have left them in L2"};
+    out.assumptions = {"filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
+                       "parameters has passed it last"};
     if (std::any_of(out.launches.begin(), out.launches.end(),
                     [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
         out.assumptions.emplace_back(
@@ -603,7 +650,7 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     for (const Change &change : changes()) {
         GpuProfile other = profile;
         change.apply(other);
-        Forecaster changed(other, knowledge, again);
+        Forecaster changed(network, other, knowledge, again);
         if (!given) {
             out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
             continue;

@@ -1,5 +1,6 @@
 #include "model/network/schedule.hpp"
 #include "model/base/divide.hpp"
+#include "model/network/operator_type.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -262,11 +263,12 @@ ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch
 }
 
 std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
+    // Where each output takes many instructions, more of them in a thread are code that a launch waits for.
+    if (!launch.operators.empty() &&
+        type_of(network.operators[launch.operators.front()].kind).form == DeviceForm::gather)
+        return 1;
     const ImageShape &shape = network.shape_of(launch.writes.of);
-    const std::int64_t together = launch.kind == LaunchKind::elementwise
-                                      ? shape[1] * shape[2] * (launch.writes.columns ? batch : 1)
-                                      : shape[2];
-    return together % 4 == 0 ? 4 : 1;
+    return shape[1] * shape[2] * (launch.writes.columns ? batch : 1) % 4 == 0 ? 4 : 1;
 }
 
 bool is_whole_channel(const Operator &op, const ImageShape &input) {
@@ -299,7 +301,11 @@ LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::i
         return {ceil_div(batch * numbers, threads * outputs_of_thread(network, launch, batch))};
     case LaunchKind::layer_norm: {
         const std::int64_t pixels = numbers / network.shape_of(launch.writes.of)[0];
-        return {ceil_div(pixels, warp), batch};
+        constexpr std::int64_t sector_floats = 8, enough_ctas = 128; // about as many as there are SMs
+        std::int64_t of_cta = warp;
+        while (of_cta > sector_floats && ceil_div(pixels, of_cta) * batch < enough_ctas)
+            of_cta /= 2;
+        return {ceil_div(pixels, of_cta), batch, threads / of_cta};
     }
     case LaunchKind::softmax:
         return {batch};

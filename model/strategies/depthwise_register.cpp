@@ -161,7 +161,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const double maps = images * read_through_l1(std::min(t.patch.bytes_under(readers), image), image, ctas,
                                                  part, gpu, Again::anywhere, part.drain.store_bytes);
     part.work.l2_read_bytes = maps + images * ctas * spanned_bytes(planes * double(t.taps * t.patch.bytes));
-    part.work.l2_write_bytes = written_bytes_of_columns(s, t.patch.rows, t.patch.columns);
+    part.work.l2_write_bytes = written_bytes_of_patches(s, t.patch.rows, t.patch.columns);
     if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
         part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, gpu);

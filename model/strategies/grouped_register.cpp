@@ -220,7 +220,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
                                         gpu, Again::anywhere, part.drain.store_bytes);
     part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
     part.mergeable_reads = mergeable_reads(maps, {double(t.blocks), 1.0}, part, gpu);
-    part.work.l2_write_bytes = written_bytes_of_columns(s, t.patch.rows, t.patch.columns);
+    part.work.l2_write_bytes = written_bytes_of_patches(s, t.patch.rows, t.patch.columns);
     if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
         part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, gpu);

@@ -6,6 +6,7 @@
 #include "model/time/formula.hpp"
 #include "model/time/launch_terms.hpp"
 #include "model/time/other_models.hpp"
+#include "model/work/tensors.hpp"
 
 #include <fmt/format.h>
 
@@ -41,6 +42,11 @@ Seconds without_overlap(const Term &term) {
     return Seconds(total);
 }
 
+Machine with_held(Machine m, HeldByL2 held) {
+    m.input_in_l2 = held.input, m.filters_in_l2 = held.filters, m.output_to_dram = held.output_lost;
+    return m;
+}
+
 /// No forecast is below the speed of light, also where a step's bytes were counted low.
 template <Yield T> T bounded(T term, const T &bound) {
     const Seconds short_of_it = value_of(bound) - value_of(term);
@@ -56,19 +62,23 @@ template <Yield T> T bounded(T term, const T &bound) {
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
                  writes = static_cast<double>(shape.output_bytes());
+    const double held = held_by_l2(shape, m), latency = mean_latency(cold_start(m), m);
+    List<T> waits = list_of<T>(
+        leaf<T>("load latency", s(latency), "{:.0f} ns", latency * 1e9),
+        bandwidth_leaf<T>("DRAM reads", held > 0.0 ? (1.0 - held) * reads : reads, m.read_bw));
+    if (held > 0.0)
+        waits.push_back(bandwidth_leaf<T>("L2 reads", held * reads, m.l2_bw));
+    const double write_bw = held > 0.0 ? std::max(m.write_bw, m.l2_write_bw) : m.write_bw;
     return evaluated(sum<T>(
         "speed of light",
         list_of<T>(
             leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
             max_of<T>("overlap",
                       list_of<T>(std::move(arithmetic),
-                                 pnorm<T>("compulsory reads", m.knee,
-                                          list_of<T>(leaf<T>("load latency", s(m.latency_s), "{:.0f} ns",
-                                                             m.latency_s * 1e9),
-                                                     bandwidth_leaf<T>("DRAM reads", reads, m.read_bw))),
-                                 bandwidth_leaf<T>("writes", writes, m.write_bw),
-                                 bandwidth_leaf<T>("reads and writes", reads + writes,
-                                                   std::max(m.read_bw, m.write_bw)))))));
+                                 pnorm<T>("compulsory reads", m.knee, std::move(waits)),
+                                 bandwidth_leaf<T>("writes", writes, write_bw),
+                                 bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
+                                                   std::max(m.read_bw, write_bw)))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming
@@ -228,10 +238,11 @@ std::string no_time(const GpuProfile &profile, const std::string &missing) {
                              : "--assume " + name + "=VALUE, in the unit of profile files"));
 }
 
-std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, std::optional<double> fmas) {
+std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &p, std::optional<double> fmas,
+                                   HeldByL2 held) {
     if (!missing_for_forecast(p).empty())
         return std::nullopt;
-    const Machine m = machine_of(p, shape.dtype, {});
+    const Machine m = with_held(machine_of(p, shape.dtype, {}), held);
     return bound_of<Term>(shape, m,
                           fma_leaf<Term>(fmas.value_or(shape.fmas().value) / m.sm_count, m.ffma_rate, m));
 }
@@ -335,12 +346,19 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     return out;
 }
 
+HeldByL2 held_for_repeats(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
+    const auto bytes = static_cast<double>(shape.input_bytes() + shape.filter_bytes() + shape.output_bytes() +
+                                           plan.workspace_bytes);
+    const double kept = 1.0 - lost_from_l2(bytes, gpu);
+    return {kept, kept};
+}
+
 std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
-                                          const std::optional<Calibration> &fitted) {
+                                          const std::optional<Calibration> &fitted, HeldByL2 held) {
     if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
-    const Machine assumed = machine_of(gpu, shape.dtype, {});
-    const Machine m = fitted ? machine_of(gpu, shape.dtype, *fitted) : assumed;
+    const Machine assumed = with_held(machine_of(gpu, shape.dtype, {}), held);
+    const Machine m = fitted ? with_held(machine_of(gpu, shape.dtype, *fitted), held) : assumed;
     return bounded(plan_term<Seconds>(plan, shape, m), bound_of<Seconds>(plan, shape, assumed));
 }
 

@@ -15,12 +15,19 @@
 
 namespace convcast {
 
+/// What L2 has of a call's tensors when it begins, as shares of their bytes (F35). Default: a cold call, in an
+/// L2 that owes DRAM nothing.
+struct HeldByL2 {
+    double input = 0.0, filters = 0.0;
+    double output_lost = 0.0; ///< of the output, what L2 gives to DRAM, in the call or for it
+};
+
 /// Tier 0, S1: launch floor + max(FMAs / measured peak, compulsory bytes through the bytes-in-flight curve).
 /// The FMAs are those of the convolution's definition unless `fmas` is given: an algorithm that transforms
 /// has its own (Plan::transformed_fmas), and code that multiplies on tensor cores has 0. Absent if the
 /// profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> speed_of_light(const ConvShape &shape, const GpuProfile &profile,
-                                   std::optional<double> fmas = std::nullopt);
+                                   std::optional<double> fmas = std::nullopt, HeldByL2 held = {});
 
 /// Tier 2 of a plan; absent where the profile lacks a number for it (`missing_for_forecast` names it).
 std::optional<Term> forecast_term(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
@@ -59,6 +66,9 @@ std::string no_time(const GpuProfile &profile, const std::string &missing);
 /// What the time model assumes where the profile has no number, a sentence each, with the number assumed.
 std::vector<std::string> assumed_numbers(const Plan &plan, const Gpu &gpu);
 
+/// Of a call that is made again and again, and so finds in L2 what the call before it left there.
+HeldByL2 held_for_repeats(const Plan &plan, const ConvShape &shape, const Gpu &gpu);
+
 /// A call's forecast, by tiers.
 struct CallForecast {
     Term term;          ///< of the best tier; its value is the time, no less than the bound
@@ -75,8 +85,8 @@ struct CallForecast {
 std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
                                           const std::optional<Calibration> &fitted);
 
-/// The time of that forecast alone, the same to the last bit.
+/// The time of that forecast alone, the same to the last bit where L2 holds nothing.
 std::optional<Seconds> forecast_call_time(const Plan &plan, const ConvShape &shape, const Gpu &gpu,
-                                          const std::optional<Calibration> &fitted);
+                                          const std::optional<Calibration> &fitted, HeldByL2 held = {});
 
 } // namespace convcast

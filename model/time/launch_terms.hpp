@@ -93,11 +93,10 @@ inline Start start_of(const Partition &part, const Machine &m, const Round &roun
     start.waits_first = start.follows && part.copy_warps == 0;
     const bool in_l2 =
         start.follows && !part.operands.empty() && part.operands.front().memory == Memory::workspace;
-    start.latency = round.first && !in_l2
-                        ? m.latency_s
-                        : traffic.dram_share * m.latency_s + (1.0 - traffic.dram_share) * m.l2_latency_s;
+    start.latency = mean_latency(round.first && !in_l2 ? cold_start(m) : traffic.dram_share, m);
     start.cold = round.first && !start.waits_first && m.has(Equation::F15)
-                     ? m.fitted.cold_share * part.cold_clocks.value_or(0.0)
+                     ? m.fitted.cold_share * part.cold_clocks.value_or(0.0) *
+                           (mean_latency(cold_start(m), m) / m.latency_s) // F35: code comes as data do
                      : 0.0;
     return start;
 }

@@ -29,6 +29,22 @@ struct Round {
     bool first;  ///< of a launch: L2 has nothing of it yet
 };
 
+/// F35: of a call's input and filters, by their bytes, the share that L2 has when the call begins.
+inline double held_by_l2(const ConvShape &shape, const Machine &m) {
+    const double input = static_cast<double>(shape.input_bytes()),
+                 filters = static_cast<double>(shape.filter_bytes());
+    return (m.input_in_l2 * input + m.filters_in_l2 * filters) / (input + filters);
+}
+
+/// F35: how often what loads wait for first comes from DRAM. A CTA needs pixels and filters, so that it waits
+/// for DRAM where L2 lacks either.
+inline double cold_start(const Machine &m) { return 1.0 - std::min(m.input_in_l2, m.filters_in_l2); }
+
+/// Latency of loads of which `from_dram` wait for DRAM and all others for L2.
+inline double mean_latency(double from_dram, const Machine &m) {
+    return from_dram * m.latency_s + std::max(0.0, 1.0 - from_dram) * m.l2_latency_s;
+}
+
 /// How a launch's bytes meet the memory system, beside what a step counts.
 struct Traffic {
     double dram_share;   ///< of its reads that L2 does not have
@@ -51,14 +67,14 @@ inline double together(const Partition &part, const Machine &m) {
 
 inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const Machine &m) {
     const double reads = part.work.l2_read_bytes.value_or(0.0);
-    const double dram = part.work.dram_read_bytes.value_or(reads);
+    const double dram = part.work.dram_read_bytes.value_or(reads) * (1.0 - held_by_l2(shape, m));
     const double dram_share = reads > 0.0 ? std::min(1.0, dram / reads) : 0.0;
     // What a sector written in part takes more than a whole one.
     const double parts =
         m.has(Equation::F21) ? part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0) : 0.0;
-    const double writes = part.work.l2_write_bytes.value_or(0.0),
-                 to_dram =
-                     writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
+    const double writes = part.work.l2_write_bytes.value_or(0.0);
+    double to_dram =
+        writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
     double store_factor = 1.0;
     if (part.filter_count == 0) { // prepares filters, or counts the sectors in its steps
         store_factor += parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0;
@@ -66,6 +82,7 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
         const double output = static_cast<double>(shape.output_bytes()) *
                               static_cast<double>(part.filter_count) / static_cast<double>(shape.k);
         store_factor = std::max(1.0, (part.work.l2_write_bytes.value_or(output) + parts) / output);
+        to_dram = std::max(to_dram, m.output_to_dram);
     }
     return {.dram_share = dram_share,
             .store_factor = store_factor,
@@ -121,10 +138,10 @@ inline double step_latency(const Round &round, const Traffic &traffic, const Mac
     const double together = round.first ? 1.0 : traffic.together;
     const double miss =
         m.has(Equation::F8)
-            ? std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share * together)
+            ? std::max(traffic.dram_share,
+                       m.fitted.first_wave_miss * traffic.new_share * together * cold_start(m))
             : traffic.dram_share;
-    const double beyond_l1 = miss * m.latency_s + std::max(0.0, 1.0 - miss) * m.l2_latency_s;
-    return traffic.sector_share * beyond_l1 + (1.0 - traffic.sector_share) * m.l1_latency_s;
+    return traffic.sector_share * mean_latency(miss, m) + (1.0 - traffic.sector_share) * m.l1_latency_s;
 }
 
 } // namespace convcast::launch_terms

@@ -46,6 +46,11 @@ double written_bytes_of_columns(const ConvShape &shape, std::int64_t rows, std::
            stored_bytes({q, q, groups, rows * q}, q, columns * shape.result_bytes());
 }
 
+double written_bytes_of_patches(const ConvShape &shape, std::int64_t rows, std::int64_t columns) {
+    const double all = written_bytes_of_columns(shape, rows, columns);
+    return rows > 1 ? (all + double(shape.output_bytes())) / 2.0 : all;
+}
+
 double written_bytes_of_flat_rows(const ConvShape &shape, std::int64_t rows) {
     const std::int64_t q = shape.q();
     return double(shape.n * shape.k * shape.p()) / double(rows) *

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Networks of torchvision, exported to ONNX here, run by convcast: right by onnxruntime, and timed beside PyTorch.
 
-    python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT [--network NAME ...] [--batch 1 --batch 32] [--torch]
+    python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT [--network NAME ...] [--batch 1 --batch 32] [--torch SETTING] [--gpu FILE]
 
-Each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
+NAME is one of torchvision's, or timm/ and one of timm's. Each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
 agree within 1e-4 in relative L2 at the smallest batch. With --torch each is timed in PyTorch too: batch norm folded, eager
 and by torch.compile, contiguous and channels_last, with and without TF32, as tests/gpu/torch_networks.py does. OUT gets the
-documents of `convcast run` and networks.json, a line of which is a network and a batch: onnxruntime's distance, forecast,
+documents of `convcast run`, the network's file that each was imported to, and networks.json, a line of which is a network and a batch: onnxruntime's distance, forecast,
 measured time, PyTorch's times. Needs PyTorch, torchvision, onnx, onnxruntime and a GPU; without them it says so and exits
 with 2.
 """
@@ -61,12 +61,22 @@ def network_of(name):
     if name == "mobilenet_v3_large_fpn":
         return Outputs(torchvision.models.detection.backbone_utils.mobilenet_backbone(
             "mobilenet_v3_large", weights=None, fpn=True))
+    if name.startswith("timm/"):
+        import timm
+        return timm.create_model(name.removeprefix("timm/"), pretrained=False)
     options = {"weights": None}
     if name in SEGMENTERS:
         return Outputs(torchvision.models.get_model(name, weights_backbone=None, **options), ["out"])
     if name in ("googlenet", "inception_v3"):
         options |= {"aux_logits": False, "init_weights": False}
     return torchvision.models.get_model(name, **options)
+
+
+def size_of_input(name):
+    if name.startswith("timm/"):
+        import timm
+        return timm.get_pretrained_cfg(name.removeprefix("timm/")).input_size[-1]
+    return SIZES.get(name, 224)
 
 
 def exported(name, size, path):
@@ -173,6 +183,7 @@ def main():
     parser.add_argument("--network", action="append")
     parser.add_argument("--batch", action="append", type=int)
     parser.add_argument("--torch", action="append", metavar="SETTING", help="repeatable: contiguous, channels_last, compiled ...")
+    parser.add_argument("--gpu", metavar="FILE", help="the profile to forecast from")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no network after that time")
     arguments = parser.parse_args()
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -185,9 +196,9 @@ def main():
         if time.monotonic() - began > arguments.seconds:
             print(f"{name}: no time left")
             continue
-        size = SIZES.get(name, 224)
+        size, file = size_of_input(name), name.replace("/", "_")
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / f"{name}.onnx"
+            path = pathlib.Path(folder) / f"{file}.onnx"
             try:
                 exported(name, size, str(path))
             except Exception as error:
@@ -195,9 +206,11 @@ def main():
                 failed += 1
                 continue
             for batch in batches:
-                run = arguments.out / f"{name}_b{batch}.json"
+                run = arguments.out / f"{file}_b{batch}.json"
                 tensors = pathlib.Path(folder) / "tensors"
                 command = [arguments.convcast, "run", "--network", str(path), "--batch", str(batch), "-o", str(run)]
+                if arguments.gpu:
+                    command += ["--gpu", arguments.gpu]
                 if batch == batches[0]:
                     command += ["--save-tensors", str(tensors)]
                 done = subprocess.run(command, capture_output=True, text=True)
@@ -212,6 +225,7 @@ def main():
                             "l2_error": answer["measured"]["l2_error"]}
                     if batch == batches[0]:
                         try:
+                            shutil.copy(tensors / "network.json", arguments.out / f"{file}.network.json")
                             row["onnxruntime"] = distance(path, tensors)
                         except Exception as error:
                             row["onnxruntime_error"] = str(error)[:300]

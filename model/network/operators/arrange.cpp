@@ -35,13 +35,20 @@ void concat_forward(const OperatorStep &step, double *out) {
         out = std::copy(step.in[i], step.in[i] + elements(step.in_shapes[i]), out);
 }
 
+/// Finds the input of channel c by halves: a warp runs little of the code of many inputs.
+std::string input_of_channel(const std::vector<std::int64_t> &begins, std::size_t first, std::size_t end) {
+    if (end - first == 1)
+        return fmt::format("\n    return in[{}] + ((c - {}) * P + y) * Q + x;", first, begins[first]);
+    const std::size_t middle = (first + end) / 2;
+    return fmt::format("\n    if (c < {}) {{{}\n    }}{}", begins[middle],
+                       input_of_channel(begins, first, middle), input_of_channel(begins, middle, end));
+}
+
 std::string concat_device(const Operator &, const std::vector<ImageShape> &inputs) {
-    std::string text;
-    std::int64_t begin = 0;
-    for (std::size_t i = 0; i < inputs.size(); begin += inputs[i++][0])
-        text += fmt::format("\n    if (c < {}) return in[{}][((c - {}) * P + y) * Q + x];",
-                            begin + inputs[i][0], i, begin);
-    return text + "\n    return T(0);";
+    std::vector<std::int64_t> begins{0};
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+        begins.push_back(begins.back() + inputs[i - 1][0]);
+    return input_of_channel(begins, 0, begins.size());
 }
 
 // ---- slice ----
@@ -198,15 +205,16 @@ std::vector<OperatorType> operators::arrange() {
     constexpr std::size_t most_inputs = 1000;
     std::vector<OperatorType> rows;
     rows.push_back(moving(OperatorKind::concat, concat_shape, concat_forward, concat_device));
-    rows.back().most_inputs = most_inputs;
+    rows.back().most_inputs = most_inputs, rows.back().form = DeviceForm::copy;
     rows.push_back(moving(OperatorKind::slice, slice_shape, slice_forward, slice_device));
     rows.back().needs = {"begin"}, rows.back().takes = {"step"};
     rows.push_back(moving(OperatorKind::transpose, transpose_shape, transpose_forward, transpose_device));
     rows.back().needs = {"sizes", "order"};
     rows.push_back(moving(OperatorKind::reshape, reshape_shape, same_forward,
                           [](const Operator &, const std::vector<ImageShape> &) -> std::string {
-                              return "\n    return in[0][(c * P + y) * Q + x];";
+                              return "\n    return in[0] + (c * P + y) * Q + x;";
                           }));
+    rows.back().form = DeviceForm::copy;
     rows.push_back(moving(OperatorKind::pad, pad_shape, pad_forward, pad_device));
     rows.back().needs = {"pad"}, rows.back().takes = {"pad_end", "alpha"};
     rows.push_back(moving(OperatorKind::unknown, any_shape, nullptr, nullptr));

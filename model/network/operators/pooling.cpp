@@ -120,17 +120,16 @@ std::string pooling_device(const Operator &op, const std::vector<ImageShape> &in
 #pragma unroll
         for (int s = 0; s < {s}; ++s) {{
             const int h = y * {stride_h} - {pad_h} + r, w = x * {stride_w} - {pad_w} + s;
-            if ({inside}) {{
-                const T value = in[0][(c * H + h) * W + w];
-                result = {join};
-                ++pixels;
-            }}
+            const bool inside = {inside}; // all loads start together: none is behind a branch
+            const T value = in[0][inside ? (c * H + h) * W + w : 0];
+            result = inside ? {join} : result;
+            pixels += inside;
         }}
     return {result};)",
         fmt::arg("least", is_max ? "-T(__int_as_float(0x7f800000))" : "T(0)"), fmt::arg("r", shape.r),
         fmt::arg("s", shape.s), fmt::arg("stride_h", shape.stride_h), fmt::arg("stride_w", shape.stride_w),
         fmt::arg("pad_h", shape.pad_h), fmt::arg("pad_w", shape.pad_w),
-        fmt::arg("inside", padded ? "h >= 0 && h < H && w >= 0 && w < W" : "true"),
+        fmt::arg("inside", padded ? "unsigned(h) < unsigned(H) && unsigned(w) < unsigned(W)" : "true"),
         fmt::arg("join", is_max ? "max(result, value)" : "result + value"),
         fmt::arg("result", is_max                      ? "result"
                            : op.inside.value_or(false) ? "result / T(pixels)"
