@@ -42,7 +42,7 @@ BINARY = ""
 UPDATE = False
 PART = (1, 1)
 
-VERBS = ["measure", "predict", "choose", "run", "compile", "import", "facts", "fit", "merge", "report", "reproduce", "compare", "explain", "list", "doctor"]
+VERBS = ["measure", "adapt", "predict", "choose", "run", "compile", "import", "facts", "fit", "merge", "report", "reproduce", "compare", "explain", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # Of every kind: one channel and many, small and large maps, 1 x 1 to 7 x 7, strided, padded, grouped, dilated, batched.
