@@ -1,4 +1,3 @@
-#include "model/fit/adapted.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/forecasts.hpp"
@@ -13,6 +12,7 @@
 #include "microbench/analysis.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/fit/adapted.hpp"
 #include "model/fit/facts_of_counters.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/record/measured_calls.hpp"
@@ -45,17 +45,21 @@ FolderOfGpu folder_of(const Arguments &arguments) {
     refuse_file_name("adapt", "-o", folder, "profile, run and calibration");
     while (folder.size() > 1 && folder.back() == '/')
         folder.pop_back();
-    std::filesystem::create_directories(folder);
-    const FolderOfGpu files{folder};
-    for (const std::string &file : {files.samples(), files.profile(), files.run(), files.facts(),
-                                    files.calibration(), files.readme()}) // found before the work
+    return {folder};
+}
+
+/// Throws where the folder cannot be written into, before any work.
+void make_folder(const FolderOfGpu &files) {
+    std::filesystem::create_directories(files.folder);
+    for (const std::string &file :
+         {files.samples(), files.profile(), files.run(), files.facts(), files.calibration(), files.readme()})
         check_writable(file);
-    return files;
 }
 
 std::string anew(const FolderOfGpu &files) {
     return "To measure anew give another folder, for example convcast adapt -o " + files.folder +
-           "_2; to go on with this one use what it was measured with";
+           "_2; to fit what is there without a GPU, hide this one: CUDA_VISIBLE_DEVICES= convcast adapt -o " +
+           files.folder;
 }
 
 /// Throws UsageError where samples or a profile were taken on another GPU, with another driver or with other
@@ -73,11 +77,10 @@ void require_same_gpu(const FolderOfGpu &files, const std::string &file, const C
 void require_same_version(const FolderOfGpu &files, const Run &earlier) {
     if (measured(earlier) && (earlier.producer.device_code_hash != producer().device_code_hash ||
                               earlier.producer.measuring_code_hash != producer().measuring_code_hash))
-        throw UsageError("adapt: " + files.run() + " was measured by another version, " +
-                         earlier.producer.version + " with device code " +
-                         earlier.producer.device_code_hash.substr(0, 8) + "; this one is " +
-                         producer().version + " with " + producer().device_code_hash.substr(0, 8) + ". " +
-                         anew(files));
+        throw UsageError(
+            "adapt: " + files.run() + " was measured by another version, " + earlier.producer.version +
+            " with device code " + earlier.producer.device_code_hash.substr(0, 8) + "; this one is " +
+            producer().version + " with " + producer().device_code_hash.substr(0, 8) + ". " + anew(files));
 }
 
 /// What does not work here, a sentence each.
@@ -106,8 +109,8 @@ GpuProfile measured_profile(const FolderOfGpu &files, int device) {
     return find_profile(files.folder);
 }
 
-/// The layers of the study on the GPU at hand, until the time is over; what the folder has is kept. Written as
-/// cases finish, and when the run is interrupted.
+/// The layers of the study on the GPU at hand, until the time is over; what the folder has is kept. Written
+/// as cases finish, and when the run is interrupted.
 Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Knowledge &knowledge, int device,
                  Clock::time_point until) {
     Question question;
@@ -129,8 +132,13 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
         note("interrupted; what was measured is kept, and the same command goes on");
         write_run_file(files.run(), so_far);
     };
+    request.exact_fmas = knowledge.facts.kernels.empty(); // only facts need them
     const RunEnd end = run_on_device(run, profile, request);
     write_run_file(files.run(), run);
+    if (const auto left = std::count_if(run.cases.begin(), run.cases.end(), is_open);
+        end == RunEnd::incomplete)
+        note(fmt::format("the time is over and {} of {} cases were not run; the same command runs them", left,
+                         run.cases.size()));
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, and the same command goes on");
     return run;
@@ -142,9 +150,10 @@ void write_own_facts(const FolderOfGpu &files, const Run &run, const GpuProfile 
     facts.architecture = architecture_of(profile);
     facts.device_code_hash = run.producer.device_code_hash;
     if (facts.kernels.empty())
-        note("no facts: no kernel was counted in " + std::to_string(least_cases) +
-             " calls; forecasts are those without counters. If counters were not permitted, `convcast doctor` "
-             "says what to do");
+        note(
+            "no facts: no kernel was counted in " + std::to_string(least_cases) +
+            " calls; forecasts are those without counters. If counters were not permitted, `convcast doctor` "
+            "says what to do");
     else
         write_file_atomically(files.facts(), write_facts(facts));
 }
@@ -161,16 +170,18 @@ std::string readme_of(const FolderOfGpu &files, const GpuProfile &profile, const
         return std::unique(shapes.begin(), shapes.end()) - shapes.begin();
     }();
     const std::string date = calibration.profile.date.value_or("an unknown date").substr(0, 10);
-    return wrapped(fmt::format("{}, measured on {} by convcast {}.", profile.name, date, run.producer.version),
-                   0, width) +
+    return wrapped(
+               fmt::format("{}, measured on {} by convcast {}.", profile.name, date, run.producer.version), 0,
+               width) +
            "\n" +
-           wrapped(fmt::format("A forecast of a layer that was not measured is off by {:.1f} % in the mean. This is "
-                               "the error of {} calls of {} layers, each layer forecast by a fit to the others. "
-                               "With nothing fitted it is {:.1f} %. Nine of ten times lie in their interval, "
-                               "which goes from {:+.0f} % to {:+.0f} % for a typical call.",
-                               100.0 * calibration.test->fitted, calibration.cases, layers,
-                               100.0 * calibration.test->assumed, 100.0 * (calibration.ratio_p05 - 1.0),
-                               100.0 * (calibration.ratio_p95 - 1.0)),
+           wrapped(fmt::format(
+                       "A forecast of a layer that was not measured is off by {:.1f} % in the mean. This is "
+                       "the error of {} calls of {} layers, each layer forecast by a fit to the others. "
+                       "With nothing fitted it is {:.1f} %. Nine of ten times lie in their interval, "
+                       "which goes from {:+.0f} % to {:+.0f} % for a typical call.",
+                       100.0 * calibration.test->fitted, calibration.cases, layers,
+                       100.0 * calibration.test->assumed, 100.0 * (calibration.ratio_p05 - 1.0),
+                       100.0 * (calibration.ratio_p95 - 1.0)),
                    0, width) +
            "\nTo use it:\n\n    convcast choose --gpu " + files.folder + " --shape n1c64h56w56k64r3s3\n";
 }
@@ -185,6 +196,7 @@ int adapt(const Arguments &arguments) {
     const bool measured_before = file_exists(files.profile()) && file_exists(files.run());
     if (no_gpu && !measured_before)
         throw GpuError("adapt: " + files.folder + " lacks what is measured on a GPU: " + *no_gpu);
+    make_folder(files);
     if (no_gpu)
         note("no GPU is used: " + files.folder + " is fitted to what was measured before");
     else

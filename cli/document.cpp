@@ -43,7 +43,8 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         {"gpu", "profile"},     {"facts", "facts"},        {"calibration", "calibration"},
         {"study", "study"},     {"kernel", "kernel"},      {"schedule", "schedule"},
         {"times", "table"},     {"shapes", "list"},        {"network", "network"},
-        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"},     {"data", "data"}};
+        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"},
+        {"data", "data"}};
     for (const std::string &option : arguments.given()) {
         const bool written = option == "output" || option == "figure" || option == "diagram" ||
                              option == "bundle" || option == "raw" || option == "weights" || option == "docs";

@@ -4,6 +4,7 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "executor/launch/kernel_source.hpp"
+#include "model/again.hpp"
 #include "model/base/errors.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/record/shards.hpp"

@@ -51,7 +51,8 @@ double median(std::vector<double> values) {
 }
 
 /// Ridge regression of `targets` on the columns, with all of mean 0 and the columns of variance 1, by
-/// coordinate descent: the coefficients. The penalty keeps properties that few calls differ in from mattering.
+/// coordinate descent: the coefficients. The penalty keeps properties that few calls differ in from
+/// mattering.
 template <std::size_t N>
 std::array<double, N> ridge(const std::vector<std::array<double, N>> &rows, std::vector<double> targets) {
     constexpr double penalty = 20.0;
@@ -135,9 +136,10 @@ Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &ca
     for (const MeasuredCall &call : calls)
         layers.insert(call.shape.id());
     if (calls.size() < least_adapted_calls || layers.size() < 2)
-        throw UsageError(fmt::format("adapt: {} calls of {} layers were measured, and an interval needs {} calls of 2 "
-                                     "layers at least; give it more time, for example --minutes 10",
-                                     calls.size(), layers.size(), least_adapted_calls));
+        throw UsageError(
+            fmt::format("adapt: {} calls of {} layers were measured, and an interval needs {} calls of 2 "
+                        "layers at least; give it more time, for example --minutes 10",
+                        calls.size(), layers.size(), least_adapted_calls));
     Calibration out;
     out.fitted = base.fitted;
     const std::vector<Row> rows = rows_of(out, calls, profile);

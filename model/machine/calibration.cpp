@@ -135,7 +135,8 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     one_line("id", on.id, "h200");
     one_line("name", on.name, "NVIDIA H200");
     if (calibration.borrowed && !is_printable(*calibration.borrowed))
-        problems.push_back({file + ": /borrowed", "expected a text of one line, for example \"NVIDIA H200\""});
+        problems.push_back(
+            {file + ": /borrowed", "expected a text of one line, for example \"NVIDIA H200\""});
     one_line("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
     if (!is_compute_capability(on.compute_capability))
         problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});

@@ -92,8 +92,8 @@ struct FittedOn {
     BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
 };
 
-/// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|. Where scale and
-/// spread were fitted, each layer's calls are forecast by a fit without that layer.
+/// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|. Where scale
+/// and spread were fitted, each layer's calls are forecast by a fit without that layer.
 struct TestErrors {
     std::int64_t cases = 0;
     double fitted = 0.0;           ///< with the facts and the fitted numbers
@@ -130,11 +130,11 @@ struct Calibration {
     /// Measured over forecast time: the 5th and 95th percentile of the training part, for the interval (I1).
     /// With a `spread` they are those of a call whose spread is 1 (I4).
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
-    std::optional<double> scale;         ///< that forecasts are multiplied with (F34); absent: 1
-    std::optional<ResidualSpread> spread;        ///< absent: the interval is that of I1
-    std::optional<std::string> borrowed; ///< the GPU that the four numbers were fitted on, where another
-    std::optional<TestErrors> test;      ///< absent: no call was outside the training part
-    Omitted omitted;                ///< in no document: only ablations leave something out
+    std::optional<double> scale;          ///< that forecasts are multiplied with (F34); absent: 1
+    std::optional<ResidualSpread> spread; ///< absent: the interval is that of I1
+    std::optional<std::string> borrowed;  ///< the GPU that the four numbers were fitted on, where another
+    std::optional<TestErrors> test;       ///< absent: no call was outside the training part
+    Omitted omitted;                      ///< in no document: only ablations leave something out
     BOOST_DESCRIBE_CLASS(Calibration, (),
                          (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, scale,
                           spread, borrowed, test),

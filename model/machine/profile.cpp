@@ -176,8 +176,8 @@ GpuProfile find_profile(const std::string &name_or_file) {
     if (std::error_code none; std::filesystem::is_directory(name_or_file, none)) {
         const std::string file = FolderOfGpu{name_or_file}.profile();
         if (!file_exists(file))
-            throw InputError(name_or_file, "is a folder without profile.json; `convcast adapt -o " + name_or_file +
-                                               "` makes it, on a machine with the GPU");
+            throw InputError(name_or_file, "is a folder without profile.json; `convcast adapt -o " +
+                                               name_or_file + "` makes it, on a machine with the GPU");
         GpuProfile profile = read_profile(read_file(file), file);
         profile.folder = name_or_file;
         return profile;

@@ -338,8 +338,8 @@ struct FolderOfGpu {
     std::string readme() const { return folder + "/README.md"; }
 };
 
-/// A shipped profile by its id, a profile file by its path, or that of a folder of `convcast adapt`. Throws UsageError (unknown id, with the
-/// closest one and the list) or InputError (a file that cannot be read).
+/// A shipped profile by its id, a profile file by its path, or that of a folder of `convcast adapt`. Throws
+/// UsageError (unknown id, with the closest one and the list) or InputError (a file that cannot be read).
 GpuProfile find_profile(const std::string &name_or_file);
 std::vector<std::string> shipped_profiles();
 

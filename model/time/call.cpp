@@ -337,11 +337,10 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     out.term = bounded(std::move(term), bound);
     if (fitted) {
         out.fitted_s = out.term.value_s;
-        const auto [low, high] =
-            fitted->spread
-                ? conformal_interval(*fitted,
-                                     spread_of(*fitted->spread, shape, out.term.value_s, out.bound_s))
-                : interval_of(plan, shape, best, gpu.profile, *fitted, time);
+        const auto [low, high] = fitted->spread
+                                     ? conformal_interval(*fitted, spread_of(*fitted->spread, shape,
+                                                                             out.term.value_s, out.bound_s))
+                                     : interval_of(plan, shape, best, gpu.profile, *fitted, time);
         out.low_s = std::max(out.bound_s, out.term.value_s * low);
         out.high_s = std::max(out.low_s, out.term.value_s * high);
     } else {
