@@ -132,13 +132,14 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
         note("interrupted; what was measured is kept, and the same command goes on");
         write_run_file(files.run(), so_far);
     };
-    request.exact_fmas = knowledge.facts.kernels.empty(); // only facts need them
+    request.exact_fmas = false; // nothing that follows reads them
     const RunEnd end = run_on_device(run, profile, request);
     write_run_file(files.run(), run);
-    if (const auto left = std::count_if(run.cases.begin(), run.cases.end(), is_open);
-        end == RunEnd::incomplete)
-        note(fmt::format("the time is over and {} of {} cases were not run; the same command runs them", left,
-                         run.cases.size()));
+    if (end == RunEnd::incomplete)
+        note(fmt::format(
+            "the time is over and {} of {} cases were not run; the same command runs them",
+            std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); }),
+            run.cases.size()));
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, and the same command goes on");
     return run;
