@@ -214,12 +214,13 @@ int adapt(const Arguments &arguments) {
     Calibration calibration = adapted(shipped.calibration.value_or(Calibration()),
                                       measured_calls(run, profile, facts, WhichCalls::all), profile);
     calibration.facts_hash = facts_hash(facts);
-    write_file_atomically(files.calibration(), write_calibration(calibration));
+    const std::string text = write_calibration(calibration);
+    (void)read_calibration(text, files.calibration()); // no file is written that could not be read
+    write_file_atomically(files.calibration(), text);
     constexpr std::size_t readme_width = 100;
     write_file_atomically(files.readme(), readme_of(files, profile, run, calibration, readme_width));
-    write_file_atomically("-", arguments.has("json")
-                                   ? write_calibration(calibration)
-                                   : readme_of(files, profile, run, calibration, terminal_width()));
+    write_file_atomically(
+        "-", arguments.has("json") ? text : readme_of(files, profile, run, calibration, terminal_width()));
     return code_of(run);
 }
 

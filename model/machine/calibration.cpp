@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -109,16 +108,6 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
         problems.push_back({file + ": /ratio_p05", "expected no more than ratio_p95"});
     constexpr double most_cases = 1e9;
     within("scale", calibration.scale.value_or(1.0), 0.01, 100.0, "1.03");
-    if (const std::optional<ResidualSpread> &spread = calibration.spread)
-        for (const auto &[name, value] : std::initializer_list<std::pair<const char *, double>>{
-                 {"constant", spread->constant},
-                 {"log_time", spread->log_time},
-                 {"log_time_over_bound", spread->log_time_over_bound},
-                 {"log_pixels", spread->log_pixels},
-                 {"log_images", spread->log_images},
-                 {"one_by_one", spread->one_by_one},
-                 {"grouped", spread->grouped}})
-            within("spread/" + std::string(name), value, -100.0, 100.0, "0.1");
     within("cases", static_cast<double>(calibration.cases), 0.0, most_cases, "877");
     if (const std::optional<TestErrors> &test = calibration.test) {
         within("test/cases", static_cast<double>(test->cases), 1.0, most_cases, "2579");

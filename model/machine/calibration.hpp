@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -117,6 +118,7 @@ struct ResidualSpread {
                          (constant, log_time, log_time_over_bound, log_pixels, log_images, one_by_one,
                           grouped),
                          (), ())
+    static constexpr Range range_of(std::string_view) { return {-100.0, 100.0}; }
 };
 
 struct Calibration {
