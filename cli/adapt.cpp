@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -162,14 +163,10 @@ void write_own_facts(const FolderOfGpu &files, const Run &run, const GpuProfile 
 /// The folder in words: what it is of, how good its forecasts are, how it is used.
 std::string readme_of(const FolderOfGpu &files, const GpuProfile &profile, const Run &run,
                       const Calibration &calibration, std::size_t width) {
-    const auto layers = [&] {
-        std::vector<std::string> shapes;
-        for (const Case &item : run.cases)
-            if (item.strategy && !item.measurements.empty())
-                shapes.push_back(item.shape);
-        std::sort(shapes.begin(), shapes.end());
-        return std::unique(shapes.begin(), shapes.end()) - shapes.begin();
-    }();
+    std::set<std::string> layers;
+    for (const Case &item : run.cases)
+        if (item.strategy && !item.measurements.empty())
+            layers.insert(item.shape);
     const std::string date = calibration.profile.date.value_or("an unknown date").substr(0, 10);
     return wrapped(
                fmt::format("{}, measured on {} by convcast {}.", profile.name, date, run.producer.version), 0,
@@ -180,7 +177,7 @@ std::string readme_of(const FolderOfGpu &files, const GpuProfile &profile, const
                        "the error of {} calls of {} layers, each layer forecast by a fit to the others. "
                        "With nothing fitted it is {:.1f} %. Nine of ten times lie in their interval, "
                        "which goes from {:+.0f} % to {:+.0f} % for a typical call.",
-                       100.0 * calibration.test->fitted, calibration.cases, layers,
+                       100.0 * calibration.test->fitted, calibration.cases, layers.size(),
                        100.0 * calibration.test->assumed, 100.0 * (calibration.ratio_p05 - 1.0),
                        100.0 * (calibration.ratio_p95 - 1.0)),
                    0, width) +
@@ -221,7 +218,15 @@ int adapt(const Arguments &arguments) {
     write_file_atomically(files.readme(), readme_of(files, profile, run, calibration, readme_width));
     write_file_atomically(
         "-", arguments.has("json") ? text : readme_of(files, profile, run, calibration, terminal_width()));
-    return code_of(run);
+    const auto wrong = std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) {
+        return item.status == Status::wrong_result || item.status == Status::failed;
+    });
+    if (wrong > 0)
+        note(fmt::format(
+            "{} cases failed or gave a wrong result and were left out; convcast report {} --gpu {} -o page "
+            "names them",
+            wrong, files.run(), files.folder));
+    return wrong > 0 ? 1 : code_of(run);
 }
 
 } // namespace convcast::cli
