@@ -223,6 +223,13 @@ std::optional<std::string> why_not_run(int device) {
     }
 }
 
+std::map<std::string, std::string> gpu_at_hand(int device) {
+    const DeviceFacts facts = usable_device(device, for_probes).facts();
+    return {{"gpu", facts.uuid},
+            {"driver", "CUDA " + cuda_version_text(facts.driver_version)},
+            {"probes", hash_of_probes()}};
+}
+
 int sms_given(int device, int asked) {
     usable_device(device, for_kernels);
     return green_sm_count(device, asked);
@@ -386,6 +393,7 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     options.compile_threads = compile_threads;
     options.say = note;
     options.interrupt = &OnInterrupt::flag();
+    options.until = request.until;
     note_conditions(run, measured, device, compiler);
     mark_not_run(run);
     Keeper keep(run, request);
@@ -394,8 +402,8 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
                            : RunEnd::finished;
     if (const std::string warning = compiler.take_warning(); !warning.empty())
         note(warning);
-    if (end != RunEnd::finished) // an interrupt ended the program
-        return RunEnd::device_lost;
+    if (end != RunEnd::finished) // device_lost or incomplete: an interrupt ended the program
+        return end;
     try {
         bool all = !request.timeline || add_measured_timelines(run, compiler, device, compile_threads, keep);
         if (request.exact_work)

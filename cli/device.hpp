@@ -14,8 +14,10 @@
 #include "model/network/whole_run.hpp"
 #include "model/record/run.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +40,10 @@ std::optional<std::string> probes_hash();
 /// Why `device` cannot run the kernels, with what works without it; absent where it can.
 std::optional<std::string> why_not_run(int device);
 
+/// The GPU at hand as the conditions of a profile name it: "gpu" (its UUID), "driver" and "probes". Throws
+/// GpuError where there is no usable GPU.
+std::map<std::string, std::string> gpu_at_hand(int device);
+
 /// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
 /// none.
 int sms_given(int device, int asked);
@@ -52,6 +58,8 @@ struct RunRequest {
     bool exact_work = false;  ///< then count by instrumented code what lacks such counts
     /// Of a convcast that calls own kernels for the first time (try_own_on_device).
     std::vector<std::string> trial_words;
+    /// No case is started after it; absent: all are run.
+    std::optional<std::chrono::steady_clock::time_point> until;
     bool measure = true;                   ///< false: every case is settled, what was measured stays as it is
     std::function<void(const Run &)> keep; ///< gets the document as cases finish
     /// Gets the document when an interrupt ends the run, and with it the program; perhaps on another thread,

@@ -43,7 +43,8 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         {"gpu", "profile"},     {"facts", "facts"},        {"calibration", "calibration"},
         {"study", "study"},     {"kernel", "kernel"},      {"schedule", "schedule"},
         {"times", "table"},     {"shapes", "list"},        {"network", "network"},
-        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"}};
+        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"},
+        {"data", "data"}};
     for (const std::string &option : arguments.given()) {
         const bool written = option == "output" || option == "figure" || option == "diagram" ||
                              option == "bundle" || option == "raw" || option == "weights" || option == "docs";
@@ -60,9 +61,9 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         if (input.option == "--kernel" && std::filesystem::is_regular_file(input.file, none))
             for (std::string &file : files_of_own_kernel(input.file))
                 more.push_back({std::move(file), input.option, input.what});
-        else if (input.option == "--data")
+        else if (input.option == "--data" || input.option == "--gpu")
             for (const auto &entry : std::filesystem::directory_iterator(input.file, none))
-                more.push_back({entry.path().string(), input.option, "data"});
+                more.push_back({entry.path().string(), input.option, input.what});
     }
     std::move(more.begin(), more.end(), std::back_inserter(inputs));
     // A name of something that ships is no file, also where a folder is called so.
@@ -168,7 +169,8 @@ NamedDocument look_at(const std::string &name) {
     std::error_code none;
     const bool is_file = name == "-" || (file_exists(name) && !std::filesystem::is_directory(name, none));
     if (!is_file) { // whoever reads it says what is wrong
-        if (std::find(shipped.begin(), shipped.end(), name) != shipped.end())
+        if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() ||
+            file_exists(FolderOfGpu{name}.profile()))
             found.schema = GpuProfile().schema;
     } else if (holds_lines(name)) {
         found.schema = Run().schema;

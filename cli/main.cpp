@@ -43,6 +43,7 @@ struct Verb {
 
 constexpr Verb verbs[] = {
     {"measure", "what this GPU can do -> a profile", measure},
+    {"adapt", "a new GPU in one command -> all that forecasts of it need", adapt},
     {"predict", "profile and shape -> time, work, regime, and why", predict},
     {"choose", "rank strategies and knobs for a shape", choose},
     {"run", "the same partitionings for real: verify, time, count", run},

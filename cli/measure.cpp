@@ -1,3 +1,4 @@
+#include "cli/measure.hpp"
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
 #include "cli/progress.hpp"
@@ -26,16 +27,6 @@ namespace convcast::cli {
 namespace {
 
 constexpr int not_trustworthy = 6; ///< exit code; main.cpp lists them all
-
-/// "NVIDIA GeForce RTX 4090" -> "rtx_4090"
-std::string id_of(std::string name) {
-    for (const std::string prefix : {"NVIDIA ", "GeForce ", "Tesla "})
-        if (name.starts_with(prefix))
-            name = name.substr(prefix.size());
-    for (char &c : name)
-        c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '_';
-    return name.empty() ? "gpu" : name;
-}
 
 std::string probe_list() {
     std::size_t longest = 0;
@@ -96,10 +87,6 @@ std::string summary(const GpuProfile &profile) {
     return text;
 }
 
-RawSamples samples_of_file(const std::string &file) {
-    return read_samples(read_file(file), shown_name(file));
-}
-
 /// A line of the answer where this program has other probes than those that took the samples; else "".
 std::string other_probes(const RawSamples &raw) {
     const std::optional<std::string> here = probes_hash();
@@ -137,6 +124,30 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
 
 } // namespace
 
+std::string profile_id_of(std::string name) {
+    for (const std::string prefix : {"NVIDIA ", "GeForce ", "Tesla "})
+        if (name.starts_with(prefix))
+            name = name.substr(prefix.size());
+    for (char &c : name)
+        c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '_';
+    return name.empty() ? "gpu" : name;
+}
+
+RawSamples samples_of_file(const std::string &file) {
+    return read_samples(read_file(file), shown_name(file));
+}
+
+RawSamples kept_samples(SamplesRequest request, const std::string &file) {
+    const auto keep = [&](const RawSamples &so_far) {
+        if (!file.empty())
+            write_file_atomically(file, write_samples(so_far));
+    };
+    request.keep = keep;
+    RawSamples raw = take_samples(request);
+    keep(raw);
+    return raw;
+}
+
 int measure(const Arguments &arguments) {
     if (arguments.has("list"))
         return write_file_atomically("-", probe_list()), 0;
@@ -172,15 +183,9 @@ int measure(const Arguments &arguments) {
         request.only = only;
         if (arguments.has("resume"))
             request.resume = samples_of_file(keep_file);
-        request.keep = [&](const RawSamples &so_far) {
-            if (!keep_file.empty())
-                write_file_atomically(keep_file, write_samples(so_far));
-        };
-        raw = take_samples(request);
-        if (!keep_file.empty())
-            write_file_atomically(keep_file, write_samples(raw));
+        raw = kept_samples(std::move(request), keep_file);
     }
-    const GpuProfile profile = analyze(raw, arguments.text("id", id_of(raw.name)));
+    const GpuProfile profile = analyze(raw, arguments.text("id", profile_id_of(raw.name)));
     if (arguments.has("output"))
         write_file_atomically(arguments.text("output", ""), write_profile(profile));
     if (!arguments.has("output") || arguments.text("output", "") != "-")

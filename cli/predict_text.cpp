@@ -37,6 +37,8 @@ std::string how(const Term &term) {
         return fmt::format("fill + ({:.0f} - 1) * step + drain", *term.count);
     case TermKind::schedule:
         return fmt::format("{:.0f} * wave + tail", *term.count);
+    case TermKind::scaled:
+        return fmt::format("{:.3f} times", *term.count);
     case TermKind::queue:
         return fmt::format("{:.1f} share the first{}", *term.count, term.children.size() > 2 ? " two" : "");
     case TermKind::pnorm:

@@ -9,6 +9,7 @@
 
 namespace convcast::cli {
 
+int adapt(const Arguments &arguments);
 int choose(const Arguments &arguments);
 int compare(const Arguments &arguments);
 int compile(const Arguments &arguments);

@@ -7,7 +7,8 @@
 
 namespace convcast {
 
-/// How a run ended. incomplete: a case has no timeline or exact counts that should have.
+/// How a run ended. incomplete: the time given was over before its last case, or a case has no timeline or
+/// exact counts that should have.
 enum class RunEnd { finished, incomplete, interrupted, device_lost };
 
 /// A case that `run` would run: it was neither measured nor refused.

@@ -410,6 +410,10 @@ RunEnd Executor::run_all(Run &run, const std::function<void(const Run &, std::si
         if (end == RunEnd::finished && options_.interrupt && options_.interrupt->load()) {
             end = RunEnd::interrupted;
             why_not_run = "interrupted";
+        } else if (end == RunEnd::finished && options_.until && Clock::now() >= *options_.until &&
+                   to_run(item)) {
+            end = RunEnd::incomplete;
+            why_not_run = "the time given was over";
         }
         if (to_run(item)) {
             if (end == RunEnd::finished) {

@@ -12,6 +12,7 @@
 #include "model/record/run.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -33,6 +34,8 @@ struct RunOptions {
     unsigned compile_threads = 1; ///< that compile kernels while the GPU measures
     std::function<void(const std::string &)> say; ///< what a user should know, once each; may be empty
     const std::atomic<bool> *interrupt = nullptr; ///< run_all stops before the next case when it is set
+    /// run_all starts no case after it and ends `incomplete`; absent: it runs them all.
+    std::optional<std::chrono::steady_clock::time_point> until;
     std::set<std::size_t> settled; ///< cases of run_all that are not run, though nothing was measured of them
 };
 

@@ -230,6 +230,8 @@ std::string how_combined(const Term &term) {
         return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
     case TermKind::schedule:
         return "full waves · wave + tail, full waves = " + number(term.count);
+    case TermKind::scaled:
+        return number(term.count) + " times the part";
     case TermKind::queue:
         return number(term.count) + " jobs that share what serves them";
     }

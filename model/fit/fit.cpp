@@ -127,17 +127,11 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     for (const std::size_t i : which)
         ratios.push_back(std::exp(-log_ratios.of(best)[i]));
     std::sort(ratios.begin(), ratios.end());
-    // With n ratios the p-th percentile of (n + 1) of them. They are what the fit leaves on the calls that it
-    // saw, so a new call lies inside somewhat less often than the 90 % (docs/evidence.md, I1, says how
-    // often).
-    const auto percentile = [&](double p) {
-        const double at = p * static_cast<double>(ratios.size() + 1) - 1.0;
-        return ratios[static_cast<std::size_t>(
-            std::clamp(std::lround(at), 0L, static_cast<long>(ratios.size()) - 1))];
-    };
+    // They are what the fit leaves on the calls that it saw, so a new call lies inside somewhat less often
+    // than the 90 % (docs/evidence.md, I1, says how often).
     best.cases = static_cast<std::int64_t>(which.size());
-    best.ratio_p05 = percentile(0.05);
-    best.ratio_p95 = percentile(0.95);
+    best.ratio_p05 = percentile_of(ratios, 0.05);
+    best.ratio_p95 = percentile_of(ratios, 0.95);
     best.profile = fitted_on(profile);
     return best;
 }
@@ -211,6 +205,12 @@ LeftOut left_out_row(const std::string &strategy, std::int64_t training, const s
 }
 
 } // namespace
+
+double percentile_of(const std::vector<double> &sorted, double share) {
+    const double at = share * static_cast<double>(sorted.size() + 1) - 1.0;
+    return sorted[static_cast<std::size_t>(
+        std::clamp(std::lround(at), 0L, static_cast<long>(sorted.size()) - 1))];
+}
 
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     const Calls training = training_of(calls, profile);

@@ -107,6 +107,7 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     if (!(calibration.ratio_p05 <= calibration.ratio_p95))
         problems.push_back({file + ": /ratio_p05", "expected no more than ratio_p95"});
     constexpr double most_cases = 1e9;
+    within("scale", calibration.scale.value_or(1.0), 0.01, 100.0, "1.03");
     within("cases", static_cast<double>(calibration.cases), 0.0, most_cases, "877");
     if (const std::optional<TestErrors> &test = calibration.test) {
         within("test/cases", static_cast<double>(test->cases), 1.0, most_cases, "2579");
@@ -122,6 +123,9 @@ Calibration read_calibration(const std::string &text, const std::string &file) {
     };
     one_line("id", on.id, "h200");
     one_line("name", on.name, "NVIDIA H200");
+    if (calibration.borrowed && !is_printable(*calibration.borrowed))
+        problems.push_back(
+            {file + ": /borrowed", "expected a text of one line, for example \"NVIDIA H200\""});
     one_line("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
     if (!is_compute_capability(on.compute_capability))
         problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -92,13 +93,32 @@ struct FittedOn {
     BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
 };
 
-/// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|.
+/// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|. Where scale
+/// and spread were fitted, each layer's calls are forecast by a fit without that layer.
 struct TestErrors {
     std::int64_t cases = 0;
     double fitted = 0.0;           ///< with the facts and the fitted numbers
     double assumed = 0.0;          ///< with the facts and the numbers assumed without a fit
     double without_counters = 0.0; ///< with neither: what a GPU of another architecture gets
     BOOST_DESCRIBE_CLASS(TestErrors, (), (cases, fitted, assumed, without_counters), (), ())
+};
+
+/// How far measured times lie from their forecasts, by properties of the call (I4). The spread of a call is
+/// exp(constant + the sum of each coefficient times its property); that of the calls of the fit is 1 in the
+/// geometric mean.
+struct ResidualSpread {
+    double constant = 0.0;
+    double log_time = 0.0;          ///< ln(forecast in seconds)
+    double log_time_over_bound = 0; ///< ln(forecast / speed of light)
+    double log_pixels = 0.0;        ///< ln(output pixels of an image)
+    double log_images = 0.0;        ///< ln(images)
+    double one_by_one = 0.0;        ///< 1 where the filters are 1 x 1, else 0
+    double grouped = 0.0;           ///< 1 where there are groups, else 0
+    BOOST_DESCRIBE_CLASS(ResidualSpread, (),
+                         (constant, log_time, log_time_over_bound, log_pixels, log_images, one_by_one,
+                          grouped),
+                         (), ())
+    static constexpr Range range_of(std::string_view) { return {-100.0, 100.0}; }
 };
 
 struct Calibration {
@@ -110,11 +130,16 @@ struct Calibration {
     std::vector<FittedNumbers> resampled;
     std::int64_t cases = 0; ///< that it was fitted on
     /// Measured over forecast time: the 5th and 95th percentile of the training part, for the interval (I1).
+    /// With a `spread` they are those of a call whose spread is 1 (I4).
     double ratio_p05 = 1.0, ratio_p95 = 1.0;
-    std::optional<TestErrors> test; ///< absent: no call was outside the training part
-    Omitted omitted;                ///< in no document: only ablations leave something out
+    std::optional<double> scale;          ///< that forecasts are multiplied with (F34); absent: 1
+    std::optional<ResidualSpread> spread; ///< absent: the interval is that of I1
+    std::optional<std::string> borrowed;  ///< the GPU that the four numbers were fitted on, where another
+    std::optional<TestErrors> test;       ///< absent: no call was outside the training part
+    Omitted omitted;                      ///< in no document: only ablations leave something out
     BOOST_DESCRIBE_CLASS(Calibration, (),
-                         (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, test),
+                         (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, scale,
+                          spread, borrowed, test),
                          (), ())
 };
 

@@ -101,6 +101,15 @@ std::string differences(const FittedOn &fitted, const FittedOn &now) {
            (found.size() > named ? fmt::format(" and {} others by less", found.size() - named) : "");
 }
 
+/// The file that is asked, or, where none is, the one in the profile's folder; "" takes what ships.
+std::string asked_or_own(const std::string &asked, const GpuProfile &profile,
+                         std::string (FolderOfGpu::*own)() const) {
+    if (!asked.empty() || profile.folder.empty())
+        return asked;
+    const std::string file = (FolderOfGpu{profile.folder}.*own)();
+    return file_exists(file) ? file : asked;
+}
+
 void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::string &asked) {
     const std::string architecture = architecture_of(profile);
     if (asked.empty()) {
@@ -145,6 +154,11 @@ void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const s
                 : fmt::format(
                       "the calibration was fitted with the profile {}{}; this one{} differs from it in {}",
                       fitted.id, when, now.date ? ", measured " + *now.date + "," : "", what));
+    if (const std::optional<std::string> &other = knowledge.calibration->borrowed)
+        knowledge.assumptions.push_back(fmt::format(
+            "of the calibration the four numbers are those of {}, borrowed; scale {:.3f} and interval come "
+            "from {} calls measured here",
+            *other, knowledge.calibration->scale.value_or(1.0), knowledge.calibration->cases));
     if (knowledge.calibration->facts_hash != facts_hash(knowledge.facts))
         knowledge.assumptions.push_back(knowledge.facts.kernels.empty()
                                             ? "calibration fitted with facts that are left out here"
@@ -159,8 +173,8 @@ std::string facts_hash(const Facts &facts) {
 
 Knowledge knowledge_for(const GpuProfile &profile, const std::string &facts, const std::string &calibration) {
     Knowledge knowledge;
-    choose_facts(knowledge, profile, facts);
-    choose_calibration(knowledge, profile, calibration);
+    choose_facts(knowledge, profile, asked_or_own(facts, profile, &FolderOfGpu::facts));
+    choose_calibration(knowledge, profile, asked_or_own(calibration, profile, &FolderOfGpu::calibration));
     for (std::string &said : assumed_of(profile))
         knowledge.assumptions.push_back(std::move(said));
     if (std::string constants = borrowed_constants(profile); !constants.empty())

@@ -22,10 +22,10 @@ struct Knowledge {
     std::vector<std::string> assumptions;
 };
 
-/// For each of facts and calibration: "" takes what ships and matches the GPU, "none" takes nothing, anything
-/// else is a file, borrowed where it is of another GPU. Facts match a compute capability; a calibration
-/// matches a GPU model, which is a profile's name and compute capability, and is borrowed by other models of
-/// that capability. Throws InputError.
+/// For each of facts and calibration: "" takes that of the profile's folder or else what ships and matches
+/// the GPU, "none" takes nothing, anything else is a file, borrowed where it is of another GPU. Facts match a
+/// compute capability; a calibration matches a GPU model, which is a profile's name and compute capability,
+/// and is borrowed by other models of that capability. Throws InputError.
 Knowledge knowledge_for(const GpuProfile &profile, const std::string &facts = "",
                         const std::string &calibration = "");
 

@@ -66,6 +66,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : of.knee_exponent->value;
     m.fitted = calibration.fitted;
+    m.scale = calibration.scale.value_or(1.0);
     m.omitted = calibration.omitted;
     m.sm_count = p.limits.sm_count;
     m.ffma_latency = p.ffma_latency ? p.ffma_latency->value.value : of.ffma_latency->value;

@@ -55,6 +55,7 @@ struct Machine : CoreNumbers {
     std::int64_t clusters_of_4_sms, clusters_of_8_sms; ///< SMs on which clusters so large run at once (F9)
     double tensor_clock_share; ///< of the clock, what is left while tensor cores multiply (F29)
     double turnover_clocks;    ///< from a CTA's end until the next one runs in its slot (F25)
+    double scale = 1.0;        ///< of whole times, as the calibration has it (F34)
     double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
     std::int64_t
         second_round_elsewhere; ///< CTAs of a second round on other SMs than those of the first (F19)

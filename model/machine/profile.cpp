@@ -173,6 +173,15 @@ GpuProfile find_profile(const std::string &name_or_file) {
     if (const EmbeddedFile *file = find_embedded(shipped_profile_files, name + ".json");
         file != nullptr && name.find('/') == std::string::npos)
         return read_profile(file->text(), file->path);
+    if (std::error_code none; std::filesystem::is_directory(name_or_file, none)) {
+        const std::string file = FolderOfGpu{name_or_file}.profile();
+        if (!file_exists(file))
+            throw InputError(name_or_file, "is a folder without profile.json; `convcast adapt -o " +
+                                               name_or_file + "` makes it, on a machine with the GPU");
+        GpuProfile profile = read_profile(read_file(file), file);
+        profile.folder = name_or_file;
+        return profile;
+    }
     const bool looks_like_a_file = name_or_file == "-" || name_or_file.find('/') != std::string::npos ||
                                    name_or_file.ends_with(".json") || file_exists(name_or_file);
     if (!looks_like_a_file) {

@@ -297,6 +297,7 @@ struct GpuProfile : GpuIdentity,
     std::map<std::string, std::string> conditions; ///< driver, toolkit, date, version and hash of the probes
     std::vector<ProfileCheck> checks;
     std::vector<std::string> notes;
+    std::string folder; ///< in no document: where it lies with facts and calibration of its own (FolderOfGpu)
 
     BOOST_DESCRIBE_CLASS(GpuProfile,
                          (GpuIdentity, ArithmeticParams, LatencyParams, BandwidthParams, SharedParams,
@@ -326,8 +327,20 @@ bool is_compute_capability(const std::string &text);
 GpuProfile read_profile(const std::string &text, const std::string &file);
 std::string write_profile(const GpuProfile &profile);
 
-/// A shipped profile by its id, or a profile file by its path. Throws UsageError (unknown id, with the
-/// closest one and the list) or InputError (a file that cannot be read).
+/// What `convcast adapt` writes into a folder. Where --gpu names the folder, forecasts take the profile and,
+/// where they are there, its facts and its calibration.
+struct FolderOfGpu {
+    std::string folder;
+    std::string samples() const { return folder + "/samples.json.gz"; }
+    std::string profile() const { return folder + "/profile.json"; }
+    std::string run() const { return folder + "/run.json.gz"; }
+    std::string facts() const { return folder + "/facts.json"; }
+    std::string calibration() const { return folder + "/calibration.json"; }
+    std::string readme() const { return folder + "/README.md"; }
+};
+
+/// A shipped profile by its id, a profile file by its path, or that of a folder of `convcast adapt`. Throws
+/// UsageError (unknown id, with the closest one and the list) or InputError (a file that cannot be read).
 GpuProfile find_profile(const std::string &name_or_file);
 std::vector<std::string> shipped_profiles();
 

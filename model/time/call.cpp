@@ -6,6 +6,7 @@
 #include "model/time/formula.hpp"
 #include "model/time/launch_terms.hpp"
 #include "model/time/other_models.hpp"
+#include "model/time/spread.hpp"
 #include "model/work/tensors.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +40,8 @@ Seconds without_overlap(const Term &term) {
         return Seconds(values.at(0) + std::max(0.0, count - 1.0) * values.at(1) + values.at(2));
     if (term.kind == TermKind::schedule)
         return Seconds(count * values.at(0) + values.at(1));
+    if (term.kind == TermKind::scaled)
+        return Seconds(count * values.at(0));
     return Seconds(total);
 }
 
@@ -122,7 +125,8 @@ template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const M
         }
     if (last)
         parts.push_back(std::move(*last));
-    return evaluated(sum<T>("time", std::move(parts)));
+    T time = evaluated(sum<T>("time", std::move(parts)));
+    return m.scale == 1.0 ? std::move(time) : scaled<T>("time", m.scale, std::move(time)); // F34
 }
 
 /// Whether a plan's time may depend on a number of the machine; false only where no formula reads it.
@@ -153,6 +157,14 @@ bool is_of_cores(double Machine::*number) {
         if (number == static_cast<double Machine::*>(of_cores))
             return true;
     return false;
+}
+
+/// I4: the ends of a 90 % interval over the forecast where the calibration knows how the spread of measured
+/// times depends on the call. They come from calls that the fit had not seen, so they contain every source
+/// of I1.
+std::pair<double, double> conformal_interval(const Calibration &calibration, double spread) {
+    return {std::pow(std::min(1.0, calibration.ratio_p05), spread),
+            std::pow(std::max(1.0, calibration.ratio_p95), spread)};
 }
 
 /// I1: the ends of a 90 % interval over the forecast. Three sources widen it: how measured times of the
@@ -336,7 +348,10 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     out.term = bounded(std::move(term), bound);
     if (fitted) {
         out.fitted_s = out.term.value_s;
-        const auto [low, high] = interval_of(plan, shape, best, gpu.profile, *fitted, time);
+        const auto [low, high] = fitted->spread
+                                     ? conformal_interval(*fitted, spread_of(*fitted->spread, shape,
+                                                                             out.term.value_s, out.bound_s))
+                                     : interval_of(plan, shape, best, gpu.profile, *fitted, time);
         out.low_s = std::max(out.bound_s, out.term.value_s * low);
         out.high_s = std::max(out.low_s, out.term.value_s * high);
     } else {

@@ -77,7 +77,7 @@ struct CallForecast {
     std::optional<Seconds> fitted_s;
     Seconds roofline_s; ///< by others' models (B1, B2; model/time/other_models.hpp)
     std::optional<Seconds> mwp_cwp_s;
-    Seconds low_s, high_s; ///< with a calibration the 90 % interval (I1), else bound and no overlap (I2)
+    Seconds low_s, high_s; ///< with a calibration the 90 % interval (I1, I4), else bound and no overlap (I2)
 };
 
 /// The forecast of a plan's call; `fitted` is the calibration, if there is one. Absent if the profile lacks a

@@ -94,6 +94,13 @@ template <Yield T> T schedule(const char *name, double full_waves, T wave, T tai
         return convcast::schedule(name, full_waves, std::move(wave), std::move(tail));
 }
 
+template <Yield T> T scaled(const char *name, double factor, T term) {
+    if constexpr (std::is_same_v<T, Seconds>)
+        return Seconds(factor * term.value);
+    else
+        return convcast::scaled(name, factor, std::move(term));
+}
+
 /// The last of `services_and_alone` is one alone, the others are services.
 template <Yield T, std::same_as<T>... Rest>
 T queue(const char *name, double jobs, T service, Rest... services_and_alone) {

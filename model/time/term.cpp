@@ -86,6 +86,8 @@ std::optional<std::string> wrong_children(const Term &term) {
         return count == 3 ? std::nullopt : std::optional<std::string>("a pipeline has three children");
     case TermKind::schedule:
         return count == 2 ? std::nullopt : std::optional<std::string>("a schedule has two children");
+    case TermKind::scaled:
+        return count == 1 ? std::nullopt : std::optional<std::string>("a scaled term has one child");
     case TermKind::queue:
         return count >= 2 ? std::nullopt : std::optional<std::string>("a queue has two children or more");
     case TermKind::sum:
@@ -118,6 +120,8 @@ double combine(const Term &term, std::span<const Seconds> values) {
         return combined::pipeline(count, values[0].value, values[1].value, values[2].value);
     case TermKind::schedule:
         return combined::schedule(count, values[0].value, values[1].value);
+    case TermKind::scaled:
+        return count * values[0].value;
     case TermKind::queue:
         return combined::queue(count, values.first(values.size() - 1), values.back().value);
     case TermKind::leaf:
@@ -233,6 +237,13 @@ Term schedule(std::string name, double full_waves, Term wave, Term tail) {
     Term term = inner(TermKind::schedule, std::move(name), {std::move(wave), std::move(tail)});
     term.count = full_waves;
     return term;
+}
+
+Term scaled(std::string name, double factor, Term term) {
+    Term whole = inner(TermKind::scaled, std::move(name), {std::move(term)});
+    whole.count = factor;
+    evaluate(whole);
+    return whole;
 }
 
 Term queue(std::string name, double jobs, std::vector<Term> services_and_alone) {

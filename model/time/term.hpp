@@ -20,10 +20,11 @@ enum class TermKind {
     pnorm,    ///< (sum child^exponent)^(1/exponent): a soft maximum
     pipeline, ///< children fill, step, drain: fill + (count - 1) * step + drain
     schedule, ///< children full wave, tail wave: count full waves of CTAs one after another, then the tail
+    scaled,   ///< `count` times its child: the scale of a calibration (F34)
     queue,    ///< children services, alone: count jobs, each `alone` by itself, share what serves all of
               ///< them in each of the `services`
 };
-BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, queue)
+BOOST_DESCRIBE_ENUM(TermKind, leaf, sum, max, pnorm, pipeline, schedule, scaled, queue)
 
 /// A node of the forecast's arithmetic. The time is the tree's value.
 struct Term {
@@ -32,7 +33,7 @@ struct Term {
     std::string formula;            ///< with its numbers: "65536 fma / 128 fma/clk / 1980 MHz"
     Seconds value_s;                ///< of the whole node
     std::optional<double> exponent; ///< pnorm
-    std::optional<double> count;    ///< pipeline: steps; schedule: full waves
+    std::optional<double> count;    ///< pipeline: steps; schedule: full waves; scaled: factor
     std::vector<Term> children;
     BOOST_DESCRIBE_CLASS(Term, (), (kind, name, formula, value_s, exponent, count, children), (), ())
 
@@ -57,6 +58,9 @@ Term pnorm(std::string name, double exponent, std::vector<Term> children);
 Term pipeline(std::string name, double steps, Term fill, Term step, Term drain);
 /// full_waves * wave + tail
 Term schedule(std::string name, double full_waves, Term wave, Term tail);
+
+/// factor * term
+Term scaled(std::string name, double factor, Term term);
 
 /// F5: one round of `jobs` in a closed queue. The last child is the time of one job alone; each child before
 /// it is the time that a shared resource needs for all jobs. The value is no less than the longest of these

@@ -42,7 +42,7 @@ BINARY = ""
 UPDATE = False
 PART = (1, 1)
 
-VERBS = ["measure", "predict", "choose", "run", "compile", "import", "facts", "fit", "merge", "report", "reproduce", "compare", "explain", "list", "doctor"]
+VERBS = ["measure", "adapt", "predict", "choose", "run", "compile", "import", "facts", "fit", "merge", "report", "reproduce", "compare", "explain", "list", "doctor"]
 SINGLE = "n1c1h28w28k64r3s3"
 MULTI = "n1c64h56w56k64r3s3"
 # Of every kind: one channel and many, small and large maps, 1 x 1 to 7 x 7, strided, padded, grouped, dilated, batched.
@@ -436,6 +436,76 @@ class Golden(Cli):
             for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
                 if "://" not in link:
                     self.assertTrue((page.parent / link).exists(), f"{page.relative_to(SOURCE)} links to {link}, which does not exist")
+
+
+class Adapting(Cli):
+    """`convcast adapt` without a GPU: what was recorded of an H100 stands for the stages that need one."""
+
+    def recorded_folder(self, name="my_h100"):
+        (self.folder / name).mkdir()
+        shutil.copy(SOURCE / "data/recorded/h100/profile.json", self.folder / name)
+        shutil.copy(SOURCE / "data/recorded/h100/layers.json.gz", self.folder / name / "run.json.gz")
+        return name
+
+    def test_a_folder_that_has_a_run_is_fitted(self):
+        name = self.recorded_folder()
+        measured = {file: self.files()[f"{name}/{file}"] for file in ("profile.json", "run.json.gz")}
+        result = self.cli("adapt", "-o", name + "/")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertRegex(result.err, "^convcast: note: no GPU is used: my_h100 is fitted to what was measured before\n$")
+        files = self.files()
+        self.assertEqual({file: files[f"{name}/{file}"] for file in measured}, measured)
+        self.assertEqual({file for file in files if file.startswith(name + "/")},
+                         {f"{name}/{file}" for file in (*measured, "calibration.json", "README.md")})
+        calibration = json.loads(files[f"{name}/calibration.json"])
+        self.assertEqual(calibration["borrowed"], "NVIDIA H200")
+        self.assertEqual(calibration["profile"]["name"], "NVIDIA H100 80GB HBM3")
+        self.assertEqual(calibration["cases"], calibration["test"]["cases"])
+        self.assertAlmostEqual(calibration["scale"], 1.0, delta=0.1)
+        self.assertLess(calibration["test"]["fitted"], calibration["test"]["assumed"])
+        self.assertIn(f"off by {100 * calibration['test']['fitted']:.1f} %", " ".join(result.out.split()))
+        self.assertIn(f"off by {100 * calibration['test']['fitted']:.1f} %", " ".join(files[f"{name}/README.md"].decode().split()))
+        again = self.cli("adapt", "-o", name, "--json")
+        self.assertEqual(again.json(), calibration)
+        self.assertEqual(self.files(), files)
+
+    def test_every_verb_takes_the_folder(self):
+        name = self.recorded_folder()
+        bare = self.ok("predict", "--gpu", name, "--shape", MULTI, "--strategy", "implicit_gemm", "--json").json()
+        self.cli("adapt", "-o", name)
+        own = self.ok("predict", "--gpu", name, "--shape", MULTI, "--strategy", "implicit_gemm", "--json").json()
+        none = self.ok("predict", "--gpu", name, "--calibration", "none", "--shape", MULTI, "--strategy", "implicit_gemm", "--json").json()
+        scale = json.loads((self.folder / name / "calibration.json").read_text())["scale"]
+        forecasts = [document["cases"][0]["prediction"] for document in (bare, own, none)]
+        self.assertAlmostEqual(forecasts[1]["time_s"] / forecasts[0]["time_s"], scale, places=6)
+        self.assertAlmostEqual(value_of(forecasts[1]["term"]), forecasts[1]["time_s"], delta=1e-12)
+        widths = [its["time_high_s"] / its["time_low_s"] for its in forecasts]
+        self.assertLess(widths[1], widths[2])
+        self.assertIn("NVIDIA H100 80GB HBM3, content", own["conditions"]["calibration"])
+        self.assertTrue(any("borrowed; scale" in said for said in forecasts[1]["assumptions"]), forecasts[1]["assumptions"])
+        for words in (("choose", "--top", "1", "--shape", MULTI), ("choose", "--gpu", "h200", "--top", "1", "--shape", MULTI),
+                      ("report", name, "-o", "page"), ("explain", "sm_clock")):
+            self.ok(*words, *(() if words[0] == "report" else ("--gpu", name)))
+        self.assertIn(self.cli("compare", "h200", name).code, (0, 1))
+        self.refused(2, ["predict", "--gpu", name, "--shape", MULTI, "-o", f"{name}/profile.json"], "would take the place of")
+
+    def test_what_cannot_be_adapted_is_said(self):
+        (self.folder / "empty").mkdir()
+        self.write("file", "")
+        self.all_refused(2, [
+            (["adapt"], "no folder given", "adapt -o my_gpu"), (["adapt", "-o", "x.json"], "would be a folder"),
+            (["adapt", "-o", "x", "--minutes", "0"], "from 1 to 1000")])
+        self.all_refused(4, [(["adapt", "-o", "new"], "new lacks what is measured on a GPU", NO_GPU), (["adapt", "-o", "empty"], NO_GPU)])
+        self.refused(3, ["predict", "--gpu", "empty", "--shape", MULTI], "without profile.json", "convcast adapt -o empty")
+        name = self.recorded_folder()
+        run = json.loads(gzip.decompress((self.folder / name / "run.json.gz").read_bytes()))
+        few = [case for case in run["cases"] if "strategy" in case][:19]
+        self.write(f"{name}/run.json.gz", {**run, "cases": few})
+        self.refused(2, ["adapt", "-o", name], "calls of .* layers were measured", "--minutes 10", problems=2)
+        self.write(f"{name}/run.json.gz", "{}")
+        self.refused(3, ["adapt", "-o", name], "run.json.gz", problems=2)
+        self.write(f"{name}/profile.json", "{")
+        self.refused(3, ["adapt", "-o", name], "profile.json", problems=2)
 
 
 class Answers(Cli):
@@ -1501,6 +1571,8 @@ def value_of(term):
             whole = elsewhere + sum(there)
             waiting = [n * its / whole if whole > 0 else 0.0 for its in there]
         return max(whole, *services)
+    if kind == "scaled":
+        return term["count"] * values[0]
     wave, tail = values
     assert kind == "schedule", kind
     return term["count"] * wave + tail

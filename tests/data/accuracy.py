@@ -112,8 +112,8 @@ def brief_table(sweep, blind):
 
 Blind: recorded after the last change to the model of commit {layers.COMMIT}, and forecast by it; worst are maps of one pixel, {percent(first["h200"]["one_pixel"])} on the H200. The
 random shapes are not new to the model: fit and facts come from another fifth of them, and every row of ours keeps {counts["counters"]} constants read off counters
-and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %; the H100's are bounds, their ends a factor of {first["h100"]["width"]:.0f} apart.
-The layers' regret is among kernels without tensor cores; among all it is {percent(first["h200"]["regret_all"])} and {percent(first["h100"]["regret_all"])} ([accuracy](docs/accuracy.md))."""
+and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %; the H100's are bounds, their ends a factor of {first["h100"]["width"]:.0f} apart
+until `convcast adapt` fits them ([I4](docs/evidence.md#i4)). The layers' regret is among kernels without tensor cores; among all it is {percent(first["h200"]["regret_all"])} and {percent(first["h100"]["regret_all"])} ([accuracy](docs/accuracy.md))."""
 
 
 def layers_table(blind):

@@ -3,6 +3,7 @@
 #include "microbench/analysis.hpp"
 #include "microbench/probe.hpp"
 #include "model/base/files.hpp"
+#include "model/fit/adapted.hpp"
 #include "model/fit/fit.hpp"
 #include "model/machine/compare.hpp"
 #include "model/machine/facts.hpp"
@@ -11,6 +12,8 @@
 #include "model/record/measured_calls.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "model/shape/training_part.hpp"
+#include "model/time/call.hpp"
 #include "reports/accuracy.hpp"
 #include "reports/statistics.hpp"
 
@@ -331,6 +334,43 @@ TEST(Recorded, TheForecastIsAsGoodAsStated) {
 }
 
 /// And of other shapes, which were drawn by another seed.
+/// What `convcast adapt` gives: half of the layers recorded on an H100, by the hash of the shape, are fitted,
+/// and the other half is judged. docs/evidence.md (I4) has these numbers.
+TEST(Recorded, AnH100IsAdaptedToByHalfOfItsLayers) {
+    const std::string h100 = CONVCAST_SOURCE_DIR "/data/recorded/h100/";
+    const GpuProfile profile = find_profile(h100 + "profile.json");
+    const convcast::Run run = read_run(read_file(h100 + "layers.json.gz"), "layers.json.gz");
+    const Knowledge borrowed = knowledge_for(profile);
+    double error = 0.0, error_borrowed = 0.0, inside = 0.0;
+    std::vector<double> widths;
+    for (const std::uint64_t half : {0, 1}) {
+        std::vector<MeasuredCall> fitted, judged;
+        for (MeasuredCall &call : measured_calls(run, profile, borrowed.facts, WhichCalls::all))
+            (seed_of(call.shape.id()) % 2 == half ? fitted : judged).push_back(std::move(call));
+        const Calibration calibration = adapted(*borrowed.calibration, fitted, profile);
+        error_borrowed +=
+            mean_error(judged, profile, *borrowed.calibration) * static_cast<double>(judged.size());
+        error += mean_error(judged, profile, calibration) * static_cast<double>(judged.size());
+        for (const MeasuredCall &call : judged) {
+            const auto forecast = forecast_call(call.plan, call.shape, profile, calibration);
+            inside += call.time_s >= forecast->low_s && call.time_s <= forecast->high_s ? 1.0 : 0.0;
+            widths.push_back((forecast->high_s - forecast->low_s) / forecast->term.value_s);
+        }
+    }
+    const auto calls = static_cast<double>(widths.size());
+    std::nth_element(widths.begin(), widths.begin() + std::ssize(widths) / 2, widths.end());
+    const std::string said =
+        fmt::format("{} calls: borrowed {:.1f} %, adapted {:.1f} %, inside {:.0f} %, median width {:.2f}",
+                    widths.size(), 100.0 * error_borrowed / calls, 100.0 * error / calls,
+                    100.0 * inside / calls, widths[widths.size() / 2]);
+    SCOPED_TRACE(said);
+    EXPECT_NEAR(error / calls, 0.092, 0.006);
+    EXPECT_LT(error, error_borrowed);
+    EXPECT_NEAR(inside / calls, 0.90, 0.04);
+    EXPECT_NEAR(widths[widths.size() / 2], 0.46, 0.08);
+    RecordProperty("adapted", said);
+}
+
 TEST(Recorded, TheForecastHoldsForOtherShapes) {
     const Accuracy accuracy = judged_accuracy("sweep_unseen.json.gz");
     const TimeAccuracy fitted = times_of(accuracy, "test", "four numbers fitted");

@@ -91,6 +91,40 @@ TEST(EquationI1, OneSourceByHand) {
     EXPECT_NEAR(absurd->high_s.value / ns, 1.25 * 11150.0, 1e-8);
 }
 
+TEST(EquationF34, AScaleOfTheWholeTime) {
+    const Plan plan = plan_of(waiting_launch()); // 11,150
+    Calibration calibration;
+    calibration.scale = 1.2;
+    const auto forecast = forecast_call(plan, small_shape, toy(), calibration);
+    EXPECT_NEAR(forecast->term.value_s.value / ns, 1.2 * 11150.0, 1e-8);
+    EXPECT_NEAR(forecast->unfitted_s.value / ns, 11150.0, 1e-8);
+    EXPECT_EQ(forecast_call_time(plan, small_shape, toy(), calibration)->value, forecast->term.value_s.value);
+    calibration.scale = 1e-3; // no forecast is below the speed of light
+    EXPECT_DOUBLE_EQ(forecast_call(plan, small_shape, toy(), calibration)->term.value_s.value,
+                     forecast->bound_s.value);
+}
+
+TEST(EquationI4, EndsArePowersOfTheSpread) {
+    const Plan plan = plan_of(waiting_launch());
+    Calibration calibration;
+    calibration.ratio_p05 = 0.8, calibration.ratio_p95 = 1.25;
+    calibration.spread.emplace();
+    GpuProfile profile = toy(); // samples do not widen it: calls that the fit had not seen contain them
+    profile.launch_floor->spread = Spread{1e-6, 1e-6, 1.15e-6, 15};
+    const auto low_and_high = [&] {
+        const auto forecast = forecast_call(plan, small_shape, profile, calibration);
+        return std::pair(forecast->low_s.value / ns, forecast->high_s.value / ns);
+    };
+    EXPECT_NEAR(low_and_high().first, 0.8 * 11150.0, 1e-8);
+    EXPECT_NEAR(low_and_high().second, 1.25 * 11150.0, 1e-8);
+    calibration.spread->log_pixels = 0.5; // 100 output pixels, filters of 1 x 1: exp(0.5 ln 100 - ln 5) = 2
+    calibration.spread->one_by_one = -std::log(5.0);
+    EXPECT_NEAR(low_and_high().first, 0.64 * 11150.0, 1e-8);
+    EXPECT_NEAR(low_and_high().second, 1.5625 * 11150.0, 1e-8);
+    calibration.spread->constant = 100.0; // at most 4; below, the speed of light bounds it
+    EXPECT_NEAR(low_and_high().second, std::pow(1.25, 4.0) * 11150.0, 1e-8);
+}
+
 TEST(EquationI2, EveryNodeASum) {
     Partition part = idle_launch();
     part.step.load_bytes = 6000.0; // of 10 CTAs: 300 ns of L2, half of them from DRAM: 300

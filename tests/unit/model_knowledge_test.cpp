@@ -291,6 +291,33 @@ TEST(Knowledge, WhatFindsAMissingNumberIsTrueOfTheGpu) {
     EXPECT_THAT(reason("7.5"), AllOf(HasSubstr("`convcast measure` finds it"), Not(HasSubstr("--assume"))));
 }
 
+TEST(Knowledge, AFolderBringsItsOwn) {
+    const TemporaryFolder folder;
+    const FolderOfGpu files{folder.path()};
+    EXPECT_THAT([&] { find_profile(files.folder); },
+                ThrowsMessage<InputError>(HasSubstr("convcast adapt -o " + files.folder)));
+    GpuProfile gpu = find_profile("h200");
+    gpu.name = "NVIDIA H300";
+    write_file_atomically(files.profile(), write_profile(gpu));
+    const GpuProfile profile = find_profile(files.folder);
+    EXPECT_EQ(write_profile(profile), write_profile(gpu));
+    EXPECT_EQ(knowledge_for(profile).calibration->profile.name, "NVIDIA H200") << "borrowed";
+    Calibration own = *knowledge_for(profile).calibration;
+    own.profile = fitted_on(profile);
+    own.scale = 1.1, own.borrowed = "NVIDIA H200";
+    write_file_atomically(files.calibration(), write_calibration(own));
+    const Knowledge knowledge = knowledge_for(with_sms(profile, 64));
+    EXPECT_EQ(knowledge.calibration->scale, 1.1);
+    EXPECT_THAT(knowledge.assumptions, Contains(HasSubstr("scale 1.100")));
+    EXPECT_FALSE(knowledge_for(profile, "", "none").calibration);
+    EXPECT_EQ(knowledge_for(gpu).calibration->scale, std::nullopt) << "not of a folder";
+    Facts facts = knowledge_for(profile).facts;
+    ASSERT_FALSE(facts.kernels.empty());
+    facts.kernels.resize(1);
+    write_file_atomically(files.facts(), write_facts(facts));
+    EXPECT_EQ(knowledge_for(profile).facts.kernels.size(), 1u);
+}
+
 TEST(Knowledge, CalibrationsAreChecked) {
     const Calibration good = *knowledge_for(find_profile("h200")).calibration;
     EXPECT_EQ(write_calibration(read_calibration(write_calibration(good), "c.json")),
@@ -301,6 +328,9 @@ TEST(Knowledge, CalibrationsAreChecked) {
         {"/fitted/steps_overlap", [](Calibration &c) { c.fitted.steps_overlap = 0.5; }},
         {"/resampled/0/units_overlap", [](Calibration &c) { c.resampled[0].units_overlap = 1e9; }},
         {"/ratio_p05", [](Calibration &c) { c.ratio_p05 = 2.0; }},
+        {"/scale", [](Calibration &c) { c.scale = -1.0; }},
+        {"/spread/log_time", [](Calibration &c) { c.spread.emplace().log_time = 1e3; }},
+        {"/borrowed", [](Calibration &c) { c.borrowed = "two\nlines"; }},
         {"/cases", [](Calibration &c) { c.cases = -1; }},
         {"/test/without_counters", [](Calibration &c) { c.test->without_counters = -1.0; }},
         {"/profile/name", [](Calibration &c) { c.profile.name.clear(); }},

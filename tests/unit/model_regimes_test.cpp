@@ -1,7 +1,9 @@
 // Regimes of forecasts, models of others, fits that leave a strategy out, and GPUs with fewer SMs.
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
+#include "model/fit/adapted.hpp"
 #include "model/fit/fit.hpp"
+#include "model/machine/knowledge.hpp"
 #include "model/record/study.hpp"
 #include "model/regime/regimes.hpp"
 #include "model/time/call.hpp"
@@ -165,6 +167,37 @@ TEST(Fit, LeavingAStrategyOutIsFittingWithoutItsCalls) {
     EXPECT_EQ(rows[2].test, 2);
     EXPECT_NEAR(rows[2].left_out, (rows[0].left_out + rows[1].left_out) / 2.0, 1e-12);
     EXPECT_GT(rows[2].left_out, 1.5 * rows[2].fitted);
+}
+
+/// Calls that take 1.2 times as long as forecast, give or take: the scale is found, and so is the error that
+/// remains.
+TEST(Fit, AScaleAndAnIntervalOfFewLayers) {
+    const GpuProfile profile = find_profile("h200");
+    const Calibration base = *knowledge_for(profile).calibration;
+    std::vector<MeasuredCall> calls;
+    for (int layer = 0; layer < 12; ++layer)
+        for (const char *strategy : {"implicit_gemm", "naive_global"}) {
+            MeasuredCall &call = calls.emplace_back();
+            call.shape = ConvShape::parse("n1c64h" + std::to_string(14 + 4 * layer) + "w28k64r3s3");
+            auto planned = plan(parse_strategy(strategy), call.shape, profile);
+            call.plan = call.uncounted = std::get<PlannedStrategy>(planned).feasible.plan;
+            const double off = layer % 3 == 0 ? 1.0 : layer % 3 == 1 ? 1.05 : 0.95;
+            call.time_s = 1.2 * off * *forecast_time(call.plan, call.shape, profile, base);
+        }
+    const Calibration fit = adapted(base, calls, profile);
+    EXPECT_NEAR(*fit.scale, 1.2, 1e-9);
+    EXPECT_EQ(fit.borrowed, "NVIDIA H200");
+    EXPECT_EQ(fit.cases, 24);
+    EXPECT_NEAR(fit.test->fitted, (1.0 - 1.0 / 1.05 + 1.0 / 0.95 - 1.0) / 3.0, 0.02);
+    EXPECT_GT(fit.test->assumed, fit.test->fitted);
+    for (const MeasuredCall &call : calls) {
+        const auto forecast = forecast_call(call.plan, call.shape, profile, fit);
+        EXPECT_GE(call.time_s.value, forecast->low_s.value * 0.97);
+        EXPECT_LE(call.time_s.value, forecast->high_s.value * 1.03);
+    }
+    EXPECT_EQ(write_calibration(read_calibration(write_calibration(fit), "c.json")), write_calibration(fit));
+    calls.resize(least_adapted_calls - 1);
+    EXPECT_THAT([&] { adapted(base, calls, profile); }, ThrowsMessage<UsageError>(HasSubstr("--minutes")));
 }
 
 /// Facts that double the loads of one strategy, in the plan that its calls were timed by: who does not know

@@ -31,6 +31,13 @@ TEST(Term, AQueueOfTwoResourcesByHand) {
     EXPECT_DOUBLE_EQ(evaluate(t).value, 1.5);
 }
 
+TEST(Term, AScaledTermByHand) {
+    Term t =
+        scaled("time", 1.5, sum("time", {leaf("launch", Seconds(1.0), ""), leaf("FMA", Seconds(3.0), "")}));
+    EXPECT_DOUBLE_EQ(evaluate(t).value, 6.0);
+    EXPECT_DOUBLE_EQ(waterfall(t).at(1).added_s.value, 4.5);
+}
+
 TEST(Term, WaterfallAddsUpAndIsNeverNegative) {
     Term t = example();
     const double time = evaluate(t).value;
