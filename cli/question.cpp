@@ -10,6 +10,7 @@
 #include "model/base/files.hpp"
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
+#include "model/network/onnx/convolutions.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
@@ -65,7 +66,8 @@ void add_lists(Question &question, const Arguments &arguments) {
     const std::string size = input_size(arguments);
     for (const std::string &name : arguments.texts("shapes")) {
         const std::string shown = shown_name(name), text = read_file(name);
-        ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
+        ShapeList list = is_onnx(text) ? convolutions_of(read_onnx(text, shown, size), shown)
+                                       : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
         if (list.open_images && !arguments.has("batch"))

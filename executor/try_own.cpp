@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,11 +22,10 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
-
-extern char **environ;
 
 namespace convcast {
 namespace {
@@ -67,49 +64,25 @@ std::string on_one_line(std::string text) {
     return text;
 }
 
-/// A child process and what it says on its standard output.
-class Child {
+/// A process that reads `input` and what it says on its standard output.
+class Trial {
   public:
-    Child(const std::string &program, const std::vector<std::string> &words, const std::string &input) {
-        std::array<int, 2> to{}, from{};
-        if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0)
-            throw GpuError(std::string("no pipe to a process of its own for own kernels: ") +
-                           std::strerror(errno));
-        posix_spawn_file_actions_t actions;
-        ::posix_spawn_file_actions_init(&actions);
-        ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-        ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-        std::vector<char *> arguments{const_cast<char *>(program.c_str())};
-        for (const std::string &word : words)
-            arguments.push_back(const_cast<char *>(word.c_str()));
-        arguments.push_back(nullptr);
-        const int failed = ::posix_spawn(&id_, program.c_str(), &actions, SpawnAttributes().get(),
-                                         arguments.data(), environ);
-        ::posix_spawn_file_actions_destroy(&actions);
-        ::close(to[0]);
-        ::close(from[1]);
+    Trial(const std::string &program, const std::vector<std::string> &words, const std::string &input) try
+        : input_(input) {
+        std::array<int, 2> from{};
+        if (::pipe2(from.data(), O_CLOEXEC) != 0)
+            throw std::system_error(errno, std::generic_category(), "no pipe");
         output_ = from[0];
-        if (failed == 0)
-            for (std::size_t at = 0; at < input.size();) { // it reads all before it says anything
-                const ssize_t written = ::write(to[1], input.data() + at, input.size() - at);
-                if (written <= 0 && errno != EINTR)
-                    break;
-                at += static_cast<std::size_t>(std::max<ssize_t>(0, written));
-            }
-        ::close(to[1]);
-        if (failed != 0) {
-            ::close(output_);
-            throw GpuError("no process of its own for own kernels: " + program + ": " +
-                           std::strerror(failed));
-        }
+        std::vector<std::string> all = {program};
+        all.insert(all.end(), words.begin(), words.end());
+        child_.emplace(std::move(all), std::array{input_.descriptor(), from[1], -1});
+        ::close(from[1]);
+    } catch (const std::system_error &error) {
+        throw GpuError(std::string("no process of its own for own kernels: ") + error.what());
     }
-    Child(const Child &) = delete;
-    Child &operator=(const Child &) = delete;
-    ~Child() {
-        ::close(output_);
-        if (id_ > 0)
-            (void)end();
-    }
+    Trial(const Trial &) = delete;
+    Trial &operator=(const Trial &) = delete;
+    ~Trial() { ::close(output_); }
 
     /// Absent where it said all that it will say.
     std::optional<std::string> line() {
@@ -126,16 +99,11 @@ class Child {
     }
 
     /// Waits for its end; the signal that ended it, or 0.
-    int end() {
-        int status = 0;
-        while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-        }
-        id_ = -1;
-        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    }
+    int end() { return child_->end().signal; }
 
   private:
-    pid_t id_ = -1;
+    MemoryFile input_;
+    std::optional<Child> child_;
     int output_ = -1;
     std::string said_;
 };
@@ -196,7 +164,7 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
             item.shape = open[i]->shape;
             item.baseline = open[i]->baseline;
         }
-        Child child(program, words, write_run(rest));
+        Trial child(program, words, write_run(rest));
         const auto fails = [&](std::string why) {
             std::replace(why.begin(), why.end(), '\v', '\n');
             open[at]->status = Status::failed;

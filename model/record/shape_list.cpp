@@ -70,31 +70,24 @@ ShapeList ListBuilder::finish(const std::string &example) {
     return std::move(list_);
 }
 
-std::int64_t outputs_of(const Direction &d) {
-    const std::int64_t room = d.input + d.pad_begin + d.pad_end - d.dilation * (d.filter - 1) - 1;
-    return room < 0 ? 0 : room / d.stride + 1;
-}
-
-std::optional<std::int64_t> symmetric_pad(const Direction &direction) {
-    const std::int64_t wanted = outputs_of(direction);
-    const std::int64_t sum = direction.pad_begin + direction.pad_end;
-    if (direction.pad_begin == direction.pad_end)
-        return direction.pad_begin;
+std::optional<std::int64_t> symmetric_pad(const Window &window) {
+    if (window.begin == window.end)
+        return window.begin;
+    const std::int64_t sum = window.begin + window.end;
     for (const std::int64_t pad : {sum / 2, (sum + 1) / 2}) {
-        Direction same = direction;
-        same.pad_begin = same.pad_end = pad;
-        if (wanted > 0 && outputs_of(same) == wanted)
+        Window same = window;
+        same.begin = same.end = pad;
+        if (same.places() > 0 && same.places() == window.places())
             return pad;
     }
     return std::nullopt;
 }
 
-ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &columns, bool &moved) {
-    ConvShape shape = common;
+ConvShape shape_of(ConvShape shape, const Window &rows, const Window &columns, bool &moved) {
     shape.h = rows.input;
     shape.w = columns.input;
-    shape.r = rows.filter;
-    shape.s = columns.filter;
+    shape.r = rows.window;
+    shape.s = columns.window;
     shape.stride_h = rows.stride;
     shape.stride_w = columns.stride;
     shape.dilation_h = rows.dilation;
@@ -102,7 +95,7 @@ ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &col
     shape.pad_h = *symmetric_pad(rows);
     shape.pad_w = *symmetric_pad(columns);
     shape.validate();
-    moved = moved || rows.pad_begin != rows.pad_end || columns.pad_begin != columns.pad_end;
+    moved = moved || rows.begin != rows.end || columns.begin != columns.end;
     return shape;
 }
 
