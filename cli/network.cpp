@@ -3,7 +3,7 @@
 #include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
-#include "cli/onnx_list.hpp"
+#include "cli/onnx_graph.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"

@@ -11,9 +11,10 @@
 
 namespace convcast::cli {
 
-/// What stands behind an option: a number_or_none may be left out, as in "--explain" and "--explain 3".
-enum class Takes { word, flag, text, texts, integer, number_or_none };
-BOOST_DESCRIBE_ENUM(Takes, word, flag, text, texts, integer, number_or_none)
+/// What stands behind an option: a choice is one of its `words`; a number_or_none may be left out, as in
+/// "--explain" and "--explain 3".
+enum class Takes { word, flag, text, texts, choice, integer, number_or_none };
+BOOST_DESCRIBE_ENUM(Takes, word, flag, text, texts, choice, integer, number_or_none)
 
 struct Option {
     std::string name;   ///< "gpu"; of a word what it stands for, "RUN"
@@ -22,21 +23,26 @@ struct Option {
     Takes takes = Takes::flag;
     std::optional<std::string> otherwise; ///< the value where it is not given, if that is always the same
     int least = 0, most = 0;              ///< of integers; of words how many there may be
-    std::vector<std::string> words;       ///< values that a shell completes
+    std::vector<std::string> words;       ///< values of a choice, or some that a shell completes
     std::string list;                     ///< likewise: those of a list of cli/completion.cpp
-    std::vector<std::string> verbs;       ///< that take it, with this text
+    std::string reads;                    ///< what a file is that the value may name: "profile"
+    std::string writes; ///< the value is written: a "file", a "figure" with what lies beside it, a "folder"
+    std::vector<std::string> verbs; ///< that take it, with this text
     std::string help;
     BOOST_DESCRIBE_CLASS(Option, (),
-                         (name, letter, value, takes, otherwise, least, most, words, list, verbs, help), (),
-                         ())
+                         (name, letter, value, takes, otherwise, least, most, words, list, reads, writes,
+                          verbs, help),
+                         (), ())
 
     static constexpr bool has_default(std::string_view field) {
         return field == "letter" || field == "value" || field == "least" || field == "most" ||
-               field == "list";
+               field == "list" || field == "reads" || field == "writes";
     }
 
     /// "--gpu"; "" of a word.
     std::string dashed() const { return takes == Takes::word ? "" : "--" + name; }
+    /// "-o", or "--gpu" of an option without a short form.
+    std::string shortest() const { return letter.empty() ? dashed() : "-" + letter; }
 };
 
 /// What a command line must not ask for: that every option of `given` is there, one of `with` if it names

@@ -1,7 +1,7 @@
 #include "executor/try_own.hpp"
 
+#include "executor/case_call.hpp"
 #include "executor/kept_run.hpp"
-#include "executor/launch/own_call.hpp"
 #include "executor/verify/inputs.hpp"
 #include "gpu/device.hpp"
 #include "gpu/memory.hpp"
@@ -33,11 +33,7 @@ namespace {
 constexpr const char *call_line = "call", *ok_line = "ok", *bad_line = "bad ";
 
 /// What went wrong with a single call; "" if nothing did.
-std::string tried(const OwnKernel &kernel, const OwnLaunch &launch, const ConvShape &shape, const Gpu &gpu,
-                  Compiler &compiler, int compute_capability, const std::function<void()> &before_call) {
-    const CompiledModule compiled =
-        compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability));
-    const ConvCall call = own_call(compiled, kernel, launch, shape, gpu);
+std::string tried(const ConvCall &call, const ConvShape &shape, const std::function<void()> &before_call) {
     const Inputs inputs = real_inputs(shape, 1);
     const DeviceBuffer<float> input{std::span(inputs.input)}, filters{std::span(inputs.filters)};
     GuardedBuffer<float> output(static_cast<std::size_t>(shape.output_elements()));
@@ -116,22 +112,22 @@ bool is_open_own(const Case &item) {
 
 void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, const GpuProfile &profile,
                      const std::function<void(const std::string &)> &say) {
-    const Gpu gpu(profile);
-    for (const Case &item : run.cases) {
-        if (!is_open_own(item))
+    for (const Case &open : run.cases) {
+        if (!is_open_own(open))
             continue;
+        Case item = open;
         const OwnKernel *kernel = run.own_kernel(*item.baseline);
         std::string wrong = kernel ? "" : "the document does not hold this kernel";
         try {
             const ConvShape shape = ConvShape::parse(item.shape);
             if (kernel != nullptr) {
-                const auto launch = own_launch(*kernel, shape, gpu);
-                if (const auto *made = std::get_if<OwnLaunch>(&launch)) // else the run says why
-                    wrong =
-                        tried(*kernel, *made, shape, gpu, compiler, device.facts().compute_capability(), [&] {
-                            say(call_line);
-                            ::alarm(own_trial_seconds);
-                        });
+                const MadeCall made = own_kernel_call(item, *kernel, shape, profile, compiler,
+                                                      device.facts().compute_capability());
+                if (const auto *call = std::get_if<CaseCall>(&made)) // else the run says why
+                    wrong = tried(call->call, shape, [&] {
+                        say(call_line);
+                        ::alarm(own_trial_seconds);
+                    });
             }
         } catch (const DeviceLost &error) {
             ::alarm(0);
@@ -152,8 +148,11 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
                                             const std::vector<std::string> &words) {
     std::vector<Case *> open;
     for (Case &item : run.cases)
-        if (is_open_own(item))
+        if (is_open_own(item)) {
             open.push_back(&item);
+            if (item.status == Status::failed) // an earlier run's word may be out of date
+                item.status = Status::not_run, item.reason = "not run yet";
+        }
     std::set<std::size_t> failed;
     for (std::size_t at = 0; at < open.size();) {
         Run rest = run;

@@ -202,29 +202,6 @@ ShapeList read_study_shapes(const std::string &text, const std::string &file) {
 
 // ---- which of them ----
 
-/// Whether bytes are UTF-8; ASCII is.
-bool is_utf8(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const std::size_t more = byte < 0x80                   ? 0
-                                 : byte >= 0xC2 && byte < 0xE0 ? 1
-                                 : byte >= 0xE0 && byte < 0xF0 ? 2
-                                 : byte >= 0xF0 && byte < 0xF5 ? 3
-                                                               : 4;
-        if (more == 4 || i + more >= text.size() + (more == 0 ? 1 : 0))
-            return false;
-        for (std::size_t k = 1; k <= more; ++k)
-            if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80)
-                return false;
-        const auto next = static_cast<unsigned char>(more > 0 ? text[i + 1] : 0);
-        if ((byte == 0xE0 && next < 0xA0) || (byte == 0xED && next > 0x9F) || (byte == 0xF0 && next < 0x90) ||
-            (byte == 0xF4 && next > 0x8F)) // overlong, surrogates, beyond Unicode
-            return false;
-        i += more + 1;
-    }
-    return true;
-}
-
 /// Refuses what is no text, with the lines that are none.
 void require_text(std::string_view text, const std::string &file) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))

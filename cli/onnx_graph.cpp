@@ -1,4 +1,4 @@
-#include "cli/onnx_list.hpp"
+#include "cli/onnx_graph.hpp"
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
