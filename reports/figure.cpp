@@ -3,7 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/readable.hpp"
-#include "model/base/text.hpp"
+#include "model/base/utf8.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/table.hpp"
 

@@ -13,10 +13,6 @@ namespace convcast {
 /// ASCII letters in lower case; all else as it is.
 std::string lower(std::string_view text);
 
-/// Bytes of the character of UTF-8 that a text, which is not empty, begins with; 0 where it begins with none.
-std::size_t character_bytes(std::string_view text);
-bool is_utf8(std::string_view text);
-
 /// What stands between the separators: "a,,b" is "a", "" and "b"; "" is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
