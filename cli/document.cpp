@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>

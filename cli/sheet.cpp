@@ -6,8 +6,7 @@
 
 #include <boost/describe.hpp>
 
-#include <algorithm>
-#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

@@ -13,9 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 

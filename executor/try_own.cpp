@@ -19,9 +19,11 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -89,7 +91,7 @@ class Trial {
                 return std::nullopt;
             said_.append(more.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
         }
-        const std::string line = said_.substr(0, said_.find('\n'));
+        std::string line = said_.substr(0, said_.find('\n'));
         said_.erase(0, line.size() + 1);
         return line;
     }

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
