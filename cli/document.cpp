@@ -40,11 +40,14 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         for (const std::string &file : arguments.positional())
             inputs.push_back({file, "", "document"});
     // Whatever an option names may be read, but for what it writes.
-    for (const Option *option : options_of(arguments.verb()))
-        if (option->writes.empty() && !(option->name == "resume" && documents == Documents::filled))
-            for (const std::string &file : arguments.texts(option->name))
-                inputs.push_back(
-                    {file, option->dashed(), option->reads.empty() ? "document" : option->reads});
+    const OptionTable &table = option_table();
+    for (const std::string &option : arguments.given()) {
+        if (table.writes.contains(option) || (option == "resume" && documents == Documents::filled))
+            continue;
+        const auto kind = table.reads.find(option);
+        for (const std::string &file : arguments.texts(option))
+            inputs.push_back({file, "--" + option, kind == table.reads.end() ? "document" : kind->second});
+    }
     // Files that a file or a folder stands for.
     std::vector<Input> more;
     for (const Input &input : inputs) {
@@ -202,12 +205,13 @@ Run read_document(const std::string &file) {
 
 void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
     std::vector<Output> outputs;
-    for (const Option *option : options_of(arguments.verb()))
-        if (option->writes == "file" || option->writes == "figure")
-            for (const std::string &name : arguments.texts(option->name))
-                outputs.push_back({option->shortest(), name,
-                                   option->writes == "file" ? std::vector<std::filesystem::path>{name}
-                                                            : files_of_paper_figure(name, "who_wins")});
+    for (const auto &[option, kind] : option_table().writes)
+        if (arguments.has(option) && kind != "folder") {
+            const std::string name = arguments.text(option, "");
+            outputs.push_back({option == "output" ? "-o" : "--" + option, name,
+                               kind == "file" ? std::vector<std::filesystem::path>{name}
+                                              : files_of_paper_figure(name, "who_wins")});
+        }
     const std::vector<Input> inputs =
         outputs.empty() ? std::vector<Input>() : inputs_of(arguments, documents);
     for (const Output &output : outputs)

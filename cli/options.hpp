@@ -4,6 +4,7 @@
 
 #include <boost/describe.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,24 +26,19 @@ struct Option {
     int least = 0, most = 0;              ///< of integers; of words how many there may be
     std::vector<std::string> words;       ///< values of a choice, or some that a shell completes
     std::string list;                     ///< likewise: those of a list of cli/completion.cpp
-    std::string reads;                    ///< what a file is that the value may name: "profile"
-    std::string writes; ///< the value is written: a "file", a "figure" with what lies beside it, a "folder"
-    std::vector<std::string> verbs; ///< that take it, with this text
+    std::vector<std::string> verbs;       ///< that take it, with this text
     std::string help;
     BOOST_DESCRIBE_CLASS(Option, (),
-                         (name, letter, value, takes, otherwise, least, most, words, list, reads, writes,
-                          verbs, help),
-                         (), ())
+                         (name, letter, value, takes, otherwise, least, most, words, list, verbs, help), (),
+                         ())
 
     static constexpr bool has_default(std::string_view field) {
         return field == "letter" || field == "value" || field == "least" || field == "most" ||
-               field == "list" || field == "reads" || field == "writes";
+               field == "list";
     }
 
     /// "--gpu"; "" of a word.
     std::string dashed() const { return takes == Takes::word ? "" : "--" + name; }
-    /// "-o", or "--gpu" of an option without a short form.
-    std::string shortest() const { return letter.empty() ? dashed() : "-" + letter; }
 };
 
 /// What a command line must not ask for: that every option of `given` is there, one of `with` if it names
@@ -56,9 +52,12 @@ struct Refusal {
 
 struct OptionTable {
     std::string schema;
-    std::vector<Option> options;   ///< in the order of the pages
-    std::vector<Refusal> refusals; ///< the first that fits is the one that is said
-    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, options, refusals), (), ())
+    std::map<std::string, std::string>
+        reads; ///< by option, what a file is that its value may name: "profile"
+    std::map<std::string, std::string> writes; ///< a "file", a "figure" with what lies beside it, a "folder"
+    std::vector<Option> options;               ///< in the order of the pages
+    std::vector<Refusal> refusals;             ///< the first that fits is the one that is said
+    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, reads, writes, options, refusals), (), ())
 };
 
 const OptionTable &option_table();
