@@ -69,6 +69,11 @@ Arguments::Arguments(std::string verb, std::vector<std::string> words)
     for (const Option *option : known_)
         if (option->takes == Takes::integer || option->takes == Takes::number_or_none)
             (void)integer(option->name);
+        else if (option->takes == Takes::choice && has(option->name))
+            if (const std::string value = text(option->name, "");
+                std::find(option->words.begin(), option->words.end(), value) == option->words.end())
+                refuse(option->dashed() + " must be one of " + join(option->words) + ", got '" +
+                       shortened(value, 40) + "'" + did_you_mean(value, option->words));
 }
 
 void Arguments::refuse(const std::string &why) const {

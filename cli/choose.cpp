@@ -28,6 +28,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -182,32 +183,35 @@ class SaysHowFar {
     OnInterrupt on_interrupt_;
 };
 
-/// The answers for some of a question's shapes, in order. Where there are as many of them as cores, each core
-/// has shapes of its own; fewer are ranked one after another, each by all cores.
-std::vector<RankedShape> answers_of(const Question &question, std::size_t begin, std::size_t count,
-                                    const Extent &extent, Terms terms, SaysHowFar *how_far = nullptr) {
-    std::vector<RankedShape> answers(count);
-    const auto find_answer = [&](std::size_t i) {
-        answers[i] = answer_of(question.shapes[begin + i], question, extent, terms);
-        if (how_far != nullptr)
-            how_far->ranked_one();
-    };
-    if (count >= usable_cores())
-        in_parallel(count, find_answer);
-    else
-        for (std::size_t i = 0; i < count; ++i)
-            find_answer(i);
-    for (const RankedShape &answer : answers)
-        if (const std::vector<Case> &ranked = answer.choice.ranked;
-            !ranked.empty() && !has_times(answer.choice))
-            note("not ranked: " + ranked.front().prediction->reason.value_or("no times"));
-    return answers;
-}
-
-/// Of a question's shapes those that are ranked before the progress is shown again.
-std::size_t at_once(std::size_t shapes) {
+/// Ranks a question's shapes, of `total` after `done`, and gives `take` the answers for some at a time, in
+/// order. Where there are as many of them as cores, each core has shapes of its own; fewer are ranked one
+/// after another, each by all cores.
+void rank_pieces(const Question &question, const Extent &extent, Terms terms, std::size_t done,
+                 std::size_t total, const std::function<void()> &ranked_one,
+                 const std::function<void(std::vector<RankedShape>)> &take) {
     constexpr std::size_t piece = 256;
-    return shapes >= usable_cores() ? std::max(piece, usable_cores()) : 1;
+    const std::vector<AskedShape> &shapes = question.shapes;
+    const bool many = shapes.size() >= usable_cores();
+    const std::size_t at_once = many ? std::max(piece, usable_cores()) : 1;
+    Progress progress("choose", Progress::Where::terminal_after_a_while);
+    for (std::size_t begin = 0; begin < shapes.size(); begin += at_once) {
+        progress.show(done + begin, total, shapes[begin].shape.id());
+        std::vector<RankedShape> answers(std::min(at_once, shapes.size() - begin));
+        const auto find_answer = [&](std::size_t i) {
+            answers[i] = answer_of(shapes[begin + i], question, extent, terms);
+            ranked_one();
+        };
+        if (answers.size() >= usable_cores())
+            in_parallel(answers.size(), find_answer);
+        else
+            for (std::size_t i = 0; i < answers.size(); ++i)
+                find_answer(i);
+        for (const RankedShape &answer : answers)
+            if (const std::vector<Case> &ranked = answer.choice.ranked;
+                !ranked.empty() && !has_times(answer.choice))
+                note("not ranked: " + ranked.front().prediction->reason.value_or("no times"));
+        take(std::move(answers));
+    }
 }
 
 std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked) {
@@ -225,18 +229,13 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
     const Terms terms = asked.view.extent.why || total * asked.view.extent.top <= most_trees ? Terms::of_all
                         : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
                                                                      : Terms::of_none;
-    Progress progress("choose", Progress::Where::terminal_after_a_while);
     SaysHowFar how_far(total, asked.output);
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-        const std::vector<AskedShape> &shapes = questions[i].shapes;
-        for (std::size_t begin = 0; begin < shapes.size(); begin += at_once(shapes.size())) {
-            progress.show(answers.size(), total, shapes[begin].shape.id());
-            const std::size_t count = std::min(at_once(shapes.size()), shapes.size() - begin);
-            for (RankedShape &answer :
-                 answers_of(questions[i], begin, count, asked.view.extent, terms, &how_far))
-                answers.push_back(std::move(answer));
-        }
-    }
+    for (const Question &question : questions)
+        rank_pieces(
+            question, asked.view.extent, terms, answers.size(), total, [&] { how_far.ranked_one(); },
+            [&](std::vector<RankedShape> piece) {
+                std::move(piece.begin(), piece.end(), std::back_inserter(answers));
+            });
     return answers;
 }
 
@@ -266,8 +265,7 @@ int choose_lines(Question question, const Asked &asked, const std::string &resum
     RunLineWriter writer(asked.output, piece);
     if (!resume.empty())
         go_on_with(resume, piece, writer, question);
-    const std::size_t left = question.shapes.size();
-    std::atomic<std::size_t> kept = all - left;
+    std::atomic<std::size_t> kept = all - question.shapes.size();
     std::mutex writing; // guards the writer and whether it is done
     bool finished = false;
     const OnInterrupt keep(
@@ -284,20 +282,19 @@ int choose_lines(Question question, const Asked &asked, const std::string &resum
         },
         std::chrono::milliseconds(0));
     Refusals refusals;
-    Progress progress("choose", Progress::Where::terminal_after_a_while);
-    for (std::size_t begin = 0; begin < left; begin += at_once(left)) {
-        progress.show(all - left + begin, all, question.shapes[begin].shape.id());
-        const std::size_t count = std::min(at_once(left), left - begin);
-        for (RankedShape &answer : answers_of(question, begin, count, asked.view.extent, Terms::of_none)) {
+    const auto write = [&](std::vector<RankedShape> answers) {
+        for (RankedShape &answer : answers) {
             add_refusals(refusals, answer);
             std::move(answer.choice.ranked.begin(), answer.choice.ranked.end(),
                       std::back_inserter(piece.cases));
         }
         const std::scoped_lock lock(writing);
         writer.add(piece);
-        kept += count;
+        kept += answers.size();
         piece.cases.clear();
-    }
+    };
+    rank_pieces(
+        question, asked.view.extent, Terms::of_none, kept, all, [] {}, write);
     const std::scoped_lock lock(writing);
     writer.finish();
     finished = true;

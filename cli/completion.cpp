@@ -241,12 +241,7 @@ std::string completions_of(const std::vector<std::string> &words) {
 }
 
 std::string completion(const std::string &shell) {
-    const std::map<std::string, const char *> scripts = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-    const auto script = scripts.find(shell);
-    if (script == scripts.end())
-        throw UsageError("list: no completion for '" + shell + "'" +
-                         did_you_mean(shell, {"bash", "zsh", "fish"}) + " Shells: bash, zsh, fish");
-    return script->second;
+    return shell == "bash" ? bash : shell == "zsh" ? zsh : fish;
 }
 
 } // namespace convcast::cli

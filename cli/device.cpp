@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <exception>
@@ -330,18 +331,9 @@ void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
 
 namespace {
 
-bool is_open_own(const Case &item) {
-    return item.baseline && is_own(*item.baseline) && is_open(item);
-}
-
 /// Own kernels that fail their first call, which a process of its own makes: they are settled then. Before,
 /// since this process has no work on the GPU yet.
 std::set<std::size_t> try_own_first(Run &run, const RunRequest &request) {
-    for (Case &item : run.cases) // an earlier run's word on an own kernel may be out of date
-        if (is_open_own(item) && item.status == Status::failed)
-            item.status = Status::not_run, item.reason = "not run yet";
-    if (std::none_of(run.cases.begin(), run.cases.end(), is_open_own))
-        return {};
     std::vector<std::string> words = request.trial_words;
     words.insert(words.end(), {"--device", std::to_string(request.device)});
     return try_own_kernels_apart(run, "/proc/self/exe", words);

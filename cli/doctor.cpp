@@ -1,6 +1,6 @@
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
-#include "cli/onnx_list.hpp"
+#include "cli/onnx_graph.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"

@@ -1,5 +1,6 @@
 #include "cli/document.hpp"
 
+#include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -15,8 +16,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -39,20 +40,13 @@ std::vector<Input> inputs_of(const Arguments &arguments, Documents documents) {
         for (const std::string &file : arguments.positional())
             inputs.push_back({file, "", "document"});
     // Whatever an option names may be read, but for what it writes.
-    const std::map<std::string, std::string> kinds = {
-        {"gpu", "profile"},     {"facts", "facts"},        {"calibration", "calibration"},
-        {"study", "study"},     {"kernel", "kernel"},      {"schedule", "schedule"},
-        {"times", "table"},     {"shapes", "list"},        {"network", "network"},
-        {"recorded", "record"}, {"from-raw", "recording"}, {"from", "weights"},
-        {"data", "data"}};
+    const OptionTable &table = option_table();
     for (const std::string &option : arguments.given()) {
-        const bool written = option == "output" || option == "figure" || option == "diagram" ||
-                             option == "bundle" || option == "raw" || option == "weights" || option == "docs";
-        if (written || (option == "resume" && documents == Documents::filled))
+        if (table.writes.contains(option) || (option == "resume" && documents == Documents::filled))
             continue;
-        const auto kind = kinds.find(option);
+        const auto kind = table.reads.find(option);
         for (const std::string &file : arguments.texts(option))
-            inputs.push_back({file, "--" + option, kind == kinds.end() ? "document" : kind->second});
+            inputs.push_back({file, "--" + option, kind == table.reads.end() ? "document" : kind->second});
     }
     // Files that a file or a folder stands for.
     std::vector<Input> more;
@@ -211,23 +205,18 @@ Run read_document(const std::string &file) {
 }
 
 void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
-    const std::vector<std::string> as_file = {"output", "bundle", "raw", "weights"},
-                                   with_more = {"figure", "diagram"};
-    const auto given = [&](const std::string &option) { return arguments.has(option); };
-    if (std::none_of(as_file.begin(), as_file.end(), given) &&
-        std::none_of(with_more.begin(), with_more.end(), given))
-        return;
-    const std::vector<Input> inputs = inputs_of(arguments, documents);
-    for (const std::string &option : as_file)
-        if (arguments.has(option)) {
+    std::vector<Output> outputs;
+    for (const auto &[option, kind] : option_table().writes)
+        if (arguments.has(option) && kind != "folder") {
             const std::string name = arguments.text(option, "");
-            refuse_any(verb, {option == "output" ? "-o" : "--" + option, name, {name}}, inputs);
+            outputs.push_back({option == "output" ? "-o" : "--" + option, name,
+                               kind == "file" ? std::vector<std::filesystem::path>{name}
+                                              : files_of_paper_figure(name, "who_wins")});
         }
-    for (const std::string &option : with_more)
-        if (arguments.has(option)) {
-            const std::string name = arguments.text(option, "");
-            refuse_any(verb, {"--" + option, name, files_of_paper_figure(name, "who_wins")}, inputs);
-        }
+    const std::vector<Input> inputs =
+        outputs.empty() ? std::vector<Input>() : inputs_of(arguments, documents);
+    for (const Output &output : outputs)
+        refuse_any(verb, output, inputs);
 }
 
 void refuse_overwriting_by_figure(const std::string &id, const std::string &verb,

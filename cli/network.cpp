@@ -3,7 +3,8 @@
 #include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
-#include "cli/onnx_list.hpp"
+#include "cli/onnx_graph.hpp"
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
@@ -16,6 +17,7 @@
 #include "model/choose/ranking.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/network.hpp"
+#include "model/network/onnx/import.hpp"
 #include "model/record/known_times.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/strategies/list.hpp"
@@ -295,10 +297,10 @@ Network network_of_file(const std::string &name, const Arguments &arguments) {
     const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
     if (!is_onnx(text))
         return read_network(text, shown);
-    ImportedNetwork imported = read_onnx_network(text, shown, input_size(arguments));
-    for (const std::string &remark : imported.remarks)
+    const OnnxGraph graph = read_onnx(text, shown, input_size(arguments));
+    for (const std::string &remark : graph.remarks)
         note(remark);
-    return std::move(imported.network);
+    return import_onnx(graph, shown);
 }
 
 Network asked_network(const Arguments &arguments) {

@@ -4,6 +4,7 @@
 
 #include <boost/describe.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,9 +12,10 @@
 
 namespace convcast::cli {
 
-/// What stands behind an option: a number_or_none may be left out, as in "--explain" and "--explain 3".
-enum class Takes { word, flag, text, texts, integer, number_or_none };
-BOOST_DESCRIBE_ENUM(Takes, word, flag, text, texts, integer, number_or_none)
+/// What stands behind an option: a choice is one of its `words`; a number_or_none may be left out, as in
+/// "--explain" and "--explain 3".
+enum class Takes { word, flag, text, texts, choice, integer, number_or_none };
+BOOST_DESCRIBE_ENUM(Takes, word, flag, text, texts, choice, integer, number_or_none)
 
 struct Option {
     std::string name;   ///< "gpu"; of a word what it stands for, "RUN"
@@ -22,7 +24,7 @@ struct Option {
     Takes takes = Takes::flag;
     std::optional<std::string> otherwise; ///< the value where it is not given, if that is always the same
     int least = 0, most = 0;              ///< of integers; of words how many there may be
-    std::vector<std::string> words;       ///< values that a shell completes
+    std::vector<std::string> words;       ///< values of a choice, or some that a shell completes
     std::string list;                     ///< likewise: those of a list of cli/completion.cpp
     std::vector<std::string> verbs;       ///< that take it, with this text
     std::string help;
@@ -50,9 +52,12 @@ struct Refusal {
 
 struct OptionTable {
     std::string schema;
-    std::vector<Option> options;   ///< in the order of the pages
-    std::vector<Refusal> refusals; ///< the first that fits is the one that is said
-    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, options, refusals), (), ())
+    std::map<std::string, std::string>
+        reads; ///< by option, what a file is that its value may name: "profile"
+    std::map<std::string, std::string> writes; ///< a "file", a "figure" with what lies beside it, a "folder"
+    std::vector<Option> options;               ///< in the order of the pages
+    std::vector<Refusal> refusals;             ///< the first that fits is the one that is said
+    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, reads, writes, options, refusals), (), ())
 };
 
 const OptionTable &option_table();

@@ -50,9 +50,6 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
     given.profile_hash = profile_hash(profile);
     given.conditions["forecast"] = "again, by version " + producer().version;
     const bool given_work = arguments.has("given");
-    if (given_work && arguments.text("given", "") != "work")
-        throw UsageError("predict: --given " + arguments.text("given", "") +
-                         ": expected 'work', the counters of a document's cases");
     if (given_work)
         given.conditions["given"] = "work as counted";
     note_knowledge(given, knowledge);

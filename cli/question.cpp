@@ -1,7 +1,7 @@
 #include "cli/question.hpp"
 
 #include "cli/document.hpp"
-#include "cli/onnx_list.hpp"
+#include "cli/onnx_graph.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/progress.hpp"
 #include "cli/version.hpp"
@@ -10,6 +10,7 @@
 #include "model/base/files.hpp"
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
+#include "model/network/onnx/convolutions.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
@@ -65,7 +66,8 @@ void add_lists(Question &question, const Arguments &arguments) {
     const std::string size = input_size(arguments);
     for (const std::string &name : arguments.texts("shapes")) {
         const std::string shown = shown_name(name), text = read_file(name);
-        ShapeList list = is_onnx(text) ? read_onnx(text, shown, size) : read_shape_list(text, shown);
+        ShapeList list = is_onnx(text) ? convolutions_of(read_onnx(text, shown, size), shown)
+                                       : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
         if (list.open_images && !arguments.has("batch"))
@@ -186,26 +188,8 @@ std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
 
 } // namespace
 
-Question read_question(const std::string &verb, const Arguments &arguments,
-                       const std::function<int(int asked)> &sms_given) {
-    Question question = asked_of(verb, arguments);
-    question.profile = find_profile(arguments.text("gpu"));
-    supply_assumed(question.profile, arguments);
-    question.gpu = question.profile.name;
-    if (arguments.has("sms")) {
-        const int asked = arguments.integer("sms", 1, 1, question.profile.limits.sm_count);
-        question.sms = sms_given ? sms_given(asked) : asked;
-        question.gpu = gpu_title(question.profile, question.sms, {});
-        question.profile = with_sms(std::move(question.profile), *question.sms);
-    }
-    question.knowledge = read_knowledge(arguments, question.profile);
-    question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
-    question.known = known_times(arguments, question.profile);
-    return question;
-}
-
 std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself) {
+                                           bool beside_itself, const SmsGiven &sms_given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
@@ -234,8 +218,10 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
                                          std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
                                          variant.profile.id + ", got '" + std::to_string(*limit) + "'");
                     variant.sms = static_cast<int>(*limit);
+                    if (sms_given && !several)
+                        variant.sms = sms_given(*variant.sms);
                 }
-                variant.title = gpu_title(variant.profile, limit, setting);
+                variant.title = gpu_title(variant.profile, variant.sms, setting);
                 if (variant.sms)
                     variant.profile = with_sms(std::move(variant.profile), *variant.sms);
                 if (several)
@@ -246,11 +232,11 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
     return variants;
 }
 
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments,
-                                     bool beside_itself) {
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
+                                     const SmsGiven &sms_given) {
     const Question asked = asked_of(verb, arguments);
     std::vector<Question> questions;
-    for (ProfileVariant &variant : asked_profiles(verb, arguments, beside_itself)) {
+    for (ProfileVariant &variant : asked_profiles(verb, arguments, beside_itself, sms_given)) {
         Question &question = questions.emplace_back(asked);
         question.profile = std::move(variant.profile);
         question.sms = variant.sms;
@@ -261,6 +247,13 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
         question.known = known_times(arguments, question.profile);
     }
     return questions;
+}
+
+Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given) {
+    std::vector<Question> questions = read_questions(verb, arguments, false, sms_given);
+    if (questions.size() > 1)
+        throw UsageError(verb + ": it takes one GPU, one number of SMs and one value of each --set");
+    return std::move(questions.front());
 }
 
 std::optional<int> sms_of(const Run &document, const std::string &file) {

@@ -19,9 +19,11 @@
 
 namespace convcast::cli {
 
-/// Throws UsageError when no shape is asked. `sms_given`: what a GPU at hand makes of --sms.
-Question read_question(const std::string &verb, const Arguments &arguments,
-                       const std::function<int(int asked)> &sms_given = {});
+/// What a GPU at hand makes of a number of --sms.
+using SmsGiven = std::function<int(int asked)>;
+
+/// Throws UsageError when no shape is asked, and for several GPUs, numbers of SMs or values of --set.
+Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given = {});
 
 /// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
 /// GPU.
@@ -30,7 +32,8 @@ std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const 
 /// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
 /// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if
 /// there are several. Throws UsageError, also where they are too many to read.
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself);
+std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
+                                     const SmsGiven &sms_given = {});
 
 /// A GPU as it is asked about.
 struct ProfileVariant {
@@ -42,7 +45,7 @@ struct ProfileVariant {
 
 /// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.
 std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself);
+                                           bool beside_itself, const SmsGiven &sms_given = {});
 
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.

@@ -6,8 +6,7 @@
 
 #include <boost/describe.hpp>
 
-#include <algorithm>
-#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,7 +74,7 @@ Table case_sheet(const std::vector<Row> &rows) {
 
 } // namespace
 
-Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document) {
+Format format_of(const std::string &, const Arguments &arguments, bool output_is_document) {
     const std::string output = output_is_document ? arguments.text("output", "-") : "";
     if (!arguments.has("format") && !arguments.has("json") &&
         (output.ends_with(".csv") || output.ends_with(".md")))
@@ -83,15 +82,9 @@ Format format_of(const std::string &verb, const Arguments &arguments, bool outpu
     if (!arguments.has("format"))
         return arguments.has("json") || (output_is_document && arguments.has("output")) ? Format::json
                                                                                         : Format::text;
-    const std::string text = arguments.text("format", "");
-    std::vector<std::string> names = {"text", "json", "csv", "markdown"};
-    if (arguments.has("network"))
-        names.emplace_back("schedule");
-    const auto found = std::find(names.begin(), names.end(), text);
-    if (found == names.end())
-        throw UsageError(verb + ": --format must be one of " + join(names) + ", got '" + shortened(text, 40) +
-                         "'" + did_you_mean(text, names));
-    return static_cast<Format>(found - names.begin());
+    Format format = Format::text;
+    (void)boost::describe::enum_from_string(arguments.text("format", "").c_str(), format);
+    return format;
 }
 
 std::string cases_sheet(const std::vector<Row> &rows, Format format, bool total) {

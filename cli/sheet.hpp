@@ -4,12 +4,15 @@
 #include "cli/answers.hpp"
 #include "cli/arguments.hpp"
 
+#include <boost/describe.hpp>
+
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
 
 enum class Format { text, json, csv, markdown, schedule };
+BOOST_DESCRIBE_ENUM(Format, text, json, csv, markdown, schedule)
 
 /// What the command line asks for. Without --format and --json, -o asks for a document where
 /// `output_is_document`, but FILE.csv and FILE.md for these formats.

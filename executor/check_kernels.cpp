@@ -13,9 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -33,6 +36,19 @@ void note_facts(CheckedKernel &kernel, const KernelFacts &facts) {
                                      facts.spill_load_bytes);
 }
 
+/// `kernel` with what the compiler made of it by `compile`; its name, launch and cap are there.
+CheckedKernel checked(CheckedKernel kernel, const Gpu &gpu, const std::function<KernelFacts()> &compile) {
+    try {
+        const KernelFacts facts = compile();
+        note_facts(kernel, facts);
+        kernel.ctas_per_sm = resident_ctas(gpu, *kernel.threads, facts.registers,
+                                           *kernel.dynamic_shared_bytes + facts.static_shared_bytes);
+    } catch (const GpuError &error) {
+        kernel.problem = error.what();
+    }
+    return kernel;
+}
+
 CheckedKernel checked(KernelCache &kernels, const Partition &part, const Gpu &gpu) {
     CheckedKernel kernel;
     kernel.kernel = name_expression(part);
@@ -40,22 +56,16 @@ CheckedKernel checked(KernelCache &kernels, const Partition &part, const Gpu &gp
     kernel.threads = part.threads;
     kernel.dynamic_shared_bytes = part.shared_bytes;
     kernel.planned_ctas_per_sm = part.ctas_per_sm;
-    try {
-        const KernelFacts &facts = kernels.compiled(part).facts(kernel.kernel);
-        note_facts(kernel, facts);
-        kernel.ctas_per_sm =
-            resident_ctas(gpu, part.threads, facts.registers, part.shared_bytes + facts.static_shared_bytes);
-        if (kernel.problem)
-            return kernel;
-        if (facts.registers > part.register_cap)
-            kernel.problem =
-                fmt::format("takes {} registers, its cap is {}", facts.registers, part.register_cap);
-        else if (*kernel.ctas_per_sm < part.ctas_per_sm)
-            kernel.problem =
-                fmt::format("{} CTAs fit an SM, its plan has {}", *kernel.ctas_per_sm, part.ctas_per_sm);
-    } catch (const GpuError &error) {
-        kernel.problem = error.what();
-    }
+    kernel =
+        checked(std::move(kernel), gpu, [&] { return kernels.compiled(part).facts(name_expression(part)); });
+    if (kernel.problem)
+        return kernel;
+    if (*kernel.registers > part.register_cap)
+        kernel.problem =
+            fmt::format("takes {} registers, its cap is {}", *kernel.registers, part.register_cap);
+    else if (*kernel.ctas_per_sm < part.ctas_per_sm)
+        kernel.problem =
+            fmt::format("{} CTAs fit an SM, its plan has {}", *kernel.ctas_per_sm, part.ctas_per_sm);
     return kernel;
 }
 
@@ -97,31 +107,25 @@ std::vector<CheckedKernel> check_kernels(Compiler &compiler, std::span<const Pla
 
 CheckedKernel check_own_kernel(Compiler &compiler, const OwnKernel &kernel, const ConvShape &shape,
                                const Gpu &gpu, int compute_capability) {
-    CheckedKernel checked;
-    checked.kernel = own_prefix + kernel.name + " for " + shape.id();
-    try {
-        const auto launched = own_launch(kernel, shape, gpu);
-        if (const auto *why = std::get_if<std::string>(&launched)) {
-            checked.problem = *why;
-            return checked;
-        }
-        const OwnLaunch &launch = std::get<OwnLaunch>(launched);
-        checked.kernel = own_prefix + launch.expression;
-        checked.register_cap = launch.registers;
-        checked.threads = launch.threads();
-        checked.dynamic_shared_bytes = launch.shared_bytes;
-        const KernelFacts facts =
-            compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability))
-                .facts(launch.expression);
-        note_facts(checked, facts);
-        checked.ctas_per_sm = resident_ctas(gpu, launch.threads(), facts.registers,
-                                            launch.shared_bytes + facts.static_shared_bytes);
-        if (*checked.ctas_per_sm < 1)
-            checked.problem = "no CTA of it fits an SM";
-    } catch (const GpuError &error) {
-        checked.problem = error.what();
+    CheckedKernel planned;
+    planned.kernel = own_prefix + kernel.name + " for " + shape.id();
+    const auto launched = own_launch(kernel, shape, gpu);
+    if (const auto *why = std::get_if<std::string>(&launched)) {
+        planned.problem = *why;
+        return planned;
     }
-    return checked;
+    const OwnLaunch &launch = std::get<OwnLaunch>(launched);
+    planned.kernel = own_prefix + launch.expression;
+    planned.register_cap = launch.registers;
+    planned.threads = launch.threads();
+    planned.dynamic_shared_bytes = launch.shared_bytes;
+    CheckedKernel made = checked(std::move(planned), gpu, [&] {
+        return compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability))
+            .facts(launch.expression);
+    });
+    if (made.ctas_per_sm && *made.ctas_per_sm < 1)
+        made.problem = "no CTA of it fits an SM";
+    return made;
 }
 
 } // namespace convcast

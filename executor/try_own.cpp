@@ -1,7 +1,7 @@
 #include "executor/try_own.hpp"
 
+#include "executor/case_call.hpp"
 #include "executor/kept_run.hpp"
-#include "executor/launch/own_call.hpp"
 #include "executor/verify/inputs.hpp"
 #include "gpu/device.hpp"
 #include "gpu/memory.hpp"
@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,14 +19,15 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
-
-extern char **environ;
 
 namespace convcast {
 namespace {
@@ -36,11 +35,7 @@ namespace {
 constexpr const char *call_line = "call", *ok_line = "ok", *bad_line = "bad ";
 
 /// What went wrong with a single call; "" if nothing did.
-std::string tried(const OwnKernel &kernel, const OwnLaunch &launch, const ConvShape &shape, const Gpu &gpu,
-                  Compiler &compiler, int compute_capability, const std::function<void()> &before_call) {
-    const CompiledModule compiled =
-        compiler.compile(own_request(kernel, launch, shape, gpu, compute_capability));
-    const ConvCall call = own_call(compiled, kernel, launch, shape, gpu);
+std::string tried(const ConvCall &call, const ConvShape &shape, const std::function<void()> &before_call) {
     const Inputs inputs = real_inputs(shape, 1);
     const DeviceBuffer<float> input{std::span(inputs.input)}, filters{std::span(inputs.filters)};
     GuardedBuffer<float> output(static_cast<std::size_t>(shape.output_elements()));
@@ -67,49 +62,25 @@ std::string on_one_line(std::string text) {
     return text;
 }
 
-/// A child process and what it says on its standard output.
-class Child {
+/// A process that reads `input` and what it says on its standard output.
+class Trial {
   public:
-    Child(const std::string &program, const std::vector<std::string> &words, const std::string &input) {
-        std::array<int, 2> to{}, from{};
-        if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0)
-            throw GpuError(std::string("no pipe to a process of its own for own kernels: ") +
-                           std::strerror(errno));
-        posix_spawn_file_actions_t actions;
-        ::posix_spawn_file_actions_init(&actions);
-        ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-        ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-        std::vector<char *> arguments{const_cast<char *>(program.c_str())};
-        for (const std::string &word : words)
-            arguments.push_back(const_cast<char *>(word.c_str()));
-        arguments.push_back(nullptr);
-        const int failed = ::posix_spawn(&id_, program.c_str(), &actions, SpawnAttributes().get(),
-                                         arguments.data(), environ);
-        ::posix_spawn_file_actions_destroy(&actions);
-        ::close(to[0]);
-        ::close(from[1]);
+    Trial(const std::string &program, const std::vector<std::string> &words, const std::string &input) try
+        : input_(input) {
+        std::array<int, 2> from{};
+        if (::pipe2(from.data(), O_CLOEXEC) != 0)
+            throw std::system_error(errno, std::generic_category(), "no pipe");
         output_ = from[0];
-        if (failed == 0)
-            for (std::size_t at = 0; at < input.size();) { // it reads all before it says anything
-                const ssize_t written = ::write(to[1], input.data() + at, input.size() - at);
-                if (written <= 0 && errno != EINTR)
-                    break;
-                at += static_cast<std::size_t>(std::max<ssize_t>(0, written));
-            }
-        ::close(to[1]);
-        if (failed != 0) {
-            ::close(output_);
-            throw GpuError("no process of its own for own kernels: " + program + ": " +
-                           std::strerror(failed));
-        }
+        std::vector<std::string> all = {program};
+        all.insert(all.end(), words.begin(), words.end());
+        child_.emplace(std::move(all), std::array{input_.descriptor(), from[1], -1});
+        ::close(from[1]);
+    } catch (const std::system_error &error) {
+        throw GpuError(std::string("no process of its own for own kernels: ") + error.what());
     }
-    Child(const Child &) = delete;
-    Child &operator=(const Child &) = delete;
-    ~Child() {
-        ::close(output_);
-        if (id_ > 0)
-            (void)end();
-    }
+    Trial(const Trial &) = delete;
+    Trial &operator=(const Trial &) = delete;
+    ~Trial() { ::close(output_); }
 
     /// Absent where it said all that it will say.
     std::optional<std::string> line() {
@@ -120,22 +91,17 @@ class Child {
                 return std::nullopt;
             said_.append(more.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
         }
-        const std::string line = said_.substr(0, said_.find('\n'));
+        std::string line = said_.substr(0, said_.find('\n'));
         said_.erase(0, line.size() + 1);
         return line;
     }
 
     /// Waits for its end; the signal that ended it, or 0.
-    int end() {
-        int status = 0;
-        while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-        }
-        id_ = -1;
-        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    }
+    int end() { return child_->end().signal; }
 
   private:
-    pid_t id_ = -1;
+    MemoryFile input_;
+    std::optional<Child> child_;
     int output_ = -1;
     std::string said_;
 };
@@ -148,22 +114,22 @@ bool is_open_own(const Case &item) {
 
 void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, const GpuProfile &profile,
                      const std::function<void(const std::string &)> &say) {
-    const Gpu gpu(profile);
-    for (const Case &item : run.cases) {
-        if (!is_open_own(item))
+    for (const Case &open : run.cases) {
+        if (!is_open_own(open))
             continue;
+        Case item = open;
         const OwnKernel *kernel = run.own_kernel(*item.baseline);
         std::string wrong = kernel ? "" : "the document does not hold this kernel";
         try {
             const ConvShape shape = ConvShape::parse(item.shape);
             if (kernel != nullptr) {
-                const auto launch = own_launch(*kernel, shape, gpu);
-                if (const auto *made = std::get_if<OwnLaunch>(&launch)) // else the run says why
-                    wrong =
-                        tried(*kernel, *made, shape, gpu, compiler, device.facts().compute_capability(), [&] {
-                            say(call_line);
-                            ::alarm(own_trial_seconds);
-                        });
+                const MadeCall made = own_kernel_call(item, *kernel, shape, profile, compiler,
+                                                      device.facts().compute_capability());
+                if (const auto *call = std::get_if<CaseCall>(&made)) // else the run says why
+                    wrong = tried(call->call, shape, [&] {
+                        say(call_line);
+                        ::alarm(own_trial_seconds);
+                    });
             }
         } catch (const DeviceLost &error) {
             ::alarm(0);
@@ -184,8 +150,11 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
                                             const std::vector<std::string> &words) {
     std::vector<Case *> open;
     for (Case &item : run.cases)
-        if (is_open_own(item))
+        if (is_open_own(item)) {
             open.push_back(&item);
+            if (item.status == Status::failed) // an earlier run's word may be out of date
+                item.status = Status::not_run, item.reason = "not run yet";
+        }
     std::set<std::size_t> failed;
     for (std::size_t at = 0; at < open.size();) {
         Run rest = run;
@@ -196,7 +165,7 @@ std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program
             item.shape = open[i]->shape;
             item.baseline = open[i]->baseline;
         }
-        Child child(program, words, write_run(rest));
+        Trial child(program, words, write_run(rest));
         const auto fails = [&](std::string why) {
             std::replace(why.begin(), why.end(), '\v', '\n');
             open[at]->status = Status::failed;

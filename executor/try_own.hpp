@@ -23,8 +23,8 @@ void try_own_kernels(const Run &run, Compiler &compiler, const Device &device, c
                      const std::function<void(const std::string &line)> &say);
 
 /// Has `program` with `words`, which reads a Run document on its standard input and writes what
-/// try_own_kernels says, try the open own cases. Those that fail get the status and the reason; a process
-/// that ended is followed by another for the cases that are left. Returns which failed.
+/// try_own_kernels says, try the open own cases, where there are any. Those that fail get the status and the
+/// reason; a process that ended is followed by another for the cases that are left. Returns which failed.
 std::set<std::size_t> try_own_kernels_apart(Run &run, const std::string &program,
                                             const std::vector<std::string> &words);
 

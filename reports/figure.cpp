@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/utf8.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/table.hpp"
 
@@ -191,18 +192,7 @@ std::string number(double value) {
 }
 
 std::size_t character_length(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xF0 && lead < 0xF8 ? 4
-                               : lead >= 0xE0                ? 3
-                               : lead >= 0xC2                ? 2
-                                                             : 1;
-    if (lead >= 0xF8 || length > text.size())
-        return 1;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
-            return 1;
-    return length;
+    return std::max<std::size_t>(1, character_bytes(text));
 }
 
 std::size_t Figure::point_count() const {

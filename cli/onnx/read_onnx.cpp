@@ -1,9 +1,9 @@
-// convcast-onnx: a program that reads a model of ONNX on standard input and writes its graph and the
-// convolutions in it to standard output, as the document of model/record/shape_list.hpp. It is apart from
+// convcast-onnx: a program that reads a model of ONNX on standard input and writes its graph to
+// standard output, as the document of model/record/onnx_graph.hpp. It is apart from
 // convcast so that only it needs the ONNX library, and so that a file which that library does not survive
 // ends nothing else.
 #include "model/base/described.hpp"
-#include "model/record/shape_list.hpp"
+#include "model/record/onnx_graph.hpp"
 
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
@@ -29,22 +29,14 @@
 namespace convcast {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-
-/// A tensor's sizes and the type of its elements; "" and no size where the file does not say.
-struct Tensor {
-    Dims sizes;
-    std::string type;
-};
-
 /// Within 2^53, the largest integer that JSON holds exactly. Sizes that large are refused later.
 std::int64_t bounded(std::int64_t value) {
     constexpr std::int64_t most = std::int64_t{1} << 53;
     return std::clamp(value, -most, most);
 }
 
-template <class Numbers> Dims bounded_list(const Numbers &numbers) {
-    Dims out;
+template <class Numbers> std::vector<std::int64_t> bounded_list(const Numbers &numbers) {
+    std::vector<std::int64_t> out;
     for (const std::int64_t value : numbers)
         out.push_back(bounded(value));
     return out;
@@ -68,8 +60,10 @@ std::string type_name(int type) {
     return name.empty() || name == "undefined" ? "float" : name;
 }
 
-Tensor tensor_of(const onnx::TypeProto &type) {
-    Tensor out;
+/// A tensor that a node gives, with its sizes and the type of its elements as far as the file says them.
+OnnxTensor tensor_of(const onnx::TypeProto &type, const std::string &name) {
+    OnnxTensor out;
+    out.name = name;
     if (!type.has_tensor_type())
         return out;
     out.type = type_name(type.tensor_type().elem_type());
@@ -78,58 +72,13 @@ Tensor tensor_of(const onnx::TypeProto &type) {
     return out;
 }
 
-/// Every tensor that the graph names.
-std::map<std::string, Tensor> tensors_of(const onnx::GraphProto &graph) {
-    std::map<std::string, Tensor> tensors;
-    for (const auto *values : {&graph.value_info(), &graph.output(), &graph.input()})
-        for (const onnx::ValueInfoProto &value : *values)
-            tensors[value.name()] = tensor_of(value.type());
-    for (const onnx::TensorProto &tensor : graph.initializer())
-        tensors[tensor.name()] = {bounded_list(tensor.dims()), type_name(tensor.data_type())};
-    return tensors;
-}
-
-const onnx::AttributeProto *attribute(const onnx::NodeProto &node, const char *name) {
-    for (const onnx::AttributeProto &found : node.attribute())
-        if (found.name() == name)
-            return &found;
-    return nullptr;
-}
-
-Dims integers(const onnx::NodeProto &node, const char *name) {
-    const onnx::AttributeProto *found = attribute(node, name);
-    return found == nullptr ? Dims{} : bounded_list(found->ints());
-}
-
 std::string name_of(const onnx::NodeProto &node) {
     const std::string name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
     return plain(name.empty() ? node.op_type() : name);
 }
 
-OnnxConvolution convolution_of(const onnx::NodeProto &node, const std::map<std::string, Tensor> &tensors,
-                               int filters_at) {
-    const auto tensor = [&](int input) {
-        const auto found = input < node.input_size() ? tensors.find(node.input(input)) : tensors.end();
-        return found == tensors.end() ? Tensor{} : found->second;
-    };
-    OnnxConvolution conv;
-    const Tensor input = tensor(0);
-    conv.name = name_of(node);
-    conv.input = input.sizes;
-    conv.filters = tensor(filters_at).sizes;
-    conv.type = input.type.empty() ? "float" : input.type;
-    conv.strides = integers(node, "strides");
-    conv.dilations = integers(node, "dilations");
-    conv.pads = integers(node, "pads");
-    if (const onnx::AttributeProto *pad = attribute(node, "auto_pad"); pad != nullptr && !pad->s().empty())
-        conv.auto_pad = plain(pad->s());
-    if (const onnx::AttributeProto *group = attribute(node, "group"))
-        conv.groups = bounded(group->i());
-    return conv;
-}
-
 /// Convolutions in the bodies of loops and branches.
-void skip_bodies(const onnx::NodeProto &node, OnnxReading &out) {
+void skip_bodies(const onnx::NodeProto &node, OnnxGraph &out) {
     for (const onnx::AttributeProto &body : node.attribute())
         if (body.has_g())
             for (const onnx::NodeProto &inner : body.g().node()) {
@@ -147,7 +96,7 @@ struct InputSize {
 };
 
 /// An open number of images becomes one, and open heights and widths become `size`.
-void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxReading &out) {
+void set_open_sizes(onnx::GraphProto &graph, const InputSize &size, OnnxGraph &out) {
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer())
         constants.insert(tensor.name());
@@ -268,7 +217,7 @@ std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) 
 }
 
 OnnxTensor constant_of(const onnx::TensorProto &tensor, const std::string &name) {
-    return {name, bounded_list(tensor.dims()), true, few_numbers(tensor)};
+    return {name, bounded_list(tensor.dims()), true, few_numbers(tensor), type_name(tensor.data_type())};
 }
 
 OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
@@ -297,10 +246,9 @@ OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
     return out;
 }
 
-/// All of the graph but the numbers of its weights.
-OnnxGraph graph_of(const onnx::GraphProto &graph) {
+/// Adds all of the graph but the numbers of its weights.
+void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
     Names names;
-    OnnxGraph out;
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph.initializer()) {
         out.tensors.push_back(constant_of(tensor, names.of(tensor.name())));
@@ -309,8 +257,7 @@ OnnxGraph graph_of(const onnx::GraphProto &graph) {
     for (const auto *values : {&graph.input(), &graph.output(), &graph.value_info()})
         for (const onnx::ValueInfoProto &value : *values)
             if (constants.count(value.name()) == 0)
-                out.tensors.push_back(
-                    {names.of(value.name()), tensor_of(value.type()).sizes, false, std::nullopt});
+                out.tensors.push_back(tensor_of(value.type(), names.of(value.name())));
     for (const onnx::ValueInfoProto &input : graph.input())
         if (constants.count(input.name()) == 0)
             out.inputs.push_back(names.of(input.name()));
@@ -330,12 +277,12 @@ OnnxGraph graph_of(const onnx::GraphProto &graph) {
             if (own && node.op_type() == "Constant" && each.has_t() && node.output_size() > 0)
                 out.tensors.push_back(constant_of(each.t(), to.outputs.front()));
         }
+        skip_bodies(node, out);
     }
-    return out;
 }
 
-OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {
-    OnnxReading out;
+OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
+    OnnxGraph out;
     onnx::GraphProto &graph = *model.mutable_graph();
     set_open_sizes(graph, size, out);
     try { // sizes that nodes compute of sizes are followed too
@@ -344,26 +291,7 @@ OnnxReading reading_of(onnx::ModelProto &model, const InputSize &size) {
     } catch (const std::exception &error) {
         out.remarks.push_back("not every size could be inferred: " + plain(error.what()));
     }
-    const std::map<std::string, Tensor> tensors = tensors_of(graph);
-    std::map<std::string, int> others;
-    for (const onnx::NodeProto &node : graph.node()) {
-        const std::string &type = node.op_type();
-        const bool own = node.domain().empty() || node.domain() == "ai.onnx";
-        skip_bodies(node, out);
-        if (own && (type == "Conv" || type == "ConvInteger"))
-            out.convolutions.push_back(convolution_of(node, tensors, 1));
-        else if (own && type == "QLinearConv")
-            out.convolutions.push_back(convolution_of(node, tensors, 3));
-        else if (type.find("Conv") != std::string::npos)
-            out.skipped.push_back(
-                {name_of(node),
-                 "operator " + plain((own ? "" : node.domain() + ".") + type) + " is not forecast"});
-        else
-            ++others[plain(type)];
-    }
-    for (const auto &[type, count] : others)
-        out.others.push_back(std::to_string(count) + " " + type);
-    out.graph = graph_of(graph);
+    add_graph(graph, out);
     return out;
 }
 

@@ -9,17 +9,10 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
-
-Names parameter_names(const ConvShape &shape, const Gpu &gpu) {
-    Names names = names_of(shape);
-    names["sms"] = gpu.limits.sm_count;
-    return names;
-}
 
 const char *type_of_parameter(const std::string &parameter, OwnArgument::Type type) {
     switch (type) {
@@ -67,7 +60,7 @@ CompileRequest own_request(const OwnKernel &kernel, const OwnLaunch &launch, con
                            const Gpu &gpu, int compute_capability) {
     CompileRequest request;
     request.name = kernel.file;
-    request.source = kernel.source + parameter_check(kernel, launch, parameter_names(shape, gpu));
+    request.source = kernel.source + parameter_check(kernel, launch, own_names(shape, gpu));
     request.name_expressions = {launch.expression};
     request.compute_capability = compute_capability;
     for (const auto &[macro, value] : launch.defines)
@@ -87,7 +80,7 @@ ConvCall own_call(const CompiledModule &compiled, const OwnKernel &kernel, const
         throw GpuError("no CTA of " + launch.expression + " fits an SM: " + std::to_string(launch.threads()) +
                        " threads of " + std::to_string(loaded.registers()) + " registers, " +
                        std::to_string(shared + loaded.static_shared_bytes()) + " bytes of shared memory");
-    const Names names = parameter_names(shape, gpu);
+    const Names names = own_names(shape, gpu);
     KernelCall with_numbers{loaded, dim3_of(launch.grid), dim3_of(launch.block), shared, {}};
     for (const std::string &parameter : kernel.parameters)
         with_numbers.arguments.push_back(number_argument(own_argument(parameter, names)));

@@ -186,23 +186,6 @@ Network without_losses(Network network) {
     return network;
 }
 
-std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t batch) {
-    std::vector<LayerCount> counts;
-    for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const Operator &op = network.operators[i];
-        if (op.kind != OperatorKind::convolution)
-            continue;
-        const ConvShape shape = *as_convolution(op, network.input_shapes(i).front(), batch);
-        const auto found = std::find_if(counts.begin(), counts.end(),
-                                        [&](const LayerCount &count) { return count.shape == shape; });
-        if (found == counts.end())
-            counts.push_back({shape, 1});
-        else
-            ++found->layers;
-    }
-    return counts;
-}
-
 std::int64_t most_images(const Network &network) {
     std::int64_t largest = elements(network.input);
     for (const Operator &op : network.operators)

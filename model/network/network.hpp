@@ -54,14 +54,6 @@ std::vector<std::string> shipped_networks();
 /// The network without the losses at its end: what an inference computes.
 Network without_losses(Network network);
 
-/// A network's convolutions for a batch, distinct shapes in order of their first layer, and how many layers
-/// have each: what a study of the network lists. Dense layers are left out.
-struct LayerCount {
-    ConvShape shape;
-    std::int64_t layers = 0;
-};
-std::vector<LayerCount> convolution_counts(const Network &network, std::int64_t batch);
-
 /// Largest batch for which no tensor of the network passes 2^31 elements.
 std::int64_t most_images(const Network &network);
 

@@ -22,7 +22,8 @@ struct OnnxTensor {
     std::vector<std::int64_t> sizes; ///< 0: not known
     bool constant = false;
     std::optional<std::vector<double>> numbers; ///< of a constant of few numbers
-    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers), (), ())
+    std::string type = "float";                 ///< of its elements: "float", "float16", "int8", ...
+    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers, type), (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };
@@ -44,11 +45,23 @@ struct OnnxNode {
     BOOST_DESCRIBE_CLASS(OnnxNode, (), (name, type, inputs, outputs, attributes), (), ())
 };
 
+struct OnnxSkipped {
+    std::string name, reason;
+    BOOST_DESCRIBE_CLASS(OnnxSkipped, (), (name, reason), (), ())
+};
+
 struct OnnxGraph {
+    std::string schema = "convcast/onnx/2";
     std::vector<std::string> inputs, outputs; ///< names of tensors, without constants
     std::vector<OnnxTensor> tensors;
     std::vector<OnnxNode> nodes;
-    BOOST_DESCRIBE_CLASS(OnnxGraph, (), (inputs, outputs, tensors, nodes), (), ())
+    std::vector<OnnxSkipped> skipped; ///< nodes that convolve in the bodies of others
+    std::vector<std::string> remarks;
+    bool open_images = false; ///< the model's inputs have no number of images: 1 was taken
+    bool open_size = false;   ///< they have no height or width, and none was given
+    BOOST_DESCRIBE_CLASS(OnnxGraph, (),
+                         (schema, inputs, outputs, tensors, nodes, skipped, remarks, open_images, open_size),
+                         (), ())
 };
 
 } // namespace convcast

@@ -111,14 +111,19 @@ void OwnKernel::check(const FieldProblem &problem) const {
                               "\"output\", \"n\", \"c\"]");
 }
 
+Names own_names(const ConvShape &shape, const Gpu &gpu) {
+    Names names = names_of(shape);
+    names["sms"] = gpu.limits.sm_count;
+    return names;
+}
+
 std::variant<OwnLaunch, std::string> own_launch(const OwnKernel &kernel, const ConvShape &shape,
                                                 const Gpu &gpu) {
     if (shape.dtype != DataType::f32)
         return "own kernels are called with floats";
     if (const std::string why = untold(kernel, shape); !why.empty())
         return why;
-    Names names = names_of(shape);
-    names["sms"] = gpu.limits.sm_count;
+    const Names names = own_names(shape, gpu);
     for (const std::string &condition : kernel.conditions)
         if (value_of_field("conditions", condition, names) == 0)
             return "the kernel does only shapes with " + condition;
@@ -238,8 +243,7 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
     part.busy_warps = (part.threads + lanes - 1) / lanes;
     part.filter_count = shape.k;
 
-    Names names = names_of(shape);
-    names["sms"] = gpu.limits.sm_count;
+    Names names = own_names(shape, gpu);
     names["ctas"] = part.ctas;
     names["threads"] = part.threads;
     const OwnWork declared = kernel.work.value_or(OwnWork{});

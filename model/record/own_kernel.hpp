@@ -96,6 +96,9 @@ struct OwnLaunch {
     std::int64_t threads() const { return block[0] * block[1] * block[2]; }
 };
 
+/// What the expressions of a launch may name: the shape's sizes, and `sms`.
+Names own_names(const ConvShape &shape, const Gpu &gpu);
+
 /// How `kernel` launches a shape, or why it does not do it. Throws UsageError where an expression is none,
 /// naming its field.
 std::variant<OwnLaunch, std::string> own_launch(const OwnKernel &kernel, const ConvShape &shape,

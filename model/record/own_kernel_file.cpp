@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -150,19 +152,25 @@ void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen
     }
 }
 
+/// The source of a launch file, which may name one beside it, or the .cu file itself.
+std::filesystem::path source_of(const std::filesystem::path &file, const std::optional<std::string> &named) {
+    if (file.extension() != ".json")
+        return file;
+    return named ? file.parent_path() / *named : std::filesystem::path(file).replace_extension(".cu");
+}
+
 } // namespace
 
 std::vector<std::string> files_of_own_kernel(const std::string &file) {
     std::vector<std::string> files = {file};
     try {
-        std::filesystem::path source = file;
-        if (file.ends_with(".json")) {
-            const JsonValue document = parse_json(read_file(file), file);
-            const JsonValue *named = document.find("source");
-            source = named != nullptr && named->text()
-                         ? std::filesystem::path(file).parent_path() / std::string(*named->text())
-                         : std::filesystem::path(file).replace_extension(".cu");
-        }
+        std::optional<std::string> named;
+        if (file.ends_with(".json"))
+            if (const JsonValue document = parse_json(read_file(file), file);
+                const JsonValue *source = document.find("source"))
+                if (source->text())
+                    named = *source->text();
+        const std::filesystem::path source = source_of(file, named);
         std::set<std::string> seen = {one_name(source)};
         files.push_back(source.string());
         std::string text;
@@ -193,11 +201,7 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
         throw InputError(std::move(problems));
 
-    const std::filesystem::path beside = std::filesystem::path(file).parent_path();
-    const std::filesystem::path source =
-        !json || !read.source
-            ? json ? std::filesystem::path(file).replace_extension(".cu") : std::filesystem::path(file)
-            : beside / *read.source;
+    const std::filesystem::path source = source_of(file, read.source);
     OwnKernel kernel;
     kernel.file = source.string();
     kernel.function = read.function.value_or(source.stem().string());

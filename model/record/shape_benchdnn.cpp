@@ -1,15 +1,19 @@
 // Lines of oneDNN's benchdnn: "mb1ic64ih56oc64oh56kh3ph1n"resnet:conv2*3"", options before or above them.
 #include "model/record/shape_list_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace convcast {
 namespace {
@@ -104,45 +108,38 @@ void require_2d(const Sizes &sizes) {
 }
 
 /// Rows ('h') or columns ('w') of the descriptor; of a square one, whose columns are not given, the rows.
-Direction direction_of(const Sizes &sizes, char which) {
-    const bool rows =
-        which == 'h' || (sizes.count("iw") == 0 && sizes.count("kw") == 0 && sizes.count("ow") == 0 &&
-                         sizes.count("sw") == 0 && sizes.count("dw") == 0 && sizes.count("pw") == 0);
+Window window_of(const Sizes &sizes, char which) {
+    const auto is_of_columns = [](const auto &size) { return size.first.ends_with('w'); };
+    const char w = std::any_of(sizes.begin(), sizes.end(), is_of_columns) ? which : 'h';
     const auto value = [&](char letter, std::int64_t otherwise) {
-        return size_of(sizes, std::string{letter, rows ? 'h' : 'w'}, otherwise);
+        return size_of(sizes, std::string{letter, w}, otherwise);
     };
-    const std::string w = rows ? "h" : "w";
     if (value('i', 0) == 0 || value('k', 0) == 0)
-        throw UsageError("expected 'i" + w + "' and 'k" + w +
-                         "', both or neither, with sizes of 1 or more. "
-                         "Example: " +
-                         std::string(benchdnn_example));
-    Direction d;
-    d.input = value('i', 0);
-    d.filter = value('k', 0);
-    d.stride = value('s', 1);
-    d.dilation = value('d', 0) + 1; // 0 is a filter without gaps
-    if (d.stride < 1)
-        throw UsageError("s" + w + ": expected a stride of 1 or more, found 0. Example: sh1");
+        throw UsageError(
+            fmt::format("expected 'i{0}' and 'k{0}', both or neither, with sizes of 1 or more. Example: {1}",
+                        w, benchdnn_example));
+    Window window{value('i', 0), value('k', 0), value('s', 1),
+                  value('d', 0) + 1}; // 0 is a filter without gaps
+    if (window.stride < 1)
+        throw UsageError(fmt::format("s{}: expected a stride of 1 or more, found 0. Example: sh1", w));
     const std::int64_t outputs = value('o', 0), pad = value('p', -1);
     if (outputs == 0) {
-        d.pad_begin = d.pad_end = std::max<std::int64_t>(pad, 0);
-        return d;
+        window.begin = window.end = std::max<std::int64_t>(pad, 0);
+        return window;
     }
     // What lies behind the input so that the last filter ends there.
-    const std::int64_t both = (outputs - 1) * d.stride + d.dilation * (d.filter - 1) + 1 - d.input;
-    d.pad_begin = pad >= 0 ? pad : std::max<std::int64_t>(both, 0) / 2;
-    d.pad_end = std::max(both - d.pad_begin, std::int64_t{0});
-    const Direction even{d.input, d.filter, d.stride, d.dilation, d.pad_begin, d.pad_begin};
-    if (outputs_of(even) == outputs) // the usual one: what the last filter leaves over does not count
-        return even;
-    if (!symmetric_pad(d) || outputs_of(d) != outputs)
-        throw UsageError("o" + w + std::to_string(outputs) + ": expected o" + w +
-                         std::to_string(outputs_of(even)) + " for i" + w + std::to_string(d.input) + " k" +
-                         w + std::to_string(d.filter) + " s" + w + std::to_string(d.stride) + " p" + w +
-                         std::to_string(d.pad_begin) + " d" + w + std::to_string(d.dilation - 1) +
-                         ", which pads both sides alike");
-    return d;
+    const std::int64_t both = window.padding_for(outputs);
+    window.begin = window.end = pad >= 0 ? pad : both / 2;
+    const std::int64_t even = window.places();
+    if (even == outputs) // the usual one: what the last filter leaves over does not count
+        return window;
+    window.end = std::max<std::int64_t>(both - window.begin, 0);
+    if (!symmetric_pad(window) || window.places() != outputs)
+        throw UsageError(fmt::format("o{0}{1}: expected o{0}{2} for i{0}{3} k{0}{4} s{0}{5} p{0}{6} d{0}{7}, "
+                                     "which pads both sides alike",
+                                     w, outputs, even, window.input, window.window, window.stride,
+                                     window.begin, window.dilation - 1));
+    return window;
 }
 
 /// What options above say of the lines below.
@@ -160,7 +157,7 @@ ConvShape shape_of(const Sizes &sizes, const Options &options, bool &moved) {
     common.k = size_of(sizes, "oc", 1);
     common.groups = size_of(sizes, "g", 1);
     common.dtype = options.type;
-    return shape_of(common, direction_of(sizes, 'h'), direction_of(sizes, 'w'), moved);
+    return shape_of(common, window_of(sizes, 'h'), window_of(sizes, 'w'), moved);
 }
 
 /// "--dt=f32:f32:f32" or "--cfg=f32": the type of the input.

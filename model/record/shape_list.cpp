@@ -2,6 +2,7 @@
 
 #include "model/base/readable.hpp"
 #include "model/base/text.hpp"
+#include "model/base/utf8.hpp"
 #include "model/record/shape_list_parts.hpp"
 #include "model/record/study.hpp"
 
@@ -70,31 +71,24 @@ ShapeList ListBuilder::finish(const std::string &example) {
     return std::move(list_);
 }
 
-std::int64_t outputs_of(const Direction &d) {
-    const std::int64_t room = d.input + d.pad_begin + d.pad_end - d.dilation * (d.filter - 1) - 1;
-    return room < 0 ? 0 : room / d.stride + 1;
-}
-
-std::optional<std::int64_t> symmetric_pad(const Direction &direction) {
-    const std::int64_t wanted = outputs_of(direction);
-    const std::int64_t sum = direction.pad_begin + direction.pad_end;
-    if (direction.pad_begin == direction.pad_end)
-        return direction.pad_begin;
+std::optional<std::int64_t> symmetric_pad(const Window &window) {
+    if (window.begin == window.end)
+        return window.begin;
+    const std::int64_t sum = window.begin + window.end;
     for (const std::int64_t pad : {sum / 2, (sum + 1) / 2}) {
-        Direction same = direction;
-        same.pad_begin = same.pad_end = pad;
-        if (wanted > 0 && outputs_of(same) == wanted)
+        Window same = window;
+        same.begin = same.end = pad;
+        if (same.places() > 0 && same.places() == window.places())
             return pad;
     }
     return std::nullopt;
 }
 
-ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &columns, bool &moved) {
-    ConvShape shape = common;
+ConvShape shape_of(ConvShape shape, const Window &rows, const Window &columns, bool &moved) {
     shape.h = rows.input;
     shape.w = columns.input;
-    shape.r = rows.filter;
-    shape.s = columns.filter;
+    shape.r = rows.window;
+    shape.s = columns.window;
     shape.stride_h = rows.stride;
     shape.stride_w = columns.stride;
     shape.dilation_h = rows.dilation;
@@ -102,7 +96,7 @@ ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &col
     shape.pad_h = *symmetric_pad(rows);
     shape.pad_w = *symmetric_pad(columns);
     shape.validate();
-    moved = moved || rows.pad_begin != rows.pad_end || columns.pad_begin != columns.pad_end;
+    moved = moved || rows.begin != rows.end || columns.begin != columns.end;
     return shape;
 }
 
@@ -208,29 +202,6 @@ ShapeList read_study_shapes(const std::string &text, const std::string &file) {
 }
 
 // ---- which of them ----
-
-/// Whether bytes are UTF-8; ASCII is.
-bool is_utf8(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const std::size_t more = byte < 0x80                   ? 0
-                                 : byte >= 0xC2 && byte < 0xE0 ? 1
-                                 : byte >= 0xE0 && byte < 0xF0 ? 2
-                                 : byte >= 0xF0 && byte < 0xF5 ? 3
-                                                               : 4;
-        if (more == 4 || i + more >= text.size() + (more == 0 ? 1 : 0))
-            return false;
-        for (std::size_t k = 1; k <= more; ++k)
-            if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80)
-                return false;
-        const auto next = static_cast<unsigned char>(more > 0 ? text[i + 1] : 0);
-        if ((byte == 0xE0 && next < 0xA0) || (byte == 0xED && next > 0x9F) || (byte == 0xF0 && next < 0x90) ||
-            (byte == 0xF4 && next > 0x8F)) // overlong, surrogates, beyond Unicode
-            return false;
-        i += more + 1;
-    }
-    return true;
-}
 
 /// Refuses what is no text, with the lines that are none.
 void require_text(std::string_view text, const std::string &file) {

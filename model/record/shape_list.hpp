@@ -1,16 +1,12 @@
-// Lists of convolutions as people have them: a shape per line, CSV with a header, benchdnn lines of oneDNN, a
-// study document, or what a reader of ONNX files found. docs/study.md has every format.
+// Lists of convolutions as people have them: a shape per line, CSV with a header, benchdnn lines of oneDNN,
+// or a study document; model/network/onnx/convolutions.hpp has those of ONNX files. docs/study.md has every
+// format.
 #pragma once
 
-#include "model/base/checked.hpp"
-#include "model/record/onnx_graph.hpp"
 #include "model/shape/conv_shape.hpp"
-
-#include <boost/describe.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,48 +42,5 @@ ShapeList with_images(const ShapeList &list, std::int64_t images, const std::str
 
 /// Whether the bytes begin as the files do that ONNX exporters write. No text begins so.
 bool is_onnx(std::string_view bytes);
-
-// ---- the convolutions of an ONNX file, as the program that reads it hands them over ----
-
-/// Sizes and attributes as the file has them; a size that it does not give is 0.
-struct OnnxConvolution {
-    std::string name;
-    std::string type;                  ///< of the input's elements: "float", "float16", "int8", ...
-    std::vector<std::int64_t> input;   ///< N, C and the spatial sizes
-    std::vector<std::int64_t> filters; ///< K, C / groups and the spatial sizes
-    std::vector<std::int64_t> strides, dilations;
-    std::vector<std::int64_t> pads; ///< all beginnings, then all ends
-    std::string auto_pad = "NOTSET";
-    std::int64_t groups = 1;
-    BOOST_DESCRIBE_CLASS(OnnxConvolution, (),
-                         (name, type, input, filters, strides, dilations, pads, auto_pad, groups), (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view) {
-        return Range{-9007199254740992.0, 9007199254740992.0}; // what is wrong is said of the node
-    }
-};
-
-struct OnnxSkipped {
-    std::string name, reason;
-    BOOST_DESCRIBE_CLASS(OnnxSkipped, (), (name, reason), (), ())
-};
-
-struct OnnxReading {
-    std::string schema = "convcast/onnx/1";
-    std::vector<OnnxConvolution> convolutions;
-    std::vector<OnnxSkipped> skipped; ///< nodes that convolve in a way that is not forecast
-    std::vector<std::string> others;  ///< "49 Relu": operators that are no convolutions
-    std::vector<std::string> remarks;
-    bool open_images = false;       ///< the model's inputs have no number of images: 1 was taken
-    bool open_size = false;         ///< they have no height or width, and none was given
-    std::optional<OnnxGraph> graph; ///< all of it
-    BOOST_DESCRIBE_CLASS(OnnxReading, (),
-                         (schema, convolutions, skipped, others, remarks, open_images, open_size, graph), (),
-                         ())
-};
-
-/// The convolutions that are 2D, of a known size and of a type that is forecast; remarks name every other
-/// one with the reason. Throws InputError where none is left.
-ShapeList list_of(const OnnxReading &reading, const std::string &file);
 
 } // namespace convcast

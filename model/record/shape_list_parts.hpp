@@ -4,6 +4,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/record/shape_list.hpp"
+#include "model/shape/window.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,21 +45,13 @@ class ListBuilder {
     std::vector<InputProblem> problems_;
 };
 
-/// One direction of a convolution: rows or columns.
-struct Direction {
-    std::int64_t input = 0, filter = 0, stride = 1, dilation = 1;
-    std::int64_t pad_begin = 0, pad_end = 0;
-};
-
-/// The padding on both sides that gives the same output as those of a direction, which may differ by one from
+/// The padding on both sides that gives the same output as those of a window, which may differ by one from
 /// each other. Absent where there is none.
-std::optional<std::int64_t> symmetric_pad(const Direction &direction);
-/// Outputs of a direction; 0 where the filter does not fit. All sizes are at most 2^30.
-std::int64_t outputs_of(const Direction &direction);
+std::optional<std::int64_t> symmetric_pad(const Window &window);
 
 /// `common`, which has images, channels, filters, groups and type, with the sizes of rows and columns, whose
-/// padding has a symmetric_pad. `moved` is set where that is not what the directions have.
-ConvShape shape_of(ConvShape common, const Direction &rows, const Direction &columns, bool &moved);
+/// padding has a symmetric_pad. `moved` is set where that is not what the windows have.
+ConvShape shape_of(ConvShape common, const Window &rows, const Window &columns, bool &moved);
 inline constexpr const char *moved_remark =
     "padding that differs by one between both sides counts as the same on both, which gives the same output";
 

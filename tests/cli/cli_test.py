@@ -881,7 +881,7 @@ class Answers(Cli):
             (["choose", *shape, "--set", "dram_read_bandwidth"], "expected x and a factor", "''"),
             (["choose", *shape, "--set", "sm_count=x0"], "sm_count"),
             (["choose", "--gpu", "gtx1080ti", *shape, "--set", "atomic_latency=x2"], "lacks it; --assume"),
-            (["run", *shape, "--sms", "32,64"], "--sms must be an integer"),
+            (["run", *shape, "--sms", "32,64"], "one number of SMs"),
         ])
 
 

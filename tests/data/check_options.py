@@ -33,6 +33,9 @@ def problems():
             yield f"{name}: its help does not say that it is repeatable"
         if takes == "text" and row["help"].startswith("repeatable"):
             yield f"{name}: its help says that it is repeatable"
+    for name in [*table["reads"], *table["writes"]]:
+        if name not in names:
+            yield f"{name}: is said to name a file, and no row has it"
     for refusal in table["refusals"]:
         for option in [*refusal.get("given", []), *refusal.get("with", []), *refusal.get("without", [])]:
             option = option.split("=")[0]

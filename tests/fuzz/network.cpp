@@ -19,7 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const std::int64_t most = most_images(*network);
     if (most < 1 || without_losses(*network).operators.empty())
         std::abort();
-    convolution_counts(*network, 1);
     why_not_whole(*network);
     constexpr std::size_t few = 8; // a forecast ranks strategies, which takes seconds under the sanitizers
     if (network->operators.size() > few)

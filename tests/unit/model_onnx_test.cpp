@@ -48,7 +48,7 @@ std::string kinds_of(const Network &network) {
     return text;
 }
 std::string kinds_of(const OnnxGraph &graph) {
-    return kinds_of(import_onnx(graph, "mine", "mine.onnx").network);
+    return kinds_of(import_onnx(graph, "mine.onnx"));
 }
 
 TEST(OnnxView, ReshapeAndTransposeMoveNothing) {
@@ -108,31 +108,27 @@ TEST(Onnx, ActivationsThatAreWrittenOutAreOneFunction) {
 }
 
 TEST(Onnx, SizesThatExportersComputeAreWorkedOut) {
-    const Network network =
-        import_onnx(
-            graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "two"}, {"rows"}),
-                      node("Mul", {"rows", "two"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
-                      node("Concat", {"n", "r", "r"}, {"sizes"}, {{"axis", {0}, ""}}),
-                      node("Resize", {"x", "", "", "sizes"}, {"y"}, {{"mode", {}, "linear"}})},
-                     {numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
-            "mine", "mine.onnx")
-            .network;
+    const Network network = import_onnx(
+        graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "two"}, {"rows"}),
+                  node("Mul", {"rows", "two"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
+                  node("Concat", {"n", "r", "r"}, {"sizes"}, {{"axis", {0}, ""}}),
+                  node("Resize", {"x", "", "", "sizes"}, {"y"}, {{"mode", {}, "linear"}})},
+                 {numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
+        "mine.onnx");
     ASSERT_EQ(kinds_of(network), "resize");
     EXPECT_EQ(network.operators[0].output, (ImageShape{4, 12, 12}));
     EXPECT_EQ(network.operators[0].mode, ResizeMode::bilinear);
 }
 
 TEST(Onnx, AChannelShuffleIsOneTranspose) {
-    const Network network =
-        import_onnx(
-            graph_of({node("Reshape", {"x", "split"}, {"a"}),
-                      node("Transpose", {"a"}, {"b"}, {{"perm", {0, 2, 1, 3, 4}, ""}}),
-                      node("Reshape", {"b", "joined"}, {"c"}), node("Relu", {"c"}, {"r"}),
-                      node("Flatten", {"r"}, {"f"}), node("Gemm", {"f", "w"}, {"y"}, {{"transB", {1}, ""}})},
-                     {numbers("split", {0, 2, 2, 6, 6}), numbers("joined", {0, -1, 6, 6}),
-                      weights("w", {10, 144})}),
-            "mine", "mine.onnx")
-            .network;
+    const Network network = import_onnx(
+        graph_of(
+            {node("Reshape", {"x", "split"}, {"a"}),
+             node("Transpose", {"a"}, {"b"}, {{"perm", {0, 2, 1, 3, 4}, ""}}),
+             node("Reshape", {"b", "joined"}, {"c"}), node("Relu", {"c"}, {"r"}),
+             node("Flatten", {"r"}, {"f"}), node("Gemm", {"f", "w"}, {"y"}, {{"transB", {1}, ""}})},
+            {numbers("split", {0, 2, 2, 6, 6}), numbers("joined", {0, -1, 6, 6}), weights("w", {10, 144})}),
+        "mine.onnx");
     EXPECT_EQ(kinds_of(network), "relu transpose dense"); // it is moved where the order matters first
     EXPECT_THAT(*network.operators[1].sizes, ElementsAre(2, 2, 36));
     EXPECT_THAT(*network.operators[1].order, ElementsAre(1, 0, 2));
@@ -165,14 +161,12 @@ TEST(Onnx, ATensorOfTwoSizesStaysOne) {
                                 {weights("w", {10, 288})})),
               "reshape reshape concat dense");
     // Of rows of 36, the first 18 and of these the first 9.
-    const Network network =
-        import_onnx(
-            graph_of({node("Reshape", {"x", "s"}, {"r"}), node("Slice", {"r", "zero", "a", "two"}, {"p"}),
-                      node("Slice", {"p", "zero", "b", "last"}, {"y"})},
-                     {numbers("s", {0, 4, 36}), numbers("zero", {0}), numbers("a", {18}), numbers("b", {9}),
-                      numbers("two", {2}), numbers("last", {-1})}),
-            "mine", "mine.onnx")
-            .network;
+    const Network network = import_onnx(
+        graph_of({node("Reshape", {"x", "s"}, {"r"}), node("Slice", {"r", "zero", "a", "two"}, {"p"}),
+                  node("Slice", {"p", "zero", "b", "last"}, {"y"})},
+                 {numbers("s", {0, 4, 36}), numbers("zero", {0}), numbers("a", {18}), numbers("b", {9}),
+                  numbers("two", {2}), numbers("last", {-1})}),
+        "mine.onnx");
     EXPECT_EQ(network.operators.back().output, (ImageShape{4, 9, 1}));
 }
 
@@ -218,7 +212,7 @@ TEST(Onnx, OperatorsWithAnotherMeaningAreNotTakenForThoseThatAreKnown) {
 TEST(Onnx, ANodeThatIsNotKnownMovesItsBytes) {
     OnnxGraph graph = graph_of({node("Einsum", {"x"}, {"e"}), node("Relu", {"e"}, {"y"})});
     graph.tensors.push_back({"e", {0, 2, 3, 3}, false, std::nullopt});
-    const Network network = import_onnx(graph, "mine", "mine.onnx").network;
+    const Network network = import_onnx(graph, "mine.onnx");
     EXPECT_EQ(kinds_of(network), "unknown relu");
     EXPECT_EQ(network.operators[0].node, "Einsum");
     EXPECT_EQ(network.operators[0].output, (ImageShape{2, 3, 3}));
@@ -228,7 +222,7 @@ TEST(Onnx, AllNodesWithoutAShapeAreSaidAtOnce) {
     try {
         (void)import_onnx(graph_of({node("Einsum", {"x"}, {"a"}), node("Loop", {"x"}, {"b"}),
                                     node("Add", {"a", "b"}, {"y"})}),
-                          "mine", "mine.onnx");
+                          "mine.onnx");
         FAIL() << "nothing was refused";
     } catch (const InputError &error) {
         EXPECT_THAT(error.what(), HasSubstr("/a/Einsum"));
@@ -239,7 +233,7 @@ TEST(Onnx, AllNodesWithoutAShapeAreSaidAtOnce) {
 
 TEST(Onnx, HostileGraphsAreRefused) {
     const auto refused = [](const OnnxGraph &graph) {
-        EXPECT_THROW((void)import_onnx(graph, "mine", "mine.onnx"), InputError);
+        EXPECT_THROW((void)import_onnx(graph, "mine.onnx"), InputError);
     };
     refused({});
     refused(graph_of({}));                           // no node gives the output

@@ -1,5 +1,6 @@
 // Lists of shapes in every format: what is read, and what is said of what is wrong.
 #include "model/base/errors.hpp"
+#include "model/network/onnx/convolutions.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 
@@ -151,50 +152,69 @@ TEST(ShapeList, CountsTogetherAreBounded) {
     EXPECT_THAT(problems(many).front(), HasSubstr("list:1001 (a shape per line): expected counts"));
 }
 
-OnnxConvolution conv(std::vector<std::int64_t> input, std::vector<std::int64_t> filters) {
-    OnnxConvolution out;
-    out.name = "conv";
-    out.type = "float";
-    out.input = std::move(input);
-    out.filters = std::move(filters);
-    return out;
+/// Adds a node `Conv` with its input and its filters.
+OnnxNode &add_conv(OnnxGraph &graph, std::vector<std::int64_t> input, std::vector<std::int64_t> filters) {
+    const std::string number = std::to_string(graph.nodes.size());
+    graph.tensors.push_back({"in" + number, std::move(input), false, std::nullopt});
+    graph.tensors.push_back({"w" + number, std::move(filters), true, std::nullopt});
+    return graph.nodes.emplace_back(OnnxNode{"conv", "Conv", {"in" + number, "w" + number}, {"y"}, {}});
 }
 
 TEST(ShapeList, OnnxConvolutionsWithTheirPadding) {
-    OnnxReading reading;
-    reading.convolutions = {conv({1, 64, 56, 56}, {64, 64, 3, 3}), conv({1, 64, 8, 8}, {6, 64, 3, 3}),
-                            conv({1, 64, 8, 8}, {6, 32, 3, 3}), conv({1, 4, 8}, {6, 4, 3})};
-    reading.convolutions[0].pads = {1, 1, 1, 1};
-    reading.convolutions[1].auto_pad = "SAME_UPPER"; // 8 rows at stride 2: 4 outputs, one row behind
-    reading.convolutions[1].strides = {2, 2};
-    reading.skipped = {{"up", "operator ConvTranspose is not forecast"}};
-    const ShapeList list = list_of(reading, "m.onnx");
+    OnnxGraph graph;
+    graph.nodes = {{"up", "ConvTranspose", {}, {}, {}}};
+    add_conv(graph, {1, 64, 56, 56}, {64, 64, 3, 3}).attributes = {{"pads", {1, 1, 1, 1}, ""}};
+    // 8 rows at stride 2: 4 outputs, one row behind
+    add_conv(graph, {1, 64, 8, 8}, {6, 64, 3, 3}).attributes = {{"auto_pad", {}, "SAME_UPPER"},
+                                                                {"strides", {2, 2}, ""}};
+    add_conv(graph, {1, 64, 8, 8}, {6, 32, 3, 3});
+    add_conv(graph, {1, 4, 8}, {6, 4, 3});
+    add_conv(graph, {1, 64, 8, 8}, {6, 64, 3, 3}).attributes = {{"strides", {0, 1}, ""}};
+    const ShapeList list = convolutions_of(graph, "m.onnx");
     ASSERT_EQ(list.shapes.size(), 2U);
     EXPECT_EQ(list.shapes[0].shape.id(), conv2);
     EXPECT_EQ(list.shapes[1].shape.id(), "n1c64h8w8k6r3s3_str2x2_pad1x1");
     EXPECT_THAT(list.remarks,
-                ElementsAre(HasSubstr("differs by one"), HasSubstr("skipped up: operator"),
-                            HasSubstr("64 channels in 1 groups, its filters 32"), HasSubstr("it is 1D")));
-    reading.convolutions.resize(0);
-    EXPECT_THROW(list_of(reading, "m.onnx"), InputError);
-    reading.convolutions = {conv({1, 64, 8, 8}, {6, 64, -3, 1LL << 60})};
-    EXPECT_THROW(list_of(reading, "m.onnx"), InputError);
+                ElementsAre(HasSubstr("differs by one"),
+                            HasSubstr("skipped up: operator ConvTranspose is not forecast"),
+                            HasSubstr("64 channels in 1 groups, its filters have 32"), HasSubstr("it is 1D"),
+                            HasSubstr("a stride, dilation or pad is 0")));
+    EXPECT_THROW(convolutions_of({}, "m.onnx"), InputError);
+    OnnxGraph wrong;
+    add_conv(wrong, {1, 64, 8, 8}, {6, 64, -3, 1LL << 60});
+    EXPECT_THROW(convolutions_of(wrong, "m.onnx"), InputError);
+}
+
+TEST(ShapeList, OnnxTypesOfElements) {
+    OnnxGraph graph;
+    add_conv(graph, {1, 64, 8, 8}, {6, 64, 1, 1});
+    graph.tensors[0].type = "float16";
+    graph.nodes.push_back({"q", "QLinearConv", {"in", "scale", "zero", "w"}, {"y"}, {}});
+    graph.tensors.push_back({"in", {1, 64, 8, 8}, false, std::nullopt, "uint8"});
+    graph.tensors.push_back({"w", {6, 64, 1, 1}, true, std::nullopt, "int8"});
+    graph.nodes.push_back({"odd", "Conv", {"odd", "w"}, {"y"}, {}});
+    graph.tensors.push_back({"odd", {1, 64, 8, 8}, false, std::nullopt, "string"});
+    const ShapeList list = convolutions_of(graph, "m.onnx");
+    ASSERT_EQ(list.shapes.size(), 2U);
+    EXPECT_EQ(list.shapes[0].shape.id(), "n1c64h8w8k6r1s1_f16");
+    EXPECT_EQ(list.shapes[1].shape.id(), "n1c64h8w8k6r1s1_i8");
+    EXPECT_THAT(list.remarks, ElementsAre(HasSubstr("skipped odd: expected the type f32, f16 or i8")));
 }
 
 TEST(ShapeList, OnnxSizesThatAreOpen) {
-    OnnxReading reading;
-    reading.convolutions = {conv({1, 0, 56, 56}, {64, 32, 3, 3}), conv({0, 64, 8, 8}, {6, 64, 3, 3}),
-                            conv({1, 64, 0, 8}, {6, 64, 3, 3})};
-    reading.convolutions[0].groups = 2;
-    const ShapeList inferred = list_of(reading, "m.onnx");
+    OnnxGraph graph;
+    add_conv(graph, {1, 0, 56, 56}, {64, 32, 3, 3}).attributes = {{"group", {2}, ""}};
+    add_conv(graph, {0, 64, 8, 8}, {6, 64, 3, 3});
+    add_conv(graph, {1, 64, 0, 8}, {6, 64, 3, 3});
+    const ShapeList inferred = convolutions_of(graph, "m.onnx");
     ASSERT_EQ(inferred.shapes.size(), 2U);
     EXPECT_EQ(inferred.shapes[0].shape.id(), "n1c64h56w56k64r3s3_g2") << "channels follow from the filters";
     EXPECT_TRUE(inferred.open_images) << "one image is taken of the second, and that is to be said";
     EXPECT_THAT(inferred.remarks,
                 ElementsAre(testing::AllOf(HasSubstr("1 of 3"), HasSubstr("export it with fixed sizes"),
                                            testing::Not(HasSubstr("--input-size")))));
-    reading.open_size = true; // of the model's input
-    EXPECT_THAT(list_of(reading, "m.onnx").remarks, ElementsAre(HasSubstr("--input-size HxW")));
+    graph.open_size = true; // of the model's input
+    EXPECT_THAT(convolutions_of(graph, "m.onnx").remarks, ElementsAre(HasSubstr("--input-size HxW")));
 }
 
 TEST(ShapeList, OnnxIsToldByItsFirstBytes) {

@@ -3,6 +3,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,15 +18,32 @@
 #include <vector>
 
 namespace convcast::onnx {
+namespace {
 
-Importer::Importer(const OnnxGraph &graph, const std::string &id, const std::string &file)
-    : graph_(graph), file_(file) {
-    out_.network.id = id;
-    out_.network.title = file.substr(file.rfind('/') + 1) + " (ONNX)";
-    out_.network.citation = "an ONNX file; `convcast import` made this of it";
+/// "mobilenet_v2" of "models/MobileNet-v2.onnx.gz"
+std::string id_of(const std::string &file) {
+    std::string id = lower(file.substr(file.rfind('/') + 1));
+    for (const char *end : {".gz", ".onnx"})
+        if (id.ends_with(end))
+            id.resize(id.size() - std::string(end).size());
+    std::replace_if(
+        id.begin(), id.end(),
+        [](char c) {
+            return !is_id({&c, 1});
+        },
+        '_');
+    return is_id(id) ? id : "network";
 }
 
-ImportedNetwork Importer::run() {
+} // namespace
+
+Importer::Importer(const OnnxGraph &graph, const std::string &file) : graph_(graph), file_(file) {
+    out_.id = id_of(file);
+    out_.title = file.substr(file.rfind('/') + 1) + " (ONNX)";
+    out_.citation = "an ONNX file; `convcast import` made this of it";
+}
+
+Network Importer::run() {
     for (const OnnxTensor &tensor : graph_.tensors)
         tensor.constant ? (void)(constants_[tensor.name] = &tensor)
                         : (void)(inferred_[tensor.name] = &tensor);
@@ -84,11 +102,11 @@ void Importer::read_input() {
                 "of {}; --input-size HxW gives open rows and columns, for example --input-size 224x224",
                 shortened(images.front(), 80), sizes_text(sizes)));
     fixed_images_ = sizes[0];
-    out_.network.input = {sizes[1], sizes[2], sizes[3]};
-    if (!is_bounded(out_.network.input))
+    out_.input = {sizes[1], sizes[2], sizes[3]};
+    if (!is_bounded(out_.input))
         throw InputError(file_ + " (ONNX)", "its input of " + sizes_text(sizes) +
                                                 " has more than 2^31 numbers an image; expected fewer");
-    image_ = values_[images.front()] = tensor_value(image_name, out_.network.input);
+    image_ = values_[images.front()] = tensor_value(image_name, out_.input);
 }
 
 void Importer::finish() {
@@ -100,13 +118,13 @@ void Importer::finish() {
             outputs.push_back(found->second.view.in_order() ? found->second.of
                                                             : plain(Value(found->second)).of);
     keep_used(outputs);
-    std::vector<Operator> &operators = out_.network.operators;
+    std::vector<Operator> &operators = out_.operators;
     if (operators.empty() || std::find(outputs.begin(), outputs.end(), image_name) != outputs.end())
         return problem(
             file_ + " (ONNX)",
             "expected an output that is computed of the input, for example by a node of type Conv");
     if (outputs.size() > 1)
-        out_.network.outputs = outputs;
+        out_.outputs = outputs;
     for (Operator &op : operators)
         if (const std::size_t i = static_cast<std::size_t>(&op - operators.data());
             op.from == std::vector<std::string>{i == 0 ? image_name : operators[i - 1].name})
@@ -115,7 +133,7 @@ void Importer::finish() {
 
 void Importer::keep_used(const std::vector<std::string> &outputs) {
     std::set<std::string> used(outputs.begin(), outputs.end());
-    std::vector<Operator> kept, &all = out_.network.operators;
+    std::vector<Operator> kept, &all = out_.operators;
     for (std::size_t i = all.size(); i-- > 0;)
         if (used.contains(all[i].name)) {
             used.insert(all[i].from.begin(), all[i].from.end());
@@ -127,13 +145,6 @@ void Importer::keep_used(const std::vector<std::string> &outputs) {
 
 std::string Importer::join_text(const std::vector<std::string> &names) {
     return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string Importer::sizes_text(const std::vector<std::int64_t> &sizes) {
-    std::string text;
-    for (const std::int64_t size : sizes)
-        text += (text.empty() ? "" : " x ") + (size > 0 ? std::to_string(size) : std::string("?"));
-    return text.empty() ? "no known sizes" : text;
 }
 
 void Importer::problem(const std::string &place, const std::string &message) {
@@ -187,9 +198,9 @@ Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::st
         op.output = *answer.shape;
     else
         op.output = {1, 1, 1}, lose();
-    index_[op.name] = out_.network.operators.size();
-    out_.network.operators.push_back(std::move(op));
-    return tensor_value(out_.network.operators.back().name, out_.network.operators.back().output);
+    index_[op.name] = out_.operators.size();
+    out_.operators.push_back(std::move(op));
+    return tensor_value(out_.operators.back().name, out_.operators.back().output);
 }
 
 Value Importer::add(OperatorKind kind, const std::vector<Value> &inputs, const std::string &end) {
@@ -364,11 +375,11 @@ void Importer::take_unknown() {
 
 namespace convcast {
 
-ImportedNetwork import_onnx(const OnnxGraph &graph, const std::string &id, const std::string &file) {
-    ImportedNetwork imported = onnx::Importer(graph, id, file).run();
+Network import_onnx(const OnnxGraph &graph, const std::string &file) {
+    Network network = onnx::Importer(graph, file).run();
     // What the importer makes is checked as if it had been read: one place says what a network is.
-    (void)read_network(to_text(described::write(imported.network)), file);
-    return imported;
+    (void)read_network(to_text(described::write(network)), file);
+    return network;
 }
 
 } // namespace convcast

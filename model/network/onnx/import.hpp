@@ -5,18 +5,12 @@
 #include "model/record/onnx_graph.hpp"
 
 #include <string>
-#include <vector>
 
 namespace convcast {
 
-struct ImportedNetwork {
-    Network network;
-    std::vector<std::string> remarks; ///< what was understood in its own way
-};
-
-/// `id` names the network. Batch norm is folded into the convolution before it, what only changes the view of
-/// a tensor goes, and sums of sizes are worked out. A node that is not known becomes an operator `unknown`.
-/// Throws InputError with all nodes that have no shape.
-ImportedNetwork import_onnx(const OnnxGraph &graph, const std::string &id, const std::string &file);
+/// The network is named for its file. Batch norm is folded into the convolution before it, what only changes
+/// the view of a tensor goes, and sums of sizes are worked out. A node that is not known becomes an operator
+/// `unknown`. Throws InputError with all nodes that have no shape.
+Network import_onnx(const OnnxGraph &graph, const std::string &file);
 
 } // namespace convcast

@@ -78,7 +78,7 @@ bool Importer::batch_norm() {
 
 const Operator *Importer::producer(const std::string &name) const {
     const auto found = index_.find(name);
-    return found == index_.end() ? nullptr : &out_.network.operators[found->second];
+    return found == index_.end() ? nullptr : &out_.operators[found->second];
 }
 
 bool Importer::read_once(const std::string &of) const {

@@ -1,8 +1,6 @@
 // Convolutions and poolings.
 #include "model/network/onnx/importer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,32 +14,13 @@ namespace convcast::onnx {
 
 std::optional<std::array<Window, 2>> Importer::windows(const Value &in,
                                                        const std::vector<std::int64_t> &window) {
-    const std::vector<std::int64_t> strides = integers(*node_, "strides", {1, 1}),
-                                    pads = integers(*node_, "pads", {0, 0, 0, 0}),
-                                    dilations = integers(*node_, "dilations", {1, 1});
-    const std::string pad = attribute_text(*node_, "auto_pad");
-    if (window.size() != 2 || strides.size() != 2 || pads.size() != 4 || dilations.size() != 2 ||
-        in.view.rank() != 4)
+    if (window.size() != 2 || in.view.rank() != 4)
         return std::nullopt;
-    std::array<Window, 2> out;
-    for (std::size_t i = 0; i < 2; ++i) {
-        Window &w = out[i];
-        for (const std::int64_t size : {window[i], strides[i], dilations[i]})
-            if (size < 1 || size > most_size)
-                return std::nullopt;
-        w = {in.view.size(i + 2), window[i], strides[i], dilations[i], pads[i], pads[i + 2]};
-        if (pad == "VALID")
-            w.begin = w.end = 0;
-        if (pad == "SAME_UPPER" || pad == "SAME_LOWER") {
-            const std::int64_t both = std::max<std::int64_t>(
-                ((w.input + w.stride - 1) / w.stride - 1) * w.stride + w.reach() - w.input, 0);
-            w.begin = pad == "SAME_UPPER" ? both / 2 : (both + 1) / 2;
-            w.end = both - w.begin;
-        }
-        if (w.begin < 0 || w.end < 0 || w.begin > most_size || w.end > most_size)
-            return std::nullopt;
+    try {
+        return windows_of(*node_, {in.view.size(2), in.view.size(3)}, {window[0], window[1]});
+    } catch (const UsageError &) {
+        return std::nullopt;
     }
-    return out;
 }
 
 bool Importer::convolution() {
@@ -74,9 +53,8 @@ bool Importer::convolution() {
         return false;
     if (groups != 1)
         op.groups = groups;
-    if (from.shape[0] / op.groups.value_or(1) != sizes[1]) {
-        problem(fmt::format("its input has {} channels in {} groups, its filters have {}", from.shape[0],
-                            op.groups.value_or(1), sizes[1]));
+    if (from.shape[0] / groups != sizes[1]) {
+        problem(other_channels(from.shape[0], groups, sizes[1]));
         lose();
         return true;
     }

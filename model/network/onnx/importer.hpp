@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/errors.hpp"
+#include "model/network/onnx/convolutions.hpp"
 #include "model/network/onnx/import.hpp"
 #include "model/network/onnx/numbers.hpp"
 #include "model/network/onnx/view.hpp"
@@ -20,7 +21,6 @@
 
 namespace convcast::onnx {
 
-inline constexpr std::int64_t most_size = std::int64_t{1} << 31;
 inline constexpr const char *image_name = "input";
 
 /// What the name of an ONNX tensor stands for.
@@ -41,23 +41,12 @@ struct Value {
     }
 };
 
-/// Rows (0) or columns (1) of a window over a map.
-struct Window {
-    std::int64_t input = 1, window = 1, stride = 1, dilation = 1, begin = 0, end = 0;
-
-    std::int64_t reach() const { return (window - 1) * dilation + 1; }
-    /// How many places the window has with this padding at the end.
-    std::int64_t places(std::int64_t at_end) const {
-        return input + begin + at_end < reach() ? 0 : (input + begin + at_end - reach()) / stride + 1;
-    }
-};
-
 /// Takes the nodes of a graph one after another; each adds operators to the network or gives another view of
 /// a tensor.
 class Importer {
   public:
-    Importer(const OnnxGraph &graph, const std::string &id, const std::string &file);
-    ImportedNetwork run();
+    Importer(const OnnxGraph &graph, const std::string &file);
+    Network run();
 
   private:
     /// Whether a node gives the numbers of its input as they are.
@@ -74,7 +63,6 @@ class Importer {
 
     // ---- names and operators ----
     static std::string join_text(const std::vector<std::string> &names);
-    static std::string sizes_text(const std::vector<std::int64_t> &sizes);
     void problem(const std::string &place, const std::string &message);
     void problem(const std::string &message);
     /// The node's name as an operator can have it, each once; `end` for what a node has besides.
@@ -195,7 +183,7 @@ class Importer {
 
     const OnnxGraph &graph_;
     std::string file_;
-    ImportedNetwork out_;
+    Network out_;
     std::map<std::string, const OnnxTensor *> constants_, inferred_;
     std::map<std::string, int> readers_; ///< of a tensor's root
     std::map<std::string, std::string>

@@ -1,0 +1,64 @@
+#include "cli/onnx_graph.hpp"
+
+#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
+#include "model/base/spawn.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// Where the reader stands in a build folder and where it is installed; empty if in neither.
+std::string reader_program() {
+    namespace fs = std::filesystem;
+    std::error_code none;
+    const fs::path folder = fs::read_symlink("/proc/self/exe", none).parent_path();
+    for (const fs::path &place : {folder / "convcast-onnx", folder / "../libexec/convcast/convcast-onnx"})
+        if (::access(place.c_str(), X_OK) == 0)
+            return place.string();
+    return {};
+}
+
+} // namespace
+
+const char *const how_to_read_onnx =
+    "Type: apt-get install libonnx-dev libprotobuf-dev, then ./quickstart in convcast's sources";
+
+bool reads_onnx() {
+    return !reader_program().empty();
+}
+
+OnnxGraph read_onnx(const std::string &bytes, const std::string &file, const std::string &input_size) {
+    const std::string program = reader_program();
+    if (program.empty())
+        throw InputError(
+            file, std::string("is an ONNX file, and convcast-onnx, which reads them, was not built. ") +
+                      how_to_read_onnx + "; other formats of lists need nothing (docs/study.md)");
+    std::vector<std::string> words = {program};
+    if (!input_size.empty())
+        words.push_back(input_size);
+    try {
+        const MemoryFile in(bytes), out, log;
+        const auto [status, signal] =
+            Child(words, {in.descriptor(), out.descriptor(), log.descriptor()}).end();
+        if (status != 0) {
+            const std::string said = log.content();
+            throw InputError(file + " (ONNX)",
+                             "the ONNX library cannot read it: " +
+                                 (signal != 0 ? "it was ended by signal " + std::to_string(signal)
+                                              : shortened(said.substr(0, said.find('\n')), 300)));
+        }
+        return described::read_document<OnnxGraph>(out.content(), file, "convcast/onnx/2");
+    } catch (const std::system_error &error) {
+        throw InputError(file, std::string("cannot start convcast-onnx: ") + error.what());
+    }
+}
+
+} // namespace convcast::cli
