@@ -28,15 +28,17 @@ struct Model {
     std::optional<Seconds> TierTimes::*time;
     double JudgedCall::*ratio;  ///< where no prediction has this time
     const char *bare = nullptr; ///< its name where the forecasts were made without facts of kernels
+    L2State l2 = L2State::cold; ///< what it is a forecast of
 };
-constexpr std::array<Model, 7> models = {
+constexpr std::array<Model, 8> models = {
     {{"speed of light", &TierTimes::tier0_s, nullptr},
      {"wave-quantised roofline", &TierTimes::roofline_s, nullptr},
      {"MWP-CWP", &TierTimes::mwp_cwp_s, nullptr},
      {"without counters", nullptr, &JudgedCall::without_counters},
      {counted_model, &TierTimes::tier2_s, nullptr, "probes alone"},
      {fitted_model, &TierTimes::fitted_s, nullptr, "four numbers fitted, no counters"},
-     {"new kernel", nullptr, &JudgedCall::new_kernel}}};
+     {"new kernel", nullptr, &JudgedCall::new_kernel},
+     {"warm L2", &TierTimes::warm_s, nullptr, nullptr, L2State::warm}}};
 
 struct Pair {
     const Case *item;
@@ -77,9 +79,10 @@ TimeAccuracy times_of(const std::string &part, const Model &model, const std::ve
     std::int64_t inside = 0;
     for (const Pair &pair : pairs) {
         const std::optional<double> time = time_by(model, pair);
-        if (!time)
+        const Measurement *measured = pair.item->measured(model.l2);
+        if (!time || measured == nullptr)
             continue;
-        errors.add(*time / pair.measured);
+        errors.add(*time / measured->time_s.value);
         const Prediction &p = *pair.item->prediction;
         inside += p.time_low_s && p.time_high_s && p.time_low_s->value <= pair.measured &&
                           pair.measured <= p.time_high_s->value
@@ -223,7 +226,8 @@ Accuracy accuracy_of(const Run &run, std::span<const JudgedCall> judged) {
         if (WorkAccuracy work = work_of(quantity, test); work.n > 0)
             out.work.push_back(std::move(work));
     for (const Model &model : models)
-        if (model.time != &TierTimes::tier0_s) // the same for every setting of a shape
+        if (model.time != &TierTimes::tier0_s && // the same for every setting of a shape
+            model.l2 == L2State::cold)
             if (RankingAccuracy ranking = named(model, ranking_of(model, test)); ranking.shapes > 0)
                 out.rankings.push_back(std::move(ranking));
     return out;

@@ -133,8 +133,7 @@ Samples early_launch_period(ProbeContext &context, const Module &module) {
     wait(context, "cudaStreamSynchronize after an empty kernel");
     const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
     ProbeSamples samples = configuration(
-        context,
-        {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", many}, {"kernels_less", few}});
+        context, {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", many}, {"kernels_less", few}});
     add_rounds(context, samples, few, many, sample_count, [&](int kernels) {
         return held_time(hold, stream, std::to_string(kernels) + " kernels that start early",
                          [&] { (kernels == few ? short_graph : long_graph).launch(stream); });
@@ -221,11 +220,10 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
 } // namespace
 
 ProbeRuns launch_runs() {
-    return {{"launch_floor", launch_floor},      {"launch_gap", launch_gap},
-            {"launch_period", launch_period},    {"early_launch_period", early_launch_period},
-            {"launch_by_grid", launch_by_grid},
-            {"graph_meets", graph_meets},        {"stream_meets", stream_meets},
-            {"shared_capacity", shared_capacity}};
+    return {{"launch_floor", launch_floor},     {"launch_gap", launch_gap},
+            {"launch_period", launch_period},   {"early_launch_period", early_launch_period},
+            {"launch_by_grid", launch_by_grid}, {"graph_meets", graph_meets},
+            {"stream_meets", stream_meets},     {"shared_capacity", shared_capacity}};
 }
 
 } // namespace convcast::probe

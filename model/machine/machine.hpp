@@ -58,7 +58,7 @@ struct Machine : CoreNumbers {
     double scale = 1.0;        ///< of whole times, as the calibration has it (F34)
     double early_gap_s;        ///< from a launch's end until one that started early goes on (F30)
     std::int64_t
-        second_round_elsewhere; ///< CTAs of a second round on other SMs than those of the first (F19)
+        second_round_elsewhere;        ///< CTAs of a second round on other SMs than those of the first (F19)
     double input_in_l2, filters_in_l2; ///< of these tensors the share that L2 has when a call begins (F35)
     double output_to_dram; ///< of the output the share that DRAM takes at least, whatever L2 could keep (F35)
 };

@@ -230,8 +230,9 @@ struct LaunchParams {
     std::optional<Param<Seconds>> launch_gap; ///< end of one kernel to start of the next in a stream
     std::optional<Param<Seconds>> stream_launch_period; ///< per empty kernel of many in a stream
     std::optional<Param<Seconds>> graph_launch_period;  ///< per empty kernel of many in a graph
-    std::optional<Param<Seconds>> early_launch_period;  ///< likewise, each started early and waiting for the one before
-    std::optional<Param<Seconds>> cta_launch_time;      ///< per further CTA of an empty kernel
+    std::optional<Param<Seconds>>
+        early_launch_period; ///< likewise, each started early and waiting for the one before
+    std::optional<Param<Seconds>> cta_launch_time; ///< per further CTA of an empty kernel
     BOOST_DESCRIBE_CLASS(LaunchParams, (),
                          (barrier_latency, atomic_latency, atomic_same_address_time, grid_sync_time,
                           launch_floor, launch_gap, stream_launch_period, graph_launch_period,

@@ -153,8 +153,8 @@ class Forecaster {
         return speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
     }
 
-    /// N3: what moves `read` and `written` bytes by so many CTAs and computes next to nothing, where L2 has the
-    /// share `held` of what is read and gives the share `lost` of what is written to DRAM.
+    /// N3: what moves `read` and `written` bytes by so many CTAs and computes next to nothing, where L2 has
+    /// the share `held` of what is read and gives the share `lost` of what is written to DRAM.
     Seconds moving(double read, double held, double written, double lost, const LaunchGrid &grid) const {
         return floor() + started(grid) + moved(read, held, written, lost);
     }
@@ -171,8 +171,8 @@ class Forecaster {
         const double from_dram = (1.0 - held) * read, to_dram = lost * written;
         const Seconds reads = formula::pnorm<Seconds>(
             "reads", m.knee,
-            {Seconds(held * m.l2_latency_s + (1.0 - held) * m.latency_s), Seconds(read / m.l2_bw),
-             Seconds(from_dram / m.read_bw + to_dram / m.write_bw)});
+            {Seconds(held * m.l2_latency_s + (1.0 - held) * m.latency_s),
+             Seconds(std::max(read / m.l2_bw, from_dram / m.read_bw + to_dram / m.write_bw))});
         return std::max(reads, Seconds(written / m.l2_write_bw));
     }
 
@@ -301,7 +301,8 @@ struct ReadBytes {
 /// Bytes of a launch: what it reads, parameters included, and writes.
 struct LaunchBytes {
     ReadBytes read;
-    ReadBytes beside; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
+    ReadBytes
+        beside; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
     double written = 0.0;
 };
 
@@ -625,8 +626,9 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     out.profile_id = profile.id;
     out.profile_hash = profile_hash(profile);
     out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {"filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
-                       "parameters has passed it last"};
+    out.assumptions = {
+        "filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
+        "parameters has passed it last"};
     if (std::any_of(out.launches.begin(), out.launches.end(),
                     [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
         out.assumptions.emplace_back(

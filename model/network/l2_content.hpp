@@ -1,4 +1,5 @@
-// What L2 has of a network's tensors and parameters when a launch reads them. Equation N11 of docs/equations.md.
+// What L2 has of a network's tensors and parameters when a launch reads them. Equation N11 of
+// docs/equations.md.
 #pragma once
 
 #include "model/machine/architecture.hpp"
@@ -17,7 +18,8 @@ namespace convcast {
 struct HeldForLaunch {
     std::vector<double> reads; ///< as ScheduledLaunch::reads
     double parameters = 0.0;
-    double written_lost = 0.0; ///< of what it writes, the share that DRAM gets before other tensors take its place
+    double written_lost =
+        0.0; ///< of what it writes, the share that DRAM gets before other tensors take its place
 };
 std::vector<HeldForLaunch> held_for_launches(const Network &network,
                                              const std::vector<ScheduledLaunch> &schedule, std::int64_t batch,

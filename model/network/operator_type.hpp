@@ -37,12 +37,14 @@ enum class DeviceForm {
              ///< channel's parameter
     gather,  ///< `device` is a function's body: it returns the output at c, y, x of what it reads from in[0],
              ///< in[1] ...
-    copy,    ///< likewise, but it returns the address of the number that is the output there; the next numbers are
-             ///< the next outputs of the channel
+    copy, ///< likewise, but it returns the address of the number that is the output there; the next numbers
+          ///< are the next outputs of the channel
 };
 
 /// Whether `device` is the body of a function of c, y, x.
-inline bool is_function(DeviceForm form) { return form == DeviceForm::gather || form == DeviceForm::copy; }
+inline bool is_function(DeviceForm form) {
+    return form == DeviceForm::gather || form == DeviceForm::copy;
+}
 
 struct OperatorType {
     OperatorKind kind = OperatorKind::relu;

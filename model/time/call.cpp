@@ -66,22 +66,21 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
                  writes = static_cast<double>(shape.output_bytes());
     const double held = held_by_l2(shape, m), latency = mean_latency(cold_start(m), m);
-    List<T> waits = list_of<T>(
-        leaf<T>("load latency", s(latency), "{:.0f} ns", latency * 1e9),
-        bandwidth_leaf<T>("DRAM reads", held > 0.0 ? (1.0 - held) * reads : reads, m.read_bw));
+    List<T> waits =
+        list_of<T>(leaf<T>("load latency", s(latency), "{:.0f} ns", latency * 1e9),
+                   bandwidth_leaf<T>("DRAM reads", held > 0.0 ? (1.0 - held) * reads : reads, m.read_bw));
     if (held > 0.0)
         waits.push_back(bandwidth_leaf<T>("L2 reads", held * reads, m.l2_bw));
     const double write_bw = held > 0.0 ? std::max(m.write_bw, m.l2_write_bw) : m.write_bw;
     return evaluated(sum<T>(
         "speed of light",
-        list_of<T>(
-            leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
-            max_of<T>("overlap",
-                      list_of<T>(std::move(arithmetic),
-                                 pnorm<T>("compulsory reads", m.knee, std::move(waits)),
-                                 bandwidth_leaf<T>("writes", writes, write_bw),
-                                 bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
-                                                   std::max(m.read_bw, write_bw)))))));
+        list_of<T>(leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
+                   max_of<T>("overlap",
+                             list_of<T>(std::move(arithmetic),
+                                        pnorm<T>("compulsory reads", m.knee, std::move(waits)),
+                                        bandwidth_leaf<T>("writes", writes, write_bw),
+                                        bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
+                                                          std::max(m.read_bw, write_bw)))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming

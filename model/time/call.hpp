@@ -15,8 +15,8 @@
 
 namespace convcast {
 
-/// What L2 has of a call's tensors when it begins, as shares of their bytes (F35). Default: a cold call, in an
-/// L2 that owes DRAM nothing.
+/// What L2 has of a call's tensors when it begins, as shares of their bytes (F35). Default: a cold call, in
+/// an L2 that owes DRAM nothing.
 struct HeldByL2 {
     double input = 0.0, filters = 0.0;
     double output_lost = 0.0; ///< of the output, what L2 gives to DRAM, in the call or for it

@@ -38,7 +38,9 @@ inline double held_by_l2(const ConvShape &shape, const Machine &m) {
 
 /// F35: how often what loads wait for first comes from DRAM. A CTA needs pixels and filters, so that it waits
 /// for DRAM where L2 lacks either.
-inline double cold_start(const Machine &m) { return 1.0 - std::min(m.input_in_l2, m.filters_in_l2); }
+inline double cold_start(const Machine &m) {
+    return 1.0 - std::min(m.input_in_l2, m.filters_in_l2);
+}
 
 /// Latency of loads of which `from_dram` wait for DRAM and all others for L2.
 inline double mean_latency(double from_dram, const Machine &m) {
@@ -73,8 +75,7 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
     const double parts =
         m.has(Equation::F21) ? part.partial_write_bytes.value_or(0.0) * (m.partial_sector - 1.0) : 0.0;
     const double writes = part.work.l2_write_bytes.value_or(0.0);
-    double to_dram =
-        writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
+    double to_dram = writes > 0.0 ? std::min(1.0, part.work.dram_write_bytes.value_or(writes) / writes) : 1.0;
     double store_factor = 1.0;
     if (part.filter_count == 0) { // prepares filters, or counts the sectors in its steps
         store_factor += parts > 0.0 ? parts / part.work.l2_write_bytes.value_or(parts) : 0.0;
@@ -136,11 +137,10 @@ template <Yield T> T barrier_leaf(const Machine &m) {
 /// What a CTA has read before it finds in L2, and the rest of a sector that it has loaded in L1.
 inline double step_latency(const Round &round, const Traffic &traffic, const Machine &m) {
     const double together = round.first ? 1.0 : traffic.together;
-    const double miss =
-        m.has(Equation::F8)
-            ? std::max(traffic.dram_share,
-                       m.fitted.first_wave_miss * traffic.new_share * together * cold_start(m))
-            : traffic.dram_share;
+    const double miss = m.has(Equation::F8)
+                            ? std::max(traffic.dram_share, m.fitted.first_wave_miss * traffic.new_share *
+                                                               together * cold_start(m))
+                            : traffic.dram_share;
     return traffic.sector_share * mean_latency(miss, m) + (1.0 - traffic.sector_share) * m.l1_latency_s;
 }
 

@@ -113,6 +113,28 @@ TEST(Recorded, TheSamplesPassTheirChecks) {
     EXPECT_NEAR(profile.dram_read_curve->fit->exponent, 2.25, 0.1);
 }
 
+/// F35 has no number that was fitted, neither to these calls nor to others.
+TEST(Recorded, WarmCallsAreForecastWithoutAFit) {
+    const GpuProfile h200 = find_profile("h200");
+    const Gpu gpu(h200);
+    const Knowledge knowledge = knowledge_for(h200);
+    const std::map<std::string, double> most = {{"sweep.json.gz", 0.082},    {"sweep_unseen.json.gz", 0.085},
+                                                {"layers.json.gz", 0.082},   {"networks.json.gz", 0.075},
+                                                {"depthwise.json.gz", 0.09}, {"grouped.json.gz", 0.07}};
+    for (const auto &[file, bound] : most) {
+        const convcast::Run run = read_run(read_file(folder + file), file);
+        double sum = 0.0, calls = 0.0;
+        for (const MeasuredCall &call : measured_calls(run, h200, knowledge.facts, WhichCalls::all)) {
+            const Measurement *warm = run.cases[call.index].measured(L2State::warm);
+            const auto time = forecast_call_time(call.plan, call.shape, gpu, knowledge.calibration,
+                                                 held_for_repeats(call.plan, call.shape, gpu));
+            sum += std::abs(time->value / warm->time_s.value - 1.0), ++calls;
+        }
+        EXPECT_GE(calls, 200.0) << file;
+        EXPECT_LE(sum / calls, bound) << file;
+    }
+}
+
 /// Measured three times, one after another, on one GPU.
 TEST(Recorded, ThreeRunsAgree) {
     std::vector<NamedProfile> runs = {{"h200", find_profile("h200")}};

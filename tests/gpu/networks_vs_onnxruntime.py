@@ -2,8 +2,10 @@
 """Networks of torchvision, exported to ONNX here, run by convcast: right by onnxruntime, and timed beside PyTorch.
 
     python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT [--network NAME ...] [--batch 1 --batch 32] [--torch SETTING] [--gpu FILE]
+    python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT --draw 12 --seed abc1234
 
-NAME is one of torchvision's, or timm/ and one of timm's. Each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
+NAME is one of torchvision's, or timm/ and one of timm's. --draw takes so many of timm's convolutional networks at random, the same
+ones for the same seed: a test that is blind if the seed is the hash of a commit behind the last change to the model. Each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
 agree within 1e-4 in relative L2 at the smallest batch. With --torch each is timed in PyTorch too: batch norm folded, eager
 and by torch.compile, contiguous and channels_last, with and without TF32, as tests/gpu/torch_networks.py does. OUT gets the
 documents of `convcast run`, the network's file that each was imported to, and networks.json, a line of which is a network and a batch: onnxruntime's distance, forecast,
@@ -14,6 +16,8 @@ import argparse
 import datetime
 import json
 import pathlib
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +43,11 @@ CLASSIFIERS = ["alexnet", "convnext_tiny", "densenet121", "densenet201", "effici
 SEGMENTERS = ["fcn_resnet50", "deeplabv3_resnet50", "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]
 BACKBONES = ["resnet50_fpn", "mobilenet_v3_large_fpn"]
 LIMIT = 1e-4
+# Of timm's networks those whose names say that they are convolutional and small.
+DRAWN_FROM = re.compile(
+    r"(cs3?(darknet|resnet|resnext)|darknet|dla\d|ese_vovnet|fbnet|gernet|ghostnet|hardcorenas|hrnet_w18|lcnet|mixnet|mnasnet|mobilenetv|"
+    r"mobileone|regnet[xy]_0|repvgg_[ab][01]|res2net50|resnet(18|26|33|34|50)|resnext(26|50)|rexnet|selecsls|semnasnet|skresnet|spnasnet|"
+    r"tinynet|tf_efficientnet_(b[012]|lite)|efficientnet_(b[012]|es|lite)|convnext_(atto|femto|pico|nano)|xception41)")
 
 
 class Outputs(torch.nn.Module):
@@ -70,6 +79,12 @@ def network_of(name):
     if name in ("googlenet", "inception_v3"):
         options |= {"aux_logits": False, "init_weights": False}
     return torchvision.models.get_model(name, **options)
+
+
+def drawn(count, seed):
+    import timm
+    names = sorted(name for name in timm.list_models() if DRAWN_FROM.match(name))
+    return ["timm/" + name for name in random.Random(seed).sample(names, min(count, len(names)))]
 
 
 def size_of_input(name):
@@ -183,6 +198,8 @@ def main():
     parser.add_argument("--network", action="append")
     parser.add_argument("--batch", action="append", type=int)
     parser.add_argument("--torch", action="append", metavar="SETTING", help="repeatable: contiguous, channels_last, compiled ...")
+    parser.add_argument("--draw", type=int, metavar="N")
+    parser.add_argument("--seed", default="")
     parser.add_argument("--gpu", metavar="FILE", help="the profile to forecast from")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no network after that time")
     arguments = parser.parse_args()
@@ -192,6 +209,8 @@ def main():
     document = {"torch": torch.__version__, "torchvision": torchvision.__version__, "onnxruntime": onnxruntime.__version__,
                 "gpu": torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(), "runs": []}
     began, failed = time.monotonic(), 0
+    if arguments.draw:
+        arguments.network, document["seed"] = drawn(arguments.draw, arguments.seed), arguments.seed
     for name in arguments.network or CLASSIFIERS + SEGMENTERS + BACKBONES:
         if time.monotonic() - began > arguments.seconds:
             print(f"{name}: no time left")

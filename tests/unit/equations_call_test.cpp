@@ -47,6 +47,24 @@ TEST(EquationF1, LaunchesAndGaps) {
     EXPECT_NEAR(time_of(plan), 1000.0 + 150.0 + 1000.0 + 150.0, 1e-9);
 }
 
+TEST(EquationF35, WhatL2HasIsNotWaitedForFromDram) {
+    const auto time = [](const Plan &plan, HeldByL2 held) {
+        return forecast_call_time(plan, small_shape, toy(), std::nullopt, held)->value / ns;
+    };
+    const Plan plan = plan_of(waiting_launch());
+    EXPECT_NEAR(time(plan, {}), 1000.0 + 10150.0, 1e-8);
+    EXPECT_NEAR(time(plan, {1.0, 1.0}), 1000.0 + 101 * 50.0 + 50.0, 1e-8);
+    EXPECT_NEAR(time(plan, {1.0, 0.0}), 1000.0 + 10150.0, 1e-8);           // filters come from DRAM
+    EXPECT_NEAR(time(plan, {1.0, 0.5}), 1000.0 + 101 * 75.0 + 50.0, 1e-8); // half of them
+    Partition coded = idle_launch();
+    coded.cold_clocks = 300.0;
+    const double code = time(plan_of(coded), {}) - time(plan_of(idle_launch()), {});
+    EXPECT_NEAR(time(plan_of(coded), {1.0, 1.0}) - time(plan_of(idle_launch()), {1.0, 1.0}), code / 2.0,
+                1e-8);
+    EXPECT_EQ(held_for_repeats(plan, small_shape, Gpu(toy())).input, 1.0); // 1,200 bytes
+    EXPECT_EQ(held_for_repeats(plan, ConvShape::parse("n100c64h56w56k64r3s3"), Gpu(toy())).input, 0.0);
+}
+
 TEST(EquationF20, TheLongerOfBoth) {
     Plan plan = plan_of(waiting_launch());
     Partition second = idle_launch();

@@ -3,10 +3,12 @@
 #include "model/machine/assume.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
+#include "model/network/l2_content.hpp"
 #include "model/network/network.hpp"
 #include "model/network/schedule.hpp"
 #include "model/network/whole_run.hpp"
 #include "model/record/study.hpp"
+#include "model/work/tensors.hpp"
 
 #include <gmock/gmock.h>
 
@@ -21,6 +23,7 @@
 
 using namespace convcast;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -316,7 +319,7 @@ TEST(EquationN3, BytesByHand) {
     question.what_if = false;
     const Network network = read_network(
         file_of(R"({"name": "a", "kind": "relu", "output": [100, 10, 10]})", "[100, 10, 10]"), "m");
-    // 40,000 bytes in and out: L2 of 1,000,000 keeps both. Reads take 50 + 200 ns, writes at 100 GB/s 400 ns.
+    // 40,000 bytes in and out, which L2 of 1,000,000 has. Reads take 50 + 200 ns, writes at 100 GB/s 400 ns.
     // Before, code and arguments come from L2: 100 ns.
     EXPECT_NEAR(forecast_network(network, toy, {}, question).time_s.value, floor + 100e-9 + 400e-9, 1e-15);
     question.batch = 20; // 800,000 each way: DRAM, its latency, and one bus for both
@@ -403,6 +406,53 @@ TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
     EXPECT_NEAR(gap(), 0.5e-6, 1e-15);
     toy.graph_launch_period.reset();
     EXPECT_NEAR(gap(), 5e-6, 1e-15);
+}
+
+TEST(EquationN2, LaunchesThatStartEarlyTakeTheirOwnPeriod) {
+    GpuProfile toy = find_profile("toy");
+    toy.launch_floor->value = Seconds(3e-6);
+    const Network network =
+        read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
+                                {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
+                     "m");
+    NetworkQuestion question;
+    question.what_if = false;
+    const auto launches = [&] { return forecast_network(network, toy, {}, question).launches; };
+    const double alone = launches()[0].time_s.value;
+    toy.early_launch_period = Param<Seconds>{Seconds(2e-6), Source::assumed, "test"};
+    EXPECT_NEAR(launches()[0].time_s.value, alone, 1e-15);        // nothing before it to start beside
+    EXPECT_NEAR(launches()[1].time_s.value, alone - 1e-6, 1e-15); // 2 us instead of 3, and no gap
+}
+
+TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
+    const GpuProfile toy = find_profile("toy");
+    const Gpu gpu(toy);
+    const Network network = read_network(
+        file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [100, 10, 10]},
+                   {"name": "b", "kind": "convolution", "outputs": 100, "window": [1, 1], "output": [100, 10, 10]},
+                   {"name": "c", "kind": "add", "from": ["a", "b"], "output": [100, 10, 10]})",
+                "[100, 10, 10]"),
+        "m");
+    const auto held = [&](std::int64_t batch) {
+        return held_for_launches(
+            network, schedule_of(network, batch, [](const ConvShape &) { return false; }), batch, gpu);
+    };
+    for (const HeldForLaunch &launch :
+         held(1)) { // 40,000 bytes a tensor and of filters, in an L2 of 1,000,000
+        EXPECT_THAT(launch.reads, Each(1.0));
+        EXPECT_EQ(launch.parameters, 1.0);
+        EXPECT_EQ(launch.written_lost, 0.0);
+    }
+    for (const HeldForLaunch &launch : held(100)) { // 4,000,000 bytes
+        EXPECT_THAT(launch.reads, Each(0.0));
+        EXPECT_EQ(launch.parameters, 0.0);
+        EXPECT_EQ(launch.written_lost, 1.0);
+    }
+    // In between: "b" reads "a" right behind it, and "c" when "b" and its filters have passed as well.
+    const std::vector<HeldForLaunch> some = held(10);
+    const double tensor = 400000.0, filters = 40000.0;
+    EXPECT_EQ(some[1].reads[0], 1.0 - lost_from_l2(tensor + filters, gpu));
+    EXPECT_EQ(some[2].reads[0], 1.0 - lost_from_l2(2.0 * tensor + filters, gpu));
 }
 
 TEST(NetworkRun, SharesAndPartsAddUp) {

@@ -132,6 +132,14 @@ TEST(Sectors, StoresOfAWarp) {
     EXPECT_EQ(stored_bytes({32, 32, 1, 32}, 16, 2), 64);
 }
 
+TEST(Sectors, RowsOfAPatchMeet) {
+    const ConvShape shape = ConvShape::parse("n1c8h7w7k8r1s1_g8"); // 8 planes of 7 rows of 28 bytes
+    // A row of 28 bytes reaches into 1.75 sectors on average, twice as many bytes as it has.
+    EXPECT_EQ(written_bytes_of_columns(shape, 7, 1), 2.0 * 8 * 196);
+    EXPECT_EQ(written_bytes_of_patches(shape, 7, 1), 1.5 * 8 * 196); // half of what they share once
+    EXPECT_EQ(written_bytes_of_patches(shape, 1, 1), written_bytes_of_columns(shape, 1, 1));
+}
+
 TEST(Sectors, OfThoseThatTwoRunsShareBothWriteAPart) {
     EXPECT_EQ(written_in_part(128, 128), 0);  // whole ones
     EXPECT_EQ(written_in_part(160, 128), 64); // a run of 128 bytes that begins inside one: its two ends
