@@ -1,0 +1,142 @@
+#include "model/base/comparison.hpp"
+
+#include "model/base/described.hpp"
+
+#include <boost/mp11.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// An interval that does not hold its value is of another one, and says nothing.
+bool has_interval(const ComparedValue &value) {
+    return value.low && value.high && *value.low <= *value.value && *value.value <= *value.high;
+}
+
+/// The middle of the values, and its interval; none where a value of the middle has none. Of two values in
+/// the middle it is their mean, of their intervals as well: whatever lies between two that differ would else
+/// be noise.
+ComparedValue middle_of(const std::vector<ComparedValue> &values) {
+    std::vector<const ComparedValue *> sorted;
+    for (const ComparedValue &value : values)
+        if (value.value)
+            sorted.push_back(&value);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const ComparedValue *a, const ComparedValue *b) { return *a->value < *b->value; });
+    const ComparedValue &low = *sorted[(sorted.size() - 1) / 2], &high = *sorted[sorted.size() / 2];
+    ComparedValue middle;
+    middle.value = (*low.value + *high.value) / 2.0;
+    if (has_interval(low) && has_interval(high))
+        middle.low = (*low.low + *high.low) / 2.0, middle.high = (*low.high + *high.high) / 2.0;
+    return middle;
+}
+
+Verdict verdict_of(const ComparedRow &row, bool times) {
+    if (!row.ratio_low)
+        return std::abs(*row.ratio - 1.0) < same_below ? Verdict::same : Verdict::unsure;
+    if (*row.ratio_low >= 1.0 / (1.0 + row.tolerance) && *row.ratio_high <= 1.0 + row.tolerance)
+        return Verdict::same;
+    if (*row.ratio_low > 1.0)
+        return times ? Verdict::slower : Verdict::differs;
+    if (*row.ratio_high < 1.0)
+        return times ? Verdict::faster : Verdict::differs;
+    return Verdict::unsure;
+}
+
+/// How many samples lie outside the 95 % interval of a median on each side: the largest k with
+/// P(B < k) <= 2.5 % of a binomial B(n, 1/2); 0 where no interval of samples is wide enough.
+std::size_t samples_outside(std::size_t n) {
+    constexpr double each_side = 0.025;
+    if (n > 1000) { // the binomial is normal there
+        const double half = 0.5 * static_cast<double>(n);
+        return static_cast<std::size_t>(std::max(0.0, half - 1.96 * std::sqrt(0.5 * half)));
+    }
+    double probability = std::pow(0.5, static_cast<double>(n)), below = 0.0;
+    for (std::size_t k = 0; k <= n; ++k) {
+        below += probability;
+        if (below > each_side)
+            return k;
+        probability *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+    }
+    return 0;
+}
+
+} // namespace
+
+void judge(ComparedRow &row, bool times) {
+    std::vector<std::size_t> there;
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+        if (row.values[i].value)
+            there.push_back(i);
+    if (there.size() < 2)
+        return;
+    const ComparedValue middle =
+        there.size() == 2 ? row.values[there.front()] : middle_of(row.values);
+    const auto off = [&](std::size_t i) { return std::abs(*row.values[i].value / *middle.value - 1.0); };
+    // Of two, the second; of equally far ones, the first.
+    const std::size_t farthest =
+        there.size() == 2 ? there.back()
+                          : *std::max_element(there.begin(), there.end(), [&](std::size_t a, std::size_t b) {
+                                return off(a) < off(b);
+                            });
+    const ComparedValue &far = row.values[farthest];
+    row.reference = middle.value;
+    row.farthest = static_cast<std::int64_t>(farthest);
+    row.ratio = *far.value / *middle.value;
+    if (has_interval(far) && has_interval(middle)) { // errors of two that know nothing of each other
+        const auto apart = [](double a, double b) { return std::log(a / b); };
+        row.ratio_low = *row.ratio * std::exp(-std::hypot(apart(*middle.high, *middle.value),
+                                                          apart(*far.value, *far.low)));
+        row.ratio_high = *row.ratio * std::exp(std::hypot(apart(*middle.value, *middle.low),
+                                                          apart(*far.high, *far.value)));
+    }
+    const bool one_measurement =
+        far.value == middle.value && far.low == middle.low && far.high == middle.high;
+    row.verdict = one_measurement ? Verdict::same : verdict_of(row, times);
+    // What two of three agree on is still lacking in the third; what differs already says more.
+    if (there.size() < row.values.size() && row.verdict != Verdict::differs)
+        row.verdict = Verdict::lacking;
+}
+
+void add_difference(std::vector<Difference> &differences, const std::string &name,
+                    std::vector<std::string> values) {
+    if (std::any_of(values.begin(), values.end(),
+                    [&](const std::string &value) { return value != values.front(); }))
+        differences.push_back({name, std::move(values)});
+}
+
+void conclude(Comparison &comparison) {
+    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Verdict>>([&](auto enumerator) {
+        const auto rows =
+            std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                          [&](const ComparedRow &row) { return row.verdict == enumerator.value; });
+        if (rows > 0)
+            comparison.counts.push_back({enumerator.value, rows});
+    });
+    comparison.passed = std::none_of(comparison.rows.begin(), comparison.rows.end(),
+                                     [](const ComparedRow &row) { return row.failed; });
+}
+
+ComparedValue median_value(double median, std::vector<double> samples) {
+    ComparedValue out;
+    out.value = median;
+    out.samples = std::ssize(samples);
+    std::sort(samples.begin(), samples.end());
+    if (const std::size_t outside = samples_outside(samples.size()); outside > 0) {
+        out.low = std::min(samples[outside - 1], median);
+        out.high = std::max(samples[samples.size() - outside], median);
+    }
+    return out;
+}
+
+template const described::Type &described::type_of<Comparison>();
+
+} // namespace convcast
