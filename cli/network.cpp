@@ -4,6 +4,7 @@
 #include "cli/knowledge.hpp"
 #include "cli/ladder.hpp"
 #include "cli/onnx_list.hpp"
+#include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
@@ -191,6 +192,47 @@ std::string heading(const NetworkRun &forecast, const Asked &asked) {
            "\n";
 }
 
+/// The launches that take longest, longest first; all as they are where no number is asked.
+NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
+    if (!arguments.has("top-nodes"))
+        return run;
+    const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
+    const auto longer = [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s > b.time_s; };
+    std::stable_sort(run.launches.begin(), run.launches.end(), longer);
+    if (std::ssize(run.launches) > wanted)
+        run.launches.resize(static_cast<std::size_t>(wanted));
+    return run;
+}
+
+/// What the nodes add up to, and what is not shown of them.
+std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
+    std::string text;
+    const auto add = [&](const std::string &line) { text += headed("  ", line, 2, terminal_width()); };
+    double share = 0.0;
+    for (const NetworkLaunch &launch : shown.launches)
+        share += launch.share;
+    if (const auto left = std::ssize(forecast.launches) - std::ssize(shown.launches); left > 0)
+        add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
+    const Seconds gaps = forecast.gaps_s.value_or(Seconds()), nodes = all_of(forecast) - gaps;
+    add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
+                    short_time(nodes), short_time(gaps),
+                    forecast.time_s < all_of(forecast)
+                        ? "less " + short_time(all_of(forecast) - forecast.time_s) + " that run at once, "
+                        : "",
+                    short_time(forecast.time_s)));
+    if (const auto &memory = forecast.memory)
+        add(fmt::format("{}, {} of parameters; memory {}: parameters {}, activations {}, images and results "
+                        "{}, workspaces {}",
+                        readable(forecast.flops.value_or(0.0), "FLOP"),
+                        grouped(memory->parameters_bytes / 4),
+                        short_bytes(static_cast<double>(memory->all_bytes())),
+                        short_bytes(static_cast<double>(memory->parameters_bytes)),
+                        short_bytes(static_cast<double>(memory->activations_bytes)),
+                        short_bytes(static_cast<double>(memory->images_bytes)),
+                        short_bytes(static_cast<double>(memory->workspace_bytes))));
+    return text;
+}
+
 std::string what_if_text(const NetworkRun &forecast) {
     std::string text = "\n" + wrapped(forecast.chosen_s ? "what would change it, with this schedule:"
                                                         : "what would change it, strategies chosen anew:",
@@ -199,6 +241,11 @@ std::string what_if_text(const NetworkRun &forecast) {
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
                                    100.0 * (change.time_s / forecast.time_s - 1.0)),
                        change.change, 24, terminal_width());
+    const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
+    if (std::any_of(forecast.launches.begin(), forecast.launches.end(), helped))
+        text += wrapped("helps: the change of the GPU that shortens this node most, and by how much, its strategy "
+                        "as it is",
+                        2, terminal_width());
     return text;
 }
 
@@ -255,12 +302,20 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
                  {"strategy"},
                  {"time", As::time},
                  {"share", As::share},
-                 {"speed_of_light", As::time}},
+                 {"speed_of_light", As::time},
+                 {"flops", As::number},
+                 {"parameters", As::number},
+                 {"bytes", As::number},
+                 {"helps"},
+                 {"time_with_help", As::time}},
                 {}};
     const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
         sheet.rows.push_back({forecast.network, forecast.batch, launch.name(), launch.shape, rank, strategy,
-                              time, candidates ? Cell() : Cell(launch.share), launch.light_s});
+                              time, candidates ? Cell() : Cell(launch.share), launch.light_s, launch.flops,
+                              launch.parameters, launch.bytes,
+                              launch.helps ? Cell(launch.helps->change) : Cell(),
+                              launch.helps ? Cell(launch.helps->time_s) : Cell()});
     };
     for (const NetworkLaunch &launch : forecast.launches) {
         if (!candidates)
@@ -276,7 +331,7 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
                   const Arguments &arguments, const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
-    const Table sheet = network_sheet(forecast, verb == "choose");
+    const Table sheet = network_sheet(dearest(forecast, arguments), verb == "choose");
     std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
                                     short_time(forecast.time_s), forecast.nodes, forecast.batch);
     if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
@@ -291,14 +346,17 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
 
 } // namespace
 
-Network network_of_file(const std::string &name, const Arguments &arguments) {
-    const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
+Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments) {
     if (!is_onnx(text))
         return read_network(text, shown);
     ImportedNetwork imported = read_onnx_network(text, shown, input_size(arguments));
     for (const std::string &remark : imported.remarks)
         note(remark);
     return std::move(imported.network);
+}
+
+Network network_of_file(const std::string &name, const Arguments &arguments) {
+    return network_of_text(read_file(name), shown_name(name), arguments);
 }
 
 Network asked_network(const Arguments &arguments) {
@@ -399,7 +457,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions(arguments);
+    refuse_questions(arguments, {"top-nodes"});
     auto schedule = asked_schedule("predict", arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
@@ -410,9 +468,10 @@ int predict_network(const Arguments &arguments) {
     const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkRun &forecast = plan.forecast;
+    const NetworkRun shown = dearest(forecast, arguments);
     write_answer(plan, asked, "predict", arguments,
-                 heading(forecast, asked) + table(launches_table(forecast), terminal_width()) +
-                     what_if_text(forecast) + assumptions(forecast));
+                 heading(forecast, asked) + table(launches_table(shown), terminal_width()) +
+                     totals_text(forecast, shown) + what_if_text(forecast) + assumptions(forecast));
     return 0;
 }
 

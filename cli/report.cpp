@@ -324,9 +324,7 @@ int report(const Arguments &arguments) {
     const std::string file = arguments.positional().front();
     NamedDocument given = look_at(file);
     const std::string shown = given.shown;
-    const auto is_a = [&](const char *kind) {
-        return given.schema.starts_with(std::string("convcast/") + kind + "/");
-    };
+    const auto is_a = [&](const char *kind) { return given.is_a(kind); };
     if (is_a("profile"))
         return report_profile(given.profile(), arguments);
     if (is_a("ladder_run") || is_a("network_forecast") /* of version 0.1 */ || is_a("network_run"))

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +113,32 @@ void add_difference(std::vector<Difference> &differences, const std::string &nam
     if (std::any_of(values.begin(), values.end(),
                     [&](const std::string &value) { return value != values.front(); }))
         differences.push_back({name, std::move(values)});
+}
+
+std::string condition_of(const std::map<std::string, std::string> &conditions, const std::string &name) {
+    const auto found = conditions.find(name);
+    return found == conditions.end() ? "" : found->second;
+}
+
+void add_condition(std::vector<Difference> &differences, const std::string &name,
+                   const Conditions &conditions) {
+    std::vector<std::string> values;
+    for (const auto *of : conditions)
+        values.push_back(condition_of(*of, name));
+    add_difference(differences, name, std::move(values));
+}
+
+void add_conditions(std::vector<Difference> &differences, const Conditions &conditions,
+                    const std::vector<std::string> &said) {
+    std::set<std::string> names;
+    for (const auto *of : conditions)
+        for (const auto &[name, value] : *of)
+            names.insert(name);
+    names.erase("date");
+    for (const std::string &name : said)
+        names.erase(name);
+    for (const std::string &name : names)
+        add_condition(differences, name, conditions);
 }
 
 void conclude(Comparison &comparison) {

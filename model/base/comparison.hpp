@@ -7,6 +7,7 @@
 #include <boost/describe.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -134,6 +135,17 @@ void judge(ComparedRow &row, bool times);
 /// Adds what differs.
 void add_difference(std::vector<Difference> &differences, const std::string &name,
                     std::vector<std::string> values);
+
+/// The conditions that the files say, one map for each.
+using Conditions = std::vector<const std::map<std::string, std::string> *>;
+/// Adds the condition `name` where it differs.
+void add_condition(std::vector<Difference> &differences, const std::string &name,
+                   const Conditions &conditions);
+/// The same of all conditions but the date, which stands with the file's name, and those that were `said`.
+void add_conditions(std::vector<Difference> &differences, const Conditions &conditions,
+                    const std::vector<std::string> &said = {});
+/// What a file says of a condition, "" where it says nothing.
+std::string condition_of(const std::map<std::string, std::string> &conditions, const std::string &name);
 
 /// Counts the verdicts of all rows, and whether one failed.
 void conclude(Comparison &comparison);

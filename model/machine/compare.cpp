@@ -1,5 +1,6 @@
 #include "model/machine/compare.hpp"
 
+#include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
 
 #include <algorithm>
@@ -118,26 +119,16 @@ std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
 
 /// Limits and conditions that differ, and checks that fail.
 void compare_surroundings(std::span<const NamedProfile> profiles, Comparison &comparison) {
-    const auto add = [&](const std::string &name, const auto &text_of) {
+    for_each_limit([&](auto member) {
         std::vector<std::string> values;
         for (const NamedProfile &named : profiles)
-            values.push_back(text_of(named.profile));
-        add_difference(comparison.differences, name, std::move(values));
-    };
-    for_each_limit([&](auto member) {
-        add(member.name,
-            [&](const GpuProfile &profile) { return std::to_string(profile.limits.*member.pointer); });
+            values.push_back(grouped(named.profile.limits.*member.pointer));
+        add_difference(comparison.differences, member.name, std::move(values));
     });
-    std::set<std::string> names;
+    Conditions conditions;
     for (const NamedProfile &named : profiles)
-        for (const auto &[name, value] : named.profile.conditions)
-            names.insert(name);
-    names.erase("date"); // stands with the file's name
-    for (const std::string &name : names)
-        add(name, [&](const GpuProfile &profile) {
-            const auto found = profile.conditions.find(name);
-            return found == profile.conditions.end() ? "" : found->second;
-        });
+        conditions.push_back(&named.profile.conditions);
+    add_conditions(comparison.differences, conditions);
     for (const NamedProfile &named : profiles)
         for (const ProfileCheck &check : named.profile.checks)
             if (!check.passed)
@@ -164,10 +155,9 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
     };
     for (const NamedProfile &named : profiles) {
         const GpuProfile &profile = named.profile;
-        const auto date = profile.conditions.find("date");
         comparison.files.push_back({named.file,
                                     profile.name + ", compute capability " + profile.compute_capability,
-                                    date == profile.conditions.end() ? "" : date->second});
+                                    condition_of(profile.conditions, "date")});
     }
     for_each_param([&](auto member) {
         ComparedRow row;

@@ -7,6 +7,7 @@
 #include "model/choose/setting.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/rung_forecast.hpp"
+#include "model/network/whole_run.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
@@ -164,8 +165,12 @@ class Forecaster {
         const Machine &m = machine_;
         const Seconds reads =
             formula::pnorm<Seconds>("reads", m.knee, {Seconds(m.latency_s), Seconds(read / m.read_bw)});
-        const Seconds products(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
-        return floor() + std::max({reads, products, Seconds(written / m.write_bw)});
+        return floor() + std::max({reads, multiplied(fmas), Seconds(written / m.write_bw)});
+    }
+    /// At the full rate of all SMs.
+    Seconds multiplied(double fmas) const {
+        const Machine &m = machine_;
+        return Seconds(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
     }
 
   private:
@@ -293,6 +298,21 @@ std::int64_t nodes_of(const Plan &plan) {
                          [](const Partition &part) { return part.constant_bytes > 0; });
 }
 
+/// What its operators are: numbers that they have, operations that they do, bytes that the launch moves.
+void count_work(const Network &network, const ScheduledLaunch &scheduled, std::int64_t batch,
+                NetworkLaunch &launch) {
+    const LaunchBytes bytes = bytes_of(network, scheduled, batch);
+    launch.bytes = bytes.read + bytes.written;
+    launch.flops = 0.0;
+    launch.parameters = 0;
+    for (const std::size_t i : scheduled.operators) {
+        const Operator &op = network.operators[i];
+        const ImageShape input = network.input_shapes(i).front();
+        *launch.flops += operations_of(op, input, batch);
+        *launch.parameters += parameters(op, input);
+    }
+}
+
 double scheduled_fmas(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     if (launch.operators.empty())
         return 0.0;
@@ -313,9 +333,13 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                                        ? "input"
                                        : network.operators[scheduled.writes.of].name);
     const LaunchBytes bytes = bytes_of(network, scheduled, batch);
+    count_work(network, scheduled, batch, launch);
     if (!scheduled.shape) {
+        const double fmas = scheduled_fmas(network, scheduled, batch);
         launch.time_s = forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch));
-        if (const double fmas = scheduled_fmas(network, scheduled, batch); fmas > 0.0)
+        launch.light_s = forecaster.floor() + std::max(forecaster.moved(bytes.read, bytes.written),
+                                                       forecaster.multiplied(fmas));
+        if (fmas > 0.0)
             launch.time_s = std::max(launch.time_s, forecaster.light_of(fmas, 0.0, 0.0));
         return launch;
     }
@@ -406,12 +430,19 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     NetworkRun &forecast = out.forecast;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
+    Seconds gaps;
     for (ScheduledLaunch &scheduled : out.schedule) {
         NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
-        if (!forecast.launches.empty())
+        if (!forecast.launches.empty()) {
             launch.time_s = launch.time_s + forecaster.gap();
-        if (!one_stream) // none starts before what it waits for has ended
-            launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
+            gaps += forecaster.gap();
+        }
+        if (!one_stream) { // none starts before what it waits for has ended
+            const Seconds waits(dependent_gap_s * static_cast<double>(*launch.nodes));
+            launch.time_s += waits;
+            gaps += waits;
+        }
+        forecast.flops = forecast.flops.value_or(0.0) + *launch.flops;
         forecast.fmas += scheduled_fmas(network, scheduled, batch);
         (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
          : scheduled.shape                         ? forecast.dense_s
@@ -433,6 +464,7 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         }
         forecast.launches.push_back(std::move(launch));
     }
+    forecast.gaps_s = gaps;
     const Seconds all = forecast.time_s;
     for (NetworkLaunch &launch : forecast.launches)
         launch.share = launch.time_s / all;
@@ -524,33 +556,44 @@ template <class Q> void scale(std::optional<Param<Q>> &param, double by) {
 }
 
 struct Change {
+    const char *what; ///< of a launch, in a word of the name
     const char *name;
     std::function<void(GpuProfile &)> apply;
 };
 
 std::vector<Change> changes() {
-    return {{"twice the SMs, L2 and DRAM as they are",
+    return {{"SMs", "twice the SMs, L2 and DRAM as they are",
              [](GpuProfile &p) {
                  p.limits.sm_count *= 2;
                  scale(p.clusters_of_4_sms, 2.0);
                  scale(p.clusters_of_8_sms, 2.0);
              }},
-            {"L2 of twice the bandwidth and half the latency",
+            {"L2", "L2 of twice the bandwidth and half the latency",
              [](GpuProfile &p) {
                  scale(p.l2_read_bandwidth, 2.0);
                  scale(p.l2_write_bandwidth, 2.0);
                  scale(p.l2_latency, 0.5);
              }},
-            {"DRAM of twice the bandwidth",
+            {"DRAM", "DRAM of twice the bandwidth",
              [](GpuProfile &p) {
                  scale(p.dram_read_bandwidth, 2.0);
                  scale(p.dram_write_bandwidth, 2.0);
              }},
-            {"launches in half the time", [](GpuProfile &p) {
+            {"launches", "launches in half the time", [](GpuProfile &p) {
                  scale(p.launch_floor, 0.5);
                  scale(p.launch_gap, 0.5);
                  scale(p.graph_launch_period, 0.5);
              }}};
+}
+
+/// Keeps for each launch the change that shortens it most.
+void note_help(NetworkRun &run, const char *what, const NetworkRun &changed) {
+    for (std::size_t i = 0; i < run.launches.size(); ++i) {
+        NetworkLaunch &launch = run.launches[i];
+        const Seconds time = changed.launches[i].time_s;
+        if (time < launch.helps.value_or(ChangedNetwork{"", launch.time_s}).time_s)
+            launch.helps = ChangedNetwork{what, time};
+    }
 }
 
 Seconds light_of(const Network &network, const Forecaster &forecaster, std::int64_t batch, double fmas) {
@@ -592,6 +635,7 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
             "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
             "measured on one network only");
     out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    out.memory = memory_of(plan);
     if (const auto range = range_of(plan, profile, knowledge, question))
         out.low_s = range->low, out.high_s = range->high;
     if (given)
@@ -600,17 +644,18 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         return plan;
     NetworkQuestion again = question;
     again.top = 1;
+    const std::vector<ScheduledLaunch> launches = given.value_or(plan.schedule);
     for (const Change &change : changes()) {
         GpuProfile other = profile;
         change.apply(other);
         Forecaster changed(other, knowledge, again);
-        if (!given) {
+        if (!given)
             out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
-            continue;
-        }
         try {
-            out.what_if.push_back(
-                {change.name, timed(network, changed, again.batch, *given).forecast.time_s});
+            const NetworkRun same = timed(network, changed, again.batch, launches).forecast;
+            if (given)
+                out.what_if.push_back({change.name, same.time_s});
+            note_help(out, change.what, same);
         } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
         }
     }

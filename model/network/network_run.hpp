@@ -54,6 +54,15 @@ struct LaunchMeasurement {
     void check(const FieldProblem &problem) const; ///< ends behind what begins
 };
 
+/// The same network or launch after a change of the GPU.
+struct ChangedNetwork {
+    std::string change; ///< "twice the SMs"
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
+
+    static constexpr Range range_of(std::string_view) { return time_above_zero; }
+};
+
 /// A launch of the schedule. Its own times are the forecast.
 struct NetworkLaunch {
     LaunchKind kind = LaunchKind::elementwise;
@@ -64,7 +73,13 @@ struct NetworkLaunch {
     std::optional<std::int64_t>
         nodes;      ///< of the graph: kernels and copies to constant memory; absent in older recordings
     Seconds time_s; ///< with the gap before it
-    std::optional<Seconds> light_s;          ///< of a convolution or dense layer: S1
+    /// The speed of light: S1 of a convolution or dense layer, of another launch its bytes and products alone;
+    /// absent in older recordings
+    std::optional<Seconds> light_s;
+    std::optional<double> flops; ///< floating-point operations; with the rest absent in older recordings
+    std::optional<std::int64_t> parameters; ///< numbers
+    std::optional<double> bytes;            ///< read and written, each once
+    std::optional<ChangedNetwork> helps;    ///< the change of the GPU that shortens the launch most
     double share = 0.0;                      ///< of the times of all launches
     std::optional<bool> columns;             ///< its output lies in columns, images side by side; absent: no
     std::optional<std::int64_t> stream;      ///< absent: 0
@@ -72,8 +87,8 @@ struct NetworkLaunch {
     std::optional<double> l2_error; ///< of its output against double, relative, first and last images
     std::optional<LaunchMeasurement> measured;
     BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, candidates, nodes, time_s, light_s, share, columns, stream,
-                          begins_s, ends_s, l2_error, measured),
+                         (kind, operators, shape, candidates, nodes, time_s, light_s, flops, parameters, bytes,
+                          helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -99,15 +114,6 @@ struct NetworkLaunch {
     std::string label() const;
 };
 
-/// The same network after a change, strategies chosen anew.
-struct ChangedNetwork {
-    std::string change; ///< "twice the SMs"
-    Seconds time_s;
-    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
-
-    static constexpr Range range_of(std::string_view) { return time_above_zero; }
-};
-
 /// What running the whole network gave. Times are of one call; L2 warm except where it says cold.
 struct NetworkMeasurement {
     Status status = Status::not_run;
@@ -131,6 +137,21 @@ struct NetworkMeasurement {
     const TimeSpread *call_s() const { return replayed_s ? &*replayed_s : graph_s ? &*graph_s : nullptr; }
 };
 
+/// Bytes of the GPU's memory that a call takes.
+struct NetworkMemory {
+    std::int64_t parameters_bytes = 0;
+    std::int64_t images_bytes = 0;      ///< inputs and results
+    std::int64_t activations_bytes = 0; ///< tensors between launches: on one stream they share memory by
+                                        ///< lifetime
+    std::int64_t workspace_bytes = 0;   ///< of convolutions
+    BOOST_DESCRIBE_CLASS(NetworkMemory, (),
+                         (parameters_bytes, images_bytes, activations_bytes, workspace_bytes), (), ())
+
+    std::int64_t all_bytes() const {
+        return parameters_bytes + images_bytes + activations_bytes + workspace_bytes;
+    }
+};
+
 /// Its own times are the forecast: equations N1 to N4, N8 and N9 of docs/equations.md.
 struct NetworkRun {
     std::string schema = "convcast/network_run/2";
@@ -142,6 +163,9 @@ struct NetworkRun {
     Seconds time_s;
     Seconds light_s; ///< N4: everything in one launch, every byte that must move once
     double fmas = 0.0;
+    std::optional<double> flops; ///< of all launches; with the two below absent in older recordings
+    std::optional<NetworkMemory> memory;
+    std::optional<Seconds> gaps_s; ///< of the launches' times, what passes between one and the next
     Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of, on one stream
     std::int64_t nodes = 0;
     std::vector<NetworkLaunch> launches;
@@ -153,7 +177,7 @@ struct NetworkRun {
     std::optional<NetworkMeasurement> measured; ///< absent where nothing ran
     BOOST_DESCRIBE_CLASS(NetworkRun, (),
                          (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
-                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
+                          flops, memory, gaps_s, convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
                           low_s, high_s, measured),
                          (), ())
 

@@ -66,16 +66,18 @@ std::optional<std::string> why_not_whole(const Network &network) {
                        unknown.size() > 1 ? fmt::format(", nor {} other operators", unknown.size() - 1) : "");
 }
 
-std::int64_t whole_bytes(const PlannedNetwork &plan) {
+NetworkMemory memory_of(const PlannedNetwork &plan) {
     const std::int64_t batch = plan.forecast.batch;
-    std::int64_t floats =
-        batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
+    NetworkMemory memory;
+    memory.images_bytes =
+        4 * batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
     for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        floats += parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
-    std::int64_t bytes = 4 * floats + arena_of(plan.network, plan.schedule, batch).bytes;
+        memory.parameters_bytes +=
+            4 * parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
+    memory.activations_bytes = arena_of(plan.network, plan.schedule, batch).bytes;
     for (const std::optional<Plan> &conv : plan.plans)
-        bytes += conv ? conv->workspace_bytes : 0;
-    return bytes;
+        memory.workspace_bytes += conv ? conv->workspace_bytes : 0;
+    return memory;
 }
 
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,

@@ -159,33 +159,21 @@ ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keye
 
 std::vector<Difference> differences_of(const Run &before, const Run &after) {
     std::vector<Difference> out;
-    const auto condition = [&](const std::string &name) {
-        std::vector<std::string> values;
-        for (const Run *run : {&before, &after}) {
-            const auto found = run->conditions.find(name);
-            values.push_back(found == run->conditions.end() ? "" : found->second);
-        }
-        add_difference(out, name, std::move(values));
-    };
+    const Conditions conditions = {&before.conditions, &after.conditions};
     // First what most explains another time.
-    const std::vector<std::string> first = {"sms", "driver_cuda", "toolkit", "cudnn", "cublas"};
-    std::set<std::string> others;
-    for (const Run *run : {&before, &after})
-        for (const auto &[name, text] : run->conditions)
-            if (name != "date" && name != "gpu" && std::find(first.begin(), first.end(), name) == first.end())
-                others.insert(name);
-    condition("gpu");
+    std::vector<std::string> first = {"sms", "driver_cuda", "toolkit", "cudnn", "cublas"};
+    add_condition(out, "gpu", conditions);
     add_difference(out, "profile", {before.profile_id, after.profile_id});
     if (before.profile_id == after.profile_id)
         add_difference(out, "profile hash", {before.profile_hash, after.profile_hash});
     for (const std::string &name : first)
-        condition(name);
+        add_condition(out, name, conditions);
     const Producer &a = before.producer, &b = after.producer;
     add_difference(out, "convcast version", {a.version, b.version});
     add_difference(out, "device code", {a.device_code_hash, b.device_code_hash});
     add_difference(out, "measuring code", {a.measuring_code_hash, b.measuring_code_hash});
-    for (const std::string &name : others)
-        condition(name);
+    first.emplace_back("gpu");
+    add_conditions(out, conditions, first);
     return out;
 }
 
@@ -236,14 +224,10 @@ void judge_all(Comparison &out, std::int64_t timed, std::int64_t comparable) {
 }
 
 ComparedFile file_of(const Run &run, const std::string &file) {
-    const auto condition = [&](const char *name) {
-        const auto found = run.conditions.find(name);
-        return found == run.conditions.end() ? std::string() : found->second;
-    };
-    const std::string gpu = condition("gpu");
+    const std::string gpu = condition_of(run.conditions, "gpu");
     return {file,
             count_text(std::ssize(run.cases), "case") + " on " + (gpu.empty() ? run.profile_id : gpu),
-            condition("date")};
+            condition_of(run.conditions, "date")};
 }
 
 } // namespace

@@ -1066,7 +1066,7 @@ class CompareRuns(Cli):
 
     def test_what_changed_is_said(self):
         out = self.ok("compare", "before.json", "after.json").out
-        self.assertRegex(out.splitlines()[1] + out.splitlines()[2], "not made under the same conditions.*driver_cuda: 13.0 +-> +99.0")
+        self.assertRegex(out.splitlines()[3] + out.splitlines()[4], "not made under the same conditions.*driver_cuda: A 13.0, B 99.0")
         self.assertRegex(out, r"(?m)^slower +\+25.0 %")
         self.assertRegex(out, r"(?m)^faster +-25.0 %")
         self.assertRegex(out, r"compared 11 of 12 cases: 1 slower, 1 faster")
@@ -1088,11 +1088,11 @@ class CompareRuns(Cli):
         expected = self.ok("compare", "before.json", "after.json", "--json").json()
         for pair in (("before.jsonl", "after.jsonl"), ("before.json", "after.jsonl"), ("before.jsonl", "after.jsonl.gz")):
             got = self.ok("compare", *pair, "--json").json()
-            self.assertEqual((got["before"], got["after"]), pair)
-            self.assertEqual(got["cases"], expected["cases"])
+            self.assertEqual(tuple(file["file"] for file in got["files"]), pair)
+            self.assertEqual(got["rows"], expected["rows"])
         piped = self.ok("compare", "before.jsonl", "-", "--json", stdin=(self.folder / "after.jsonl").read_bytes()).json()
-        self.assertEqual(piped["cases"], expected["cases"])
-        self.refused(2, ["compare", "before.jsonl", "h200"], "1 Run documents among 2 files")
+        self.assertEqual(piped["rows"], expected["rows"])
+        self.refused(2, ["compare", "before.jsonl", "h200"], "1 Run document among 2 files")
 
     def test_an_exit_code_for_ci(self):
         self.assertEqual(self.cli("compare", "before.json", "after.json", "--fail-over", "5%").code, 1)
@@ -1111,7 +1111,7 @@ class CompareRuns(Cli):
         run["cases"][0]["measurements"][0]["samples_s"] = run["cases"][0]["measurements"][0]["samples_s"][:3]
         name = self.write("itself.json", run)
         out = self.ok("compare", name, name).out
-        self.assertNotRegex(out, "unsure|untimed")
+        self.assertNotRegex(out, "unsure|lacking")
         self.assertRegex(out, r"compared 12 of 13 cases: 12 same, 1 refused")
         self.refused(2, ["compare", name, name, "--fail-over", "0.05"], "0.05 percent, or was 5% meant", "--fail-over 5%")
         self.ok("compare", name, name, "--fail-over", "0.05%")
@@ -1146,9 +1146,9 @@ class CompareRuns(Cli):
         for by in ("strategy", "shape"):
             document = self.cli("compare", "a.json", "b.json", "--by", by, "--json").json()
             self.assertEqual(document["by"], by)
-            (case,) = document["cases"]
-            self.assertEqual((case["strategy_before"], case["strategy"]), (best["strategy"], second["strategy"]))
-            self.assertAlmostEqual(case["ratio"], second["prediction"]["time_s"] / best["prediction"]["time_s"])
+            (row,) = document["rows"]
+            self.assertEqual([value["by"] for value in row["values"]], [best["strategy"], second["strategy"]])
+            self.assertAlmostEqual(row["ratio"], second["prediction"]["time_s"] / best["prediction"]["time_s"])
         self.refused(2, ["compare", "a.json", "b.json", "--by", "name"], "setting, strategy or shape")
 
     def test_narrow_tables_keep_the_shape(self):
@@ -1178,14 +1178,16 @@ class CompareRuns(Cli):
 
     def test_formats(self):
         document = self.ok("compare", "before.json", "after.json", "--json").json()
-        self.assertEqual(document["schema"], "convcast/run_comparison/1")
-        self.assertEqual([c["verdict"] for c in document["cases"][:2]], ["slower", "faster"])
+        self.assertEqual((document["schema"], document["of"]), ("convcast/comparison/2", "runs"))
+        self.assertEqual([row["verdict"] for row in document["rows"][:2]], ["slower", "faster"])
         rows = list(csv.DictReader(io.StringIO(self.ok("compare", "before.json", "after.json", "--format", "csv").out)))
-        self.assertEqual(len(rows), 11)
+        self.assertEqual(len(rows), 12)
+        self.assertEqual([row["verdict"] for row in rows].count("lacking"), 1)
         self.assertAlmostEqual(float(rows[0]["ratio"]), 1.25)
+        self.assertAlmostEqual(float(rows[0]["B"]) / float(rows[0]["A"]), 1.25)
         self.assertIn("| slower |", self.ok("compare", "before.json", "after.json", "--format", "markdown").out)
         pipe = self.ok("compare", "-", "after.json", "--json", stdin=(self.folder / "before.json").read_bytes()).json()
-        self.assertEqual(pipe["cases"], document["cases"])
+        self.assertEqual(pipe["rows"], document["rows"])
 
     def test_what_is_refused(self):
         self.refused(2, ["compare", "before.json", "h200"], "expected two Run documents, or two or more profiles")
@@ -1349,12 +1351,12 @@ class Compare(Cli):
         self.assertEqual((result.code, result.err), (code, ""), words)
         document = result.json()
         self.assertEqual(document["passed"], code == 0)
-        return document, {param["name"]: param for param in document["params"]}
+        return document, {row["name"]: row for row in document["rows"]}
 
     def test_verdicts_and_exit_codes(self):
         a = self.profile("a")
-        for factor, verdict, code in ((1, "same", 0), (1.004, "same", 0), (1.015, "noise", 0), (0.985, "noise", 0),
-                                      (1.028, "small", 0), (1.05, "differs", 1), (0.9, "differs", 1), (3, "differs", 1)):
+        for factor, verdict, code in ((1, "same", 0), (1.004, "same", 0), (1.015, "same", 0), (0.985, "same", 0),
+                                      (1.028, "differs", 0), (1.05, "differs", 1), (0.9, "differs", 1), (3, "differs", 1)):
             with self.subTest(factor=factor):
                 _, params = self.compared(code, a, self.profile("b", sm_clock=factor))
                 self.assertEqual(params["sm_clock"]["verdict"], verdict)
@@ -1364,7 +1366,8 @@ class Compare(Cli):
     def test_latencies_have_the_smaller_tolerance(self):
         a, b = self.profile("a"), self.profile("b", dram_latency=1.028, launch_gap=1.028)
         _, params = self.compared(1, a, b)
-        self.assertEqual((params["dram_latency"]["verdict"], params["launch_gap"]["verdict"]), ("differs", "small"))
+        self.assertEqual([params[name]["verdict"] for name in ("dram_latency", "launch_gap")], ["differs", "differs"])
+        self.assertEqual([params[name]["failed"] for name in ("dram_latency", "launch_gap")], [True, False])
         self.compared(0, a, b, "--tolerance", "5")
         self.compared(1, a, b, "--tolerance", "0")
         self.compared(0, a, b, "--only", "launch_gap")
@@ -1372,8 +1375,8 @@ class Compare(Cli):
     def test_without_intervals_nothing_is_known(self):
         a, b = self.profile("a"), self.profile("b", width=None, sm_clock=2, launch_gap=1.001)
         document, params = self.compared(0, a, b)
-        self.assertEqual((params["sm_clock"]["verdict"], params["launch_gap"]["verdict"]), ("unknown", "same"))
-        self.assertIn("1 of the unknown", self.ok("compare", a, b).out)
+        self.assertEqual((params["sm_clock"]["verdict"], params["launch_gap"]["verdict"]), ("unsure", "same"))
+        self.assertIn("1 of the unsure", self.ok("compare", a, b).out)
 
     def test_what_only_one_has(self):
         a, b = self.profile("a"), self.profile("b", lacks=["sm_clock"])
@@ -1387,7 +1390,7 @@ class Compare(Cli):
         runs = [self.profile("a", sm_clock=1.04), self.profile("b"), self.profile("c", sm_clock=0.99)]
         document, params = self.compared(1, *runs)
         self.assertEqual((params["sm_clock"]["reference"], params["sm_clock"]["farthest"]), (1e9, 0))
-        self.assertAlmostEqual(params["sm_clock"]["deviation"], 0.04)
+        self.assertAlmostEqual(params["sm_clock"]["ratio"], 1.04)
         self.assertEqual([f["date"] for f in document["files"]], ["2026-01-01", "2026-01-02", "2026-01-03"])
         self.compared(0, runs[1], runs[2], runs[1])
 
@@ -1407,8 +1410,8 @@ class Compare(Cli):
         self.write("a.json", first)
         self.write("b.json", other)
         document, _ = self.compared(0, "a.json", "b.json")
-        self.assertEqual(document["limits"], [{"name": "sm_count", "values": [toy()["limits"]["sm_count"], 7]}])
-        self.assertEqual(document["conditions"], [{"name": "driver", "values": ["CUDA 13.0", "CUDA 12.8"]}])
+        self.assertEqual(document["differences"], [{"name": "sm_count", "values": [str(toy()["limits"]["sm_count"]), "7"]},
+                                                   {"name": "driver", "values": ["CUDA 13.0", "CUDA 12.8"]}])
         self.assertEqual(document["failed_checks"], [{"file": "b.json", "name": "little_law", "text": "1 is not 2"}])
         self.assertEqual(document["curves"], [{"name": "conflicts", "common_points": 2, "largest_ratio": 1.25, "at_x": 2,
                                                "x_unit": "1", "series": ""}])
@@ -1416,13 +1419,13 @@ class Compare(Cli):
         for needle in ("sm_count: A 10, B 7", "b.json: little_law: 1 is not 2", r"conflicts +1.25 +2 +2"):
             self.assertRegex(text, needle)
         only = self.ok("compare", "a.json", "b.json", "--only", "conflicts", "--json").json()
-        self.assertEqual([key for key in ("params", "limits", "conditions", "failed_checks") if key in only], [])
+        self.assertEqual([key for key in ("rows", "differences", "failed_checks") if key in only], [])
 
     def test_outputs_and_a_pipe(self):
         text = self.ok("compare", "toy", "toy").out
-        self.assertRegex(text, r"(?m)^sm_clock +1 +1 +GHz +\+0\.0 % +same$")
+        self.assertRegex(text, r"(?m)^same +\+0\.0 % +sm_clock .* 1 GHz +1 GHz$")
         data = self.ok("compare", "toy", "toy", "--json").out
-        self.assertEqual(self.ok("compare", "toy", "toy", "-o", "c.json").out, text)
+        self.assertEqual(self.ok("compare", "toy", "toy", "-o", "c.json").out, "")
         self.assertEqual((self.folder / "c.json").read_text(), data)
         self.assertEqual(self.ok("compare", "toy", "toy", "-o", "-").out, data)
         piped = self.ok("compare", "toy", "-", stdin=(SOURCE / "profiles" / "toy.json").read_bytes()).out
@@ -1450,6 +1453,67 @@ class Compare(Cli):
         self.all_refused(3, [(["compare", "toy", "nowhere.json"], r"nowhere\.json", "No such file"),
                              (["compare", "bad.json", "toy"], "convcast/profile/1"),
                              (["compare", "toy", "toy", "-o", "nowhere/x.json"], "cannot be written")])
+
+
+class CompareNetworks(Cli):
+    def test_two_networks_node_by_node(self):
+        text = self.ok("compare", "resnet18", "resnet50").out
+        self.assertRegex(text, r"A  resnet18: resnet18, batch 1, on NVIDIA H200")
+        self.assertRegex(text, r"(?m)^same +\+0\.0 % +conv1\+bias1\+relu1 ")
+        self.assertRegex(text, r"(?m)^slower +.* total ")
+        self.assertRegex(text, r"only in resnet50: \d+ nodes, [\d.]+ us")
+        document = self.ok("compare", "resnet18", "resnet50", "--json").json()
+        self.assertEqual((document["of"], document["values"]), ("networks", "forecast"))
+        for side, name in enumerate(("resnet18", "resnet50")):
+            alone = self.ok("predict", "--network", name, "--json").json()
+            self.assertEqual(document["total"]["values"][side]["value"], alone["time_s"])
+            times = [row["values"][side].get("value", 0) for row in document["rows"]]
+            self.assertAlmostEqual(sum(times) / alone["time_s"], 1)
+        rows = list(csv.DictReader(io.StringIO(self.ok("compare", "resnet18", "resnet50", "--format", "csv").out)))
+        self.assertEqual(len(rows), len(document["rows"]) + 1)
+        self.assertEqual(rows[-1]["name"], "total")
+
+    def test_one_network_on_two_gpus(self):
+        text = self.ok("compare", "alexnet", "--gpu", "h200", "--gpu", "gtx1080ti").out
+        self.assertRegex(text, "profile: A h200, B gtx1080ti")
+        self.assertNotIn("only in", text)
+        self.assertNotRegex(text, r"(?m)^faster ")
+        self.assertRegex(self.ok("compare", "alexnet", "alexnet", "--batch", "4").out, r"(?m)^same +\+0\.0 % +total ")
+
+    def test_files_and_recorded_runs(self):
+        self.write("mine.json", (SOURCE / "data" / "networks" / "alexnet.json").read_text())
+        self.write("run.json", self.ok("predict", "--network", "alexnet", "--json").out)
+        for pair in (("mine.json", "alexnet"), ("run.json", "mine.json"), ("run.json", "alexnet")):
+            document = self.ok("compare", *pair, "--json").json()
+            self.assertEqual({row["verdict"] for row in document["rows"]}, {"same"}, pair)
+        if pathlib.Path(BINARY).with_name("convcast-onnx").exists():
+            small, large = (SOURCE / "examples" / "onnx" / (name + ".onnx.gz") for name in ("mobilenet_v2", "deeplabv3_resnet50"))
+            self.assertIn("only in", self.ok("compare", small, large, "--input-size", "224x224").out)
+
+    def test_what_is_recorded_is_compared_as_measured(self):
+        recorded = SOURCE / "data" / "recorded" / "h200" / "networks_whole"
+        if not recorded.is_dir():
+            self.skipTest("nothing recorded")
+        document = self.ok("compare", recorded / "resnet50_b1.json", recorded / "resnet50_b32.json", "--json").json()
+        self.assertEqual((document["values"], document["total"]["verdict"]), ("measured", "slower"))
+
+    def test_no_line_is_wider_than_the_window(self):
+        for columns in (60, 80, 160):
+            text = self.ok("compare", "resnet18", "resnet50", env={"COLUMNS": str(columns)}).out
+            self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+
+    def test_bad_questions(self):
+        self.write("run.json", self.ok("predict", "--network", "alexnet", "--json").out)
+        self.all_refused(2, [
+            (["compare", "alexnet"], "two networks.*got 1 network"),
+            (["compare", "alexnet", "h200"], "got 1 network among 2 files"),
+            (["compare", "alexnet", "vgg16", "resnet18"], "got 3 networks"),
+            (["compare", "alexnet", "vgg16", *["--gpu", "h200"] * 3], "one GPU or two, got 3 --gpu"),
+            (["compare", "run.json", "--gpu", "h200", "--gpu", "toy"], "run.json is a run on one GPU"),
+            (["compare", "alexnet", "vgg16", "--by", "shape"], "--by is of two Run documents, and these are networks"),
+            (["compare", "h200", "toy", "--batch", "4"], "--batch is of networks, and these are profiles"),
+            (["compare", "alexnet", "vgg16", "--batch", "0"], "--batch"),
+        ])
 
 
 # ---- JSON ----
@@ -3125,7 +3189,7 @@ class Files(Cli):
 
     def test_what_a_file_is_and_what_takes_it(self):
         self.write("small.onnx", onnx_file.small_network())
-        for words in (["predict", "small.onnx"], ["compare", "small.onnx", "small.onnx"]):
+        for words in (["predict", "small.onnx"], ["report", "small.onnx"]):
             result = self.cli(*words)
             self.assertEqual(result.code, 3)
             self.assert_sentence(result.err, "ONNX file.*--network small.onnx.*--shapes small.onnx")

@@ -304,6 +304,49 @@ TEST(WholeRun, SpreadIsInterpolated) {
     EXPECT_EQ(spread.samples, 5);
 }
 
+TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
+    NetworkQuestion question;
+    question.batch = 4;
+    const PlannedNetwork plan = plan_network(find_network("resnet18"), find_profile("h200"), {}, question);
+    const NetworkRun &run = plan.forecast;
+    double time = 0.0, flops = 0.0;
+    std::int64_t numbers = 0;
+    for (const NetworkLaunch &launch : run.launches) {
+        time += launch.time_s.value;
+        flops += *launch.flops;
+        numbers += *launch.parameters;
+        ASSERT_TRUE(launch.light_s);
+        EXPECT_GT(*launch.bytes, 0.0) << launch.name();
+        if (launch.helps) {
+            EXPECT_LT(launch.helps->time_s, launch.time_s) << launch.name();
+        }
+    }
+    EXPECT_NEAR(time, run.time_s.value, 1e-9 * time);
+    EXPECT_LT(run.gaps_s->value, time);
+    EXPECT_NEAR(flops, *run.flops, 1e-9 * flops);
+    EXPECT_GT(flops, 2.0 * run.fmas) << "two for each multiply-add, and the others";
+    EXPECT_LT(flops, 2.02 * run.fmas);
+    EXPECT_EQ(4 * numbers, run.memory->parameters_bytes);
+    EXPECT_EQ(run.memory->all_bytes(), whole_bytes(plan));
+    EXPECT_EQ(run.memory->activations_bytes, arena_of(plan.network, plan.schedule, 4).bytes);
+}
+
+TEST(Network, OperationsByHand) {
+    const Network network = read_network(
+        file_of(std::string(conv) +
+                R"(,
+{"name": "relu1", "kind": "relu", "output": [2, 4, 4]},
+{"name": "pool1", "kind": "max_pooling", "window": [2, 2], "output": [2, 2, 2]},
+{"name": "fc", "kind": "dense", "outputs": 3, "output": [3, 1, 1]},
+{"name": "view", "kind": "reshape", "output": [1, 1, 3]})"),
+        "m");
+    // 9 products for each of 32 outputs; a comparison each; 4 pixels for each of 8; 8 products for each of 3.
+    const std::vector<double> expected = {2 * 9 * 32, 32, 4 * 8, 2 * 8 * 3, 0};
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(operations_of(network.operators[i], network.input_shapes(i).front(), 5), 5 * expected[i])
+            << network.operators[i].name;
+}
+
 // The toy GPU: 100 clocks of 1 GHz to DRAM, 50 to L2; 100 GB/s of DRAM, 200 of L2 reads.
 TEST(EquationN3, BytesByHand) {
     GpuProfile toy = find_profile("toy");

@@ -1,0 +1,111 @@
+// Networks node by node: which launches are of one row, and what they add up to.
+#include "model/machine/profile.hpp"
+#include "model/network/compare_networks.hpp"
+#include "model/network/forecast.hpp"
+#include "model/network/network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+NetworkLaunch launch(std::vector<std::string> operators, double us, LaunchKind kind = LaunchKind::elementwise,
+                     const std::string &shape = "") {
+    NetworkLaunch out;
+    out.kind = kind;
+    out.operators = std::move(operators);
+    out.time_s = Seconds(us * 1e-6);
+    if (!shape.empty())
+        out.shape = shape;
+    return out;
+}
+
+NetworkRun run_of(std::vector<NetworkLaunch> launches) {
+    NetworkRun run;
+    run.network = "net";
+    for (const NetworkLaunch &one : launches)
+        run.time_s += one.time_s;
+    run.launches = std::move(launches);
+    return run;
+}
+
+std::vector<std::string> names_of(const Comparison &found) {
+    std::vector<std::string> names;
+    for (const ComparedRow &row : found.rows)
+        names.push_back(row.name);
+    return names;
+}
+
+TEST(CompareNetworks, LaunchesOfTheSameOperatorsAreOneRowHoweverTheyAreFused) {
+    const NetworkRun fused = run_of({launch({"conv1", "bias1", "relu1"}, 10), launch({"pool1"}, 2)}),
+                     apart = run_of({launch({"conv1", "bias1"}, 8), launch({"relu1"}, 3), launch({"pool1"}, 2)});
+    const Comparison found = compare_networks(fused, "f", apart, "a", 0.03);
+    ASSERT_EQ(found.rows.size(), 2U);
+    EXPECT_NEAR(*found.rows[0].ratio, 1.1, 1e-12);
+    EXPECT_EQ(found.rows[0].verdict, Verdict::slower);
+    EXPECT_EQ(found.rows[1].verdict, Verdict::same);
+    EXPECT_NEAR(*found.total->ratio, 13.0 / 12.0, 1e-12);
+    const Comparison back = compare_networks(apart, "a", fused, "f", 0.03);
+    ASSERT_EQ(back.rows.size(), 2U);
+    EXPECT_EQ(back.rows[0].verdict, Verdict::faster);
+}
+
+TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
+    const LaunchKind conv = LaunchKind::convolution;
+    const std::string small = "n1c8h8w8k8r3s3", large = "n1c8h16w16k8r3s3";
+    const NetworkRun before = run_of({launch({"a1"}, 1, conv, large), launch({"a2"}, 2, conv, small),
+                                      launch({"a3"}, 3, conv, small)}),
+                     after = run_of({launch({"b1"}, 2, conv, large), launch({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
+                                     launch({"b3"}, 2, conv, small)});
+    const Comparison found = compare_networks(before, "b", after, "a", 0.03);
+    EXPECT_THAT(names_of(found), testing::ElementsAre("a1 -> b1", "b2", "a2 -> b3", "a3"));
+    EXPECT_EQ(found.rows[1].only, 1);
+    EXPECT_EQ(found.rows[3].only, 0);
+    EXPECT_EQ(found.rows[3].verdict, Verdict::lacking);
+    EXPECT_FALSE(found.rows[3].ratio);
+    EXPECT_EQ(found.rows[2].verdict, Verdict::same);
+}
+
+TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
+    const auto ran = [](double us) {
+        NetworkRun run = run_of({launch({"a"}, 10)});
+        run.launches[0].measured.emplace();
+        run.launches[0].measured->time_s = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6), 100};
+        run.measured.emplace();
+        run.measured->graph_s = run.launches[0].measured->time_s;
+        return run;
+    };
+    const Comparison both = compare_networks(ran(10), "b", ran(12), "a", 0.03);
+    EXPECT_EQ(both.values, "measured");
+    EXPECT_EQ(both.rows[0].verdict, Verdict::slower);
+    EXPECT_NEAR(*both.total->ratio, 1.2, 1e-9);
+    EXPECT_LT(*both.rows[0].ratio_low, 1.2);
+    const Comparison one = compare_networks(ran(10), "b", run_of({launch({"a"}, 10)}), "a", 0.03);
+    EXPECT_EQ(one.values, "forecast");
+    EXPECT_EQ(one.rows[0].verdict, Verdict::same);
+}
+
+TEST(CompareNetworks, TheRowsOfAForecastAddUpToItsTotal) {
+    NetworkQuestion question;
+    question.what_if = false;
+    const Network network = find_network("resnet18");
+    const NetworkRun h200 = forecast_network(network, find_profile("h200"), {}, question),
+                     old = forecast_network(network, find_profile("gtx1080ti"), {}, question);
+    const Comparison found = compare_networks(h200, "h200", old, "gtx1080ti", 0.03);
+    for (std::size_t side = 0; side < 2; ++side) {
+        double sum = 0.0;
+        for (const ComparedRow &row : found.rows)
+            sum += row.values[side].value.value_or(0.0);
+        EXPECT_NEAR(sum, *found.total->values[side].value, 1e-9 * sum);
+    }
+    for (const ComparedRow &row : found.rows)
+        EXPECT_FALSE(row.only) << row.name << ": one network on two GPUs has the same nodes";
+}
+
+} // namespace
+} // namespace convcast
