@@ -1,3 +1,4 @@
+#include "model/machine/compare.hpp"
 #include "cli/arguments.hpp"
 #include "cli/comparison_text.hpp"
 #include "cli/document.hpp"
@@ -9,7 +10,6 @@
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/machine/compare.hpp"
 #include "model/network/compare_networks.hpp"
 #include "model/record/compare_runs.hpp"
 
@@ -115,8 +115,8 @@ Comparison of_profiles(const Arguments &arguments, const std::vector<NamedDocume
 NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const Arguments &arguments) {
     if (one.is_a("network_run"))
         return described::read_document<NetworkRun>(*one.text, one.shown, NetworkRun().schema);
-    const Network network = without_losses(one.text ? network_of_text(*one.text, one.shown, arguments)
-                                                    : find_network(one.name));
+    const Network network =
+        without_losses(one.text ? network_of_text(*one.text, one.shown, arguments) : find_network(one.name));
     const GpuProfile profile = find_profile(gpu);
     require_times(profile, "compare");
     NetworkQuestion question;
@@ -128,7 +128,6 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
     NetworkRun forecast = forecast_network(network, profile, knowledge, question);
     forecast.conditions = conditions_of(knowledge);
     forecast.conditions["version"] = producer().version;
-    forecast.conditions["gpu"] = profile.name;
     return forecast;
 }
 
@@ -138,8 +137,8 @@ Comparison of_networks(const Arguments &arguments, std::vector<NamedDocument> gi
     const auto recorded = std::find_if(given.begin(), given.end(),
                                        [](const NamedDocument &one) { return one.is_a("network_run"); });
     if (gpus.size() > 2)
-        throw UsageError(fmt::format("compare: networks are compared on one GPU or two, got {} --gpu",
-                                     gpus.size()));
+        throw UsageError(
+            fmt::format("compare: networks are compared on one GPU or two, got {} --gpu", gpus.size()));
     if (given.size() == 1 && recorded != given.end())
         throw UsageError("compare: " + recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");

@@ -31,9 +31,7 @@ std::string name_of(Verdict verdict) {
 
 /// What a row is of.
 const char *noun_of(const Comparison &comparison) {
-    return comparison.of == Compared::profiles ? "number"
-           : comparison.of == Compared::runs   ? "case"
-                                               : "node";
+    return comparison.of == Compared::profiles ? "number" : comparison.of == Compared::runs ? "case" : "node";
 }
 
 /// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
@@ -94,21 +92,27 @@ std::vector<ComparedRow> shown_rows(const Comparison &comparison, bool all) {
 /// For a terminal: each row's values in a unit of its own.
 Table table_for_people(const Comparison &comparison, bool all) {
     const bool times = comparison.of != Compared::profiles;
-    std::vector<Field<ComparedRow>> fields = {
-        {{"verdict", As::text, Keep::must},
-         [](Row row) {
-             const bool worse = row.failed || row.verdict == Verdict::slower || row.verdict == Verdict::broken;
-             return worse ? bold(name_of(row.verdict)) : name_of(row.verdict);
-         }},
-        {{"change", As::number, Keep::must}, change_of},
-        {{noun_of(comparison), As::text, Keep::must, times ? Fit::cut : Fit::whole}, &ComparedRow::name},
-        {{"95 %", As::number, Keep::low}, interval_of}};
+    std::vector<Field<ComparedRow>> fields = {{{"verdict", As::text, Keep::must},
+                                               [](Row row) {
+                                                   const bool worse = row.failed ||
+                                                                      row.verdict == Verdict::slower ||
+                                                                      row.verdict == Verdict::broken;
+                                                   return worse ? bold(name_of(row.verdict))
+                                                                : name_of(row.verdict);
+                                               }},
+                                              {{"change", As::number, Keep::must}, change_of},
+                                              {{noun_of(comparison), As::text, Keep::must,
+                                                comparison.of == Compared::networks ? Fit::cut : Fit::whole},
+                                               &ComparedRow::name},
+                                              {{"95 %", As::number, Keep::low}, interval_of}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        fields.push_back({{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
-                          [file](Row row) { return value_text(row, file); }});
+        fields.push_back(
+            {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
+             [file](Row row) { return value_text(row, file); }});
     if (times)
-        fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
-                          by_text});
+        fields.push_back(
+            {{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
+             by_text});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
     return table_of<ComparedRow>(shown_rows(comparison, all), fields);
@@ -173,26 +177,15 @@ std::string differences_text(const Comparison &comparison, std::size_t width) {
 
 /// Why rows are what the table says, those that have a reason.
 std::string reasons_text(const Comparison &comparison, bool all, std::size_t width) {
-    std::string text;
+    ByReason reasons;
     for (Row row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
-            text += headed("  ", name_of(row.verdict) + ", " + row.name + " " + by_text(row) + ": " + *row.reason,
-                           4, width);
-    return text;
-}
-
-/// Rows that a file lacks for the same reason, together.
-std::string lacking_text(const Comparison &comparison, std::size_t width) {
+            add_to(reasons, name_of(row.verdict) + ": " + *row.reason,
+                   row.name + (row.values.front().by ? " " + by_text(row) : ""));
     std::string text;
-    for (std::size_t file = 0; file < comparison.files.size(); ++file) {
-        ByReason reasons;
-        for (Row row : comparison.rows)
-            if (const std::optional<std::string> &why = row.values[file].missing; why && !row.only)
-                add_to(reasons, *why, row.name);
-        for (const auto &[why, names] : reasons)
-            text += headed(letter(file) + "  ", join(names) + ": " + why, 3, width);
-    }
-    return text.empty() ? "" : "\n" + bold("lacking") + "\n" + text;
+    for (const auto &[why, names] : reasons)
+        text += headed("  ", why + ": " + join(names), 4, width);
+    return text;
 }
 
 std::string curves_text(const Comparison &comparison, std::size_t width) {
@@ -258,23 +251,14 @@ std::string outcome_text(const Comparison &comparison, bool all, std::size_t wid
     if (comparison.mean_ratio)
         text += fmt::format("; times {} in the geometric mean", change_text(*comparison.mean_ratio - 1.0, 1));
     text = wrapped(text, 0, width) + only_text(comparison, all, width);
-    std::vector<std::string> lacking, differing;
-    std::size_t unjudged = 0;
-    for (Row row : comparison.rows) {
-        if (row.failed && comparison.of == Compared::profiles)
-            (row.verdict == Verdict::differs ? differing : lacking).push_back(row.name);
-        if (row.ratio && !row.ratio_low && std::abs(*row.ratio - 1.0) > row.tolerance)
-            ++unjudged;
-    }
+    const auto unjudged = std::count_if(comparison.rows.begin(), comparison.rows.end(), [](Row row) {
+        return row.ratio && !row.ratio_low && std::abs(*row.ratio - 1.0) > row.tolerance;
+    });
     if (unjudged > 0)
         text += wrapped(fmt::format("{} of the unsure {} off by more than the tolerance; without intervals "
                                     "that is not held against them",
                                     unjudged, unjudged == 1 ? "is" : "are"),
                         0, width);
-    if (!differing.empty())
-        text += wrapped(bold("off by more than the tolerance") + ": " + join(differing), 0, width);
-    if (!lacking.empty())
-        text += wrapped(bold("lacking") + " in a later file: " + join(lacking), 0, width);
     if (comparison.why)
         text += wrapped(bold(comparison.passed ? "passed" : "failed") + ": " + *comparison.why, 0, width);
     return text;
@@ -285,8 +269,8 @@ std::string text_for_people(const Comparison &comparison, bool all) {
     const std::string rows = table(table_for_people(comparison, all), width);
     return files_text(comparison, width) + differences_text(comparison, width) +
            (rows.empty() ? "" : "\n" + rows) + reasons_text(comparison, all, width) +
-           lacking_text(comparison, width) + curves_text(comparison, width) + checks_text(comparison, width) +
-           "\n" + outcome_text(comparison, all, width);
+           curves_text(comparison, width) + checks_text(comparison, width) + "\n" +
+           outcome_text(comparison, all, width);
 }
 
 /// A summary that can stand in a pull request.
@@ -299,8 +283,8 @@ std::string markdown_of(const Comparison &comparison, bool all) {
     text += "\n\n";
     for (const Difference &difference : comparison.differences)
         text += "- " + difference.name + ": `" + join(difference.values, "` -> `") + "`\n";
-    return text + (comparison.differences.empty() ? "" : "\n") + to_markdown(sheet_of(comparison, all)) + "\n" +
-           outcome_text(comparison, all, whole);
+    return text + (comparison.differences.empty() ? "" : "\n") + to_markdown(sheet_of(comparison, all)) +
+           "\n" + outcome_text(comparison, all, whole);
 }
 
 } // namespace

@@ -223,8 +223,7 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     if (const auto &memory = forecast.memory)
         add(fmt::format("{}, {} of parameters; memory {}: parameters {}, activations {}, images and results "
                         "{}, workspaces {}",
-                        readable(forecast.flops.value_or(0.0), "FLOP"),
-                        grouped(memory->parameters_bytes / 4),
+                        readable(forecast.flops.value_or(0.0), "FLOP"), grouped(memory->parameters_bytes / 4),
                         short_bytes(static_cast<double>(memory->all_bytes())),
                         short_bytes(static_cast<double>(memory->parameters_bytes)),
                         short_bytes(static_cast<double>(memory->activations_bytes)),
@@ -243,9 +242,10 @@ std::string what_if_text(const NetworkRun &forecast) {
                        change.change, 24, terminal_width());
     const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
     if (std::any_of(forecast.launches.begin(), forecast.launches.end(), helped))
-        text += wrapped("helps: the change of the GPU that shortens this node most, and by how much, its strategy "
-                        "as it is",
-                        2, terminal_width());
+        text += wrapped(
+            "helps: the change of the GPU that shortens this node most, and by how much, its strategy "
+            "as it is",
+            2, terminal_width());
     return text;
 }
 

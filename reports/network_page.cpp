@@ -547,16 +547,18 @@ Table launches_table(const NetworkRun &run) {
              }});
     if (any([](L launch) { return launch.helps.has_value(); }))
         fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
-                              return launch.helps ? launch.helps->change + " " +
-                                                        change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
-                                                  : "";
+                              return launch.helps
+                                         ? launch.helps->change + " " +
+                                               change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
+                                         : "";
                           }});
     if (any([](L launch) { return launch.flops.has_value(); })) {
         fields.push_back({{"FLOPs", As::number, Keep::low}, [](L launch) {
                               return launch.flops ? Cell(readable(*launch.flops, "FLOP")) : Cell();
                           }});
         fields.push_back({{"parameters", As::number, Keep::low}, [](L launch) {
-                              return launch.parameters.value_or(0) > 0 ? Cell(grouped(*launch.parameters)) : Cell();
+                              return launch.parameters.value_or(0) > 0 ? Cell(grouped(*launch.parameters))
+                                                                       : Cell();
                           }});
     }
     if (timed)

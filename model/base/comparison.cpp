@@ -80,15 +80,13 @@ void judge(ComparedRow &row, bool times) {
             there.push_back(i);
     if (there.size() < 2)
         return;
-    const ComparedValue middle =
-        there.size() == 2 ? row.values[there.front()] : middle_of(row.values);
+    const ComparedValue middle = there.size() == 2 ? row.values[there.front()] : middle_of(row.values);
     const auto off = [&](std::size_t i) { return std::abs(*row.values[i].value / *middle.value - 1.0); };
     // Of two, the second; of equally far ones, the first.
     const std::size_t farthest =
         there.size() == 2 ? there.back()
-                          : *std::max_element(there.begin(), there.end(), [&](std::size_t a, std::size_t b) {
-                                return off(a) < off(b);
-                            });
+                          : *std::max_element(there.begin(), there.end(),
+                                              [&](std::size_t a, std::size_t b) { return off(a) < off(b); });
     const ComparedValue &far = row.values[farthest];
     row.reference = middle.value;
     row.farthest = static_cast<std::int64_t>(farthest);

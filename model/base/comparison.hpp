@@ -44,14 +44,13 @@ struct ComparedFile {
     BOOST_DESCRIBE_CLASS(ComparedFile, (), (file, what, date), (), ())
 };
 
-/// What one file has of a row: a value, or why there is none.
+/// What one file has of a row; empty where it has nothing.
 struct ComparedValue {
     std::optional<double> value;
     std::optional<double> low, high;     ///< its 95 % interval; of a forecast, the forecast itself
     std::optional<std::int64_t> samples; ///< of which the value is the median
     std::optional<std::string> by;       ///< of a time: the strategy, library or kind of launch that takes it
-    std::optional<std::string> missing;  ///< why there is no value
-    BOOST_DESCRIBE_CLASS(ComparedValue, (), (value, low, high, samples, by, missing), (), ())
+    BOOST_DESCRIBE_CLASS(ComparedValue, (), (value, low, high, samples, by), (), ())
 };
 
 struct ComparedRow {
@@ -114,7 +113,7 @@ struct Comparison {
     std::optional<std::string> by;   ///< of runs: which cases belong together
     std::optional<double> fail_over; ///< the share that was allowed by --fail-over
     bool passed = true;              ///< no row failed, and with fail_over enough was compared
-    std::optional<std::string> why;  ///< of `passed`, with fail_over
+    std::optional<std::string> why;  ///< why it did not pass, or with fail_over why it did
     std::optional<std::string> hint; ///< what finds a partner for rows that only one file has
     std::vector<Difference> differences;
     std::vector<VerdictCount> counts; ///< of every verdict that there is

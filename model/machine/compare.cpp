@@ -1,5 +1,6 @@
 #include "model/machine/compare.hpp"
 
+#include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
 
@@ -163,7 +164,7 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
         ComparedRow row;
         row.name = member.name;
         row.tolerance = options.tolerance.value_or(row.name.ends_with("_latency") ? default_latency_tolerance
-                                                                                   : default_tolerance);
+                                                                                  : default_tolerance);
         for (const NamedProfile &named : profiles) {
             const auto &param = named.profile.*member.pointer;
             row.unit = UnitOf<std::decay_t<decltype(param->value)>>::text;
@@ -174,8 +175,10 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
                     value.low = param->interval->low, value.high = param->interval->high;
             } else {
                 const auto why = named.profile.missing.find(row.name);
-                value.missing =
-                    why == named.profile.missing.end() ? "the profile gives no reason" : why->second;
+                row.reason =
+                    (row.reason ? *row.reason + "; " : "") +
+                    static_cast<char>('A' + static_cast<char>(row.values.size() - 1)) + ": " +
+                    (why == named.profile.missing.end() ? "the profile gives no reason" : why->second);
             }
         }
         const auto has = [](const ComparedValue &value) { return value.value.has_value(); };
@@ -202,6 +205,14 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
     if (options.only.empty())
         compare_surroundings(profiles, comparison);
     conclude(comparison);
+    std::vector<std::string> off, lacking;
+    for (const ComparedRow &row : comparison.rows)
+        if (row.failed)
+            (row.verdict == Verdict::differs ? off : lacking).push_back(row.name);
+    if (!comparison.passed)
+        comparison.why = (off.empty() ? "" : "off by more than the tolerance: " + join(off)) +
+                         (off.empty() || lacking.empty() ? "" : "; ") +
+                         (lacking.empty() ? "" : "lacking in a later file: " + join(lacking));
     return comparison;
 }
 

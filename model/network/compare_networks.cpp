@@ -109,8 +109,8 @@ void match_in_order(const std::array<const NetworkRun *, 2> &runs, std::vector<M
     std::vector<std::vector<std::size_t>> longest(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
     for (std::size_t i = a.size(); i-- > 0;)
         for (std::size_t j = b.size(); j-- > 0;)
-            longest[i][j] = alike(i, j) ? longest[i + 1][j + 1] + 1
-                                        : std::max(longest[i + 1][j], longest[i][j + 1]);
+            longest[i][j] =
+                alike(i, j) ? longest[i + 1][j + 1] + 1 : std::max(longest[i + 1][j], longest[i][j + 1]);
     for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();)
         if (alike(i, j))
             matches.push_back({{{{a[i++]}, {b[j++]}}}});
@@ -126,7 +126,8 @@ std::vector<Match> all_matches(const std::array<const NetworkRun *, 2> &runs) {
     for (const Match &match : matches)
         for (const std::size_t j : match.launches[1])
             partner[j] = match.launches[0].front();
-    const std::vector<std::size_t> first = left_of(*runs[0], matches, 0), second = left_of(*runs[1], matches, 1);
+    const std::vector<std::size_t> first = left_of(*runs[0], matches, 0),
+                                   second = left_of(*runs[1], matches, 1);
     for (const std::size_t i : first)
         matches.push_back({{{{i}, {}}}});
     for (const std::size_t j : second)
@@ -136,9 +137,8 @@ std::vector<Match> all_matches(const std::array<const NetworkRun *, 2> &runs) {
             return std::pair(static_cast<double>(match.launches[0].front()), std::size_t{0});
         const std::size_t j = match.launches[1].front();
         const auto behind = partner.lower_bound(j);
-        return std::pair(behind == partner.begin() ? -1.0
-                                                   : static_cast<double>(std::prev(behind)->second) + 0.5,
-                         j);
+        return std::pair(
+            behind == partner.begin() ? -1.0 : static_cast<double>(std::prev(behind)->second) + 0.5, j);
     };
     std::sort(matches.begin(), matches.end(),
               [&](const Match &one, const Match &other) { return place(one) < place(other); });
@@ -197,10 +197,8 @@ ComparedRow row_of(const std::array<const NetworkRun *, 2> &runs, const Match &m
                 shapes[side] = *launch.shape;
         }
         row.values.push_back(value_of(*runs[side], match.launches[side], measured));
-        if (match.launches[side].empty()) {
-            row.values.back().missing = "no such node";
+        if (match.launches[side].empty())
             row.only = static_cast<std::int64_t>(1 - side);
-        }
     }
     const bool one_name = match.launches[0].size() > 1 || match.launches[1].size() > 1;
     row.name = one_name ? names[match.launches[0].size() > match.launches[1].size() ? 1 : 0]

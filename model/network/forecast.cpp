@@ -337,8 +337,8 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
     if (!scheduled.shape) {
         const double fmas = scheduled_fmas(network, scheduled, batch);
         launch.time_s = forecaster.moving(bytes.read, bytes.written, grid_of(network, scheduled, batch));
-        launch.light_s = forecaster.floor() + std::max(forecaster.moved(bytes.read, bytes.written),
-                                                       forecaster.multiplied(fmas));
+        launch.light_s = forecaster.floor() +
+                         std::max(forecaster.moved(bytes.read, bytes.written), forecaster.multiplied(fmas));
         if (fmas > 0.0)
             launch.time_s = std::max(launch.time_s, forecaster.light_of(fmas, 0.0, 0.0));
         return launch;

@@ -73,13 +73,13 @@ struct NetworkLaunch {
     std::optional<std::int64_t>
         nodes;      ///< of the graph: kernels and copies to constant memory; absent in older recordings
     Seconds time_s; ///< with the gap before it
-    /// The speed of light: S1 of a convolution or dense layer, of another launch its bytes and products alone;
-    /// absent in older recordings
+    /// The speed of light: S1 of a convolution or dense layer, of another launch its bytes and products
+    /// alone; absent in older recordings
     std::optional<Seconds> light_s;
     std::optional<double> flops; ///< floating-point operations; with the rest absent in older recordings
-    std::optional<std::int64_t> parameters; ///< numbers
-    std::optional<double> bytes;            ///< read and written, each once
-    std::optional<ChangedNetwork> helps;    ///< the change of the GPU that shortens the launch most
+    std::optional<std::int64_t> parameters;  ///< numbers
+    std::optional<double> bytes;             ///< read and written, each once
+    std::optional<ChangedNetwork> helps;     ///< the change of the GPU that shortens the launch most
     double share = 0.0;                      ///< of the times of all launches
     std::optional<bool> columns;             ///< its output lies in columns, images side by side; absent: no
     std::optional<std::int64_t> stream;      ///< absent: 0
@@ -87,8 +87,8 @@ struct NetworkLaunch {
     std::optional<double> l2_error; ///< of its output against double, relative, first and last images
     std::optional<LaunchMeasurement> measured;
     BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, candidates, nodes, time_s, light_s, flops, parameters, bytes,
-                          helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
+                         (kind, operators, shape, candidates, nodes, time_s, light_s, flops, parameters,
+                          bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -177,8 +177,8 @@ struct NetworkRun {
     std::optional<NetworkMeasurement> measured; ///< absent where nothing ran
     BOOST_DESCRIBE_CLASS(NetworkRun, (),
                          (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
-                          flops, memory, gaps_s, convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
-                          low_s, high_s, measured),
+                          flops, memory, gaps_s, convolutions_s, dense_s, others_s, nodes, launches, what_if,
+                          assumptions, chosen_s, low_s, high_s, measured),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {

@@ -225,8 +225,7 @@ void judge_all(Comparison &out, std::int64_t timed, std::int64_t comparable) {
 
 ComparedFile file_of(const Run &run, const std::string &file) {
     const std::string gpu = condition_of(run.conditions, "gpu");
-    return {file,
-            count_text(std::ssize(run.cases), "case") + " on " + (gpu.empty() ? run.profile_id : gpu),
+    return {file, count_text(std::ssize(run.cases), "case") + " on " + (gpu.empty() ? run.profile_id : gpu),
             condition_of(run.conditions, "date")};
 }
 
@@ -240,9 +239,9 @@ Comparison compare_runs(const Run &before, const std::string &before_file, const
     out.by = boost::describe::enum_to_string(options.by, "?");
     out.fail_over = options.fail_over;
     const bool measured = is_measured(before, options.l2) || is_measured(after, options.l2);
-    out.values = measured ? std::string("measured, ") + boost::describe::enum_to_string(options.l2, "?") +
-                                " L2"
-                          : "forecast";
+    out.values = measured
+                     ? std::string("measured, ") + boost::describe::enum_to_string(options.l2, "?") + " L2"
+                     : "forecast";
     out.differences = differences_of(before, after);
     const KeyedCases earlier = keyed(before, measured, options), later = keyed(after, measured, options);
     std::vector<ComparedRow> only;

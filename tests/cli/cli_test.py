@@ -1073,10 +1073,10 @@ class CompareRuns(Cli):
         self.assertIn("only in before.json: 1 case", out)
         self.assertEqual(out.count("only in "), 1)
         lost = json.loads((self.folder / "before.json").read_text())["cases"][-1]
-        name = lost["shape"] + "  " + lost.get("strategy", lost.get("baseline"))
-        self.assertNotIn(name, out)
+        name = lost.get("strategy", lost.get("baseline"))
+        self.assertNotRegex(out, f"{re.escape(lost['shape'])} .*{re.escape(name)}")
         self.assertRegex(self.ok("compare", "before.json", "after.json", "--all", env={"COLUMNS": "400"}).out,
-                         re.escape(name).replace(r"\ \ ", " +"))
+                         f"(?m)^lacking .*{re.escape(lost['shape'])} .*{re.escape(name)}")
         same = self.ok("compare", "before.json", "before.json").out
         self.assertIn("same GPU, versions and conditions", same)
         self.assertNotRegex(same, "slower|faster")
@@ -1103,7 +1103,7 @@ class CompareRuns(Cli):
         self.write("wrong.json", run)
         result = self.cli("compare", "before.json", "wrong.json", "--fail-over", "90%")
         self.assertEqual(result.code, 1)
-        self.assertRegex(result.out, r"broken, [^:]*:[^:]*: wrong_result:\s+off\s+by\s+one")
+        self.assertRegex(result.out, r"broken: wrong_result:\s+off\s+by\s+one:\s+n\d")
 
     def test_a_document_is_the_same_as_itself(self):
         run = json.loads((self.folder / "before.json").read_text())
@@ -1382,9 +1382,9 @@ class Compare(Cli):
         a, b = self.profile("a"), self.profile("b", lacks=["sm_clock"])
         _, params = self.compared(1, a, b)
         self.assertEqual(params["sm_clock"]["verdict"], "lacking")
-        self.assertEqual(params["sm_clock"]["values"][1], {"missing": "probe sm_clock failed: no luck"})
+        self.assertEqual((params["sm_clock"]["values"][1], params["sm_clock"]["reason"]), ({}, "B: probe sm_clock failed: no luck"))
         self.compared(0, b, a)
-        self.assertIn("B  sm_clock: probe sm_clock failed: no luck", self.cli("compare", a, b).out)
+        self.assertIn("lacking: B: probe sm_clock failed: no luck: sm_clock", self.cli("compare", a, b).out)
 
     def test_three_are_held_against_their_median(self):
         runs = [self.profile("a", sm_clock=1.04), self.profile("b"), self.profile("c", sm_clock=0.99)]
@@ -1458,7 +1458,7 @@ class Compare(Cli):
 class CompareNetworks(Cli):
     def test_two_networks_node_by_node(self):
         text = self.ok("compare", "resnet18", "resnet50").out
-        self.assertRegex(text, r"A  resnet18: resnet18, batch 1, on NVIDIA H200")
+        self.assertRegex(text, r"A  resnet18: resnet18, batch 1, on h200")
         self.assertRegex(text, r"(?m)^same +\+0\.0 % +conv1\+bias1\+relu1 ")
         self.assertRegex(text, r"(?m)^slower +.* total ")
         self.assertRegex(text, r"only in resnet50: \d+ nodes, [\d.]+ us")

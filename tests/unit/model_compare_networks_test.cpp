@@ -43,7 +43,8 @@ std::vector<std::string> names_of(const Comparison &found) {
 
 TEST(CompareNetworks, LaunchesOfTheSameOperatorsAreOneRowHoweverTheyAreFused) {
     const NetworkRun fused = run_of({launch({"conv1", "bias1", "relu1"}, 10), launch({"pool1"}, 2)}),
-                     apart = run_of({launch({"conv1", "bias1"}, 8), launch({"relu1"}, 3), launch({"pool1"}, 2)});
+                     apart =
+                         run_of({launch({"conv1", "bias1"}, 8), launch({"relu1"}, 3), launch({"pool1"}, 2)});
     const Comparison found = compare_networks(fused, "f", apart, "a", 0.03);
     ASSERT_EQ(found.rows.size(), 2U);
     EXPECT_NEAR(*found.rows[0].ratio, 1.1, 1e-12);
@@ -60,8 +61,9 @@ TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
     const std::string small = "n1c8h8w8k8r3s3", large = "n1c8h16w16k8r3s3";
     const NetworkRun before = run_of({launch({"a1"}, 1, conv, large), launch({"a2"}, 2, conv, small),
                                       launch({"a3"}, 3, conv, small)}),
-                     after = run_of({launch({"b1"}, 2, conv, large), launch({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
-                                     launch({"b3"}, 2, conv, small)});
+                     after =
+                         run_of({launch({"b1"}, 2, conv, large), launch({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
+                                 launch({"b3"}, 2, conv, small)});
     const Comparison found = compare_networks(before, "b", after, "a", 0.03);
     EXPECT_THAT(names_of(found), testing::ElementsAre("a1 -> b1", "b2", "a2 -> b3", "a3"));
     EXPECT_EQ(found.rows[1].only, 1);
@@ -75,7 +77,8 @@ TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
     const auto ran = [](double us) {
         NetworkRun run = run_of({launch({"a"}, 10)});
         run.launches[0].measured.emplace();
-        run.launches[0].measured->time_s = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6), 100};
+        run.launches[0].measured->time_s = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6),
+                                            100};
         run.measured.emplace();
         run.measured->graph_s = run.launches[0].measured->time_s;
         return run;

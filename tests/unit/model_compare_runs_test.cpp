@@ -143,7 +143,7 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
         return item;
     };
     const Comparison library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
-                                               run_of({as_baseline(measured("a", 12, slow))}), "a", options);
+                                            run_of({as_baseline(measured("a", 12, slow))}), "a", options);
     EXPECT_EQ(library.rows.at(0).verdict, Verdict::slower);
     EXPECT_TRUE(library.passed) << "a library is not what was changed";
 

@@ -332,14 +332,13 @@ TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
 }
 
 TEST(Network, OperationsByHand) {
-    const Network network = read_network(
-        file_of(std::string(conv) +
-                R"(,
+    const Network network = read_network(file_of(std::string(conv) +
+                                                 R"(,
 {"name": "relu1", "kind": "relu", "output": [2, 4, 4]},
 {"name": "pool1", "kind": "max_pooling", "window": [2, 2], "output": [2, 2, 2]},
 {"name": "fc", "kind": "dense", "outputs": 3, "output": [3, 1, 1]},
 {"name": "view", "kind": "reshape", "output": [1, 1, 3]})"),
-        "m");
+                                         "m");
     // 9 products for each of 32 outputs; a comparison each; 4 pixels for each of 8; 8 products for each of 3.
     const std::vector<double> expected = {2 * 9 * 32, 32, 4 * 8, 2 * 8 * 3, 0};
     for (std::size_t i = 0; i < expected.size(); ++i)

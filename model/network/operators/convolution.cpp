@@ -164,13 +164,11 @@ std::string transposed_device(const Operator &op, const std::vector<ImageShape> 
 
 /// Each filter at each output pixel.
 double filtered(const Operator &op, const ImageShape &input) {
-    return static_cast<double>(parameters(op, input)) *
-           static_cast<double>(op.output[1] * op.output[2]);
+    return static_cast<double>(parameters(op, input)) * static_cast<double>(op.output[1] * op.output[2]);
 }
 /// Each filter at each input pixel.
 double spread(const Operator &op, const ImageShape &input) {
-    return static_cast<double>(transposed_parameters(op, input)) *
-           static_cast<double>(input[1] * input[2]);
+    return static_cast<double>(transposed_parameters(op, input)) * static_cast<double>(input[1] * input[2]);
 }
 
 } // namespace

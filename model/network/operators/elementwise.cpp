@@ -28,7 +28,8 @@ double logistic(double x) {
 /// A function of one number: its value.
 template <class Value>
 OperatorType function(OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
-                      double (*operations)(const Operator &, const ImageShape &), Value, std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
+                      double (*operations)(const Operator &, const ImageShape &), Value,
+                      std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
     OperatorType row;
     row.kind = kind;
     row.needs = std::move(needs), row.takes = std::move(takes);
@@ -126,7 +127,8 @@ std::vector<OperatorType> operators::elementwise() {
         rows.push_back(function(kind, std::move(needs), std::move(takes), operations, value, device));
     };
     add(
-        OperatorKind::relu, {}, {}, each<1>, VALUE { return std::max(x, 0.0); }, DEVICE { return "max(x, T(0))"; });
+        OperatorKind::relu, {}, {}, each<1>, VALUE { return std::max(x, 0.0); },
+        DEVICE { return "max(x, T(0))"; });
     set_slope(rows.back(), [](double x, double) { return x > 0.0 ? 1.0 : 0.0; });
     add(
         OperatorKind::leaky_relu, {"alpha"}, {}, each<2>, VALUE { return x > 0.0 ? x : *op.alpha * x; },
