@@ -80,7 +80,7 @@ void refuse_options_of(const Arguments &arguments, Compared kind) {
                                                                : "networks"));
 }
 
-Comparison of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
+ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
     CompareRunsOptions options;
     options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
     options.fail_over = arguments.share("fail-over");
@@ -95,7 +95,7 @@ Comparison of_runs(const Arguments &arguments, const std::vector<NamedDocument> 
     return compare_runs(before, given[0].shown, after, given[1].shown, options);
 }
 
-Comparison of_profiles(const Arguments &arguments, const std::vector<NamedDocument> &given) {
+ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDocument> &given) {
     CompareOptions options;
     options.tolerance = arguments.share("tolerance");
     options.only = arguments.texts("only");
@@ -132,7 +132,7 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
 }
 
 /// Two networks on one GPU or each on its own, or one network on two GPUs.
-Comparison of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
+ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     const auto recorded = std::find_if(given.begin(), given.end(),
                                        [](const NamedDocument &one) { return one.is_a("network_run"); });
@@ -169,9 +169,9 @@ int compare(const Arguments &arguments) {
     refuse_options_of(arguments, kind);
     const Format format = format_of("compare", arguments, true);
     bool unread = false;
-    const Comparison comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)
-                                  : kind == Compared::profiles ? of_profiles(arguments, given)
-                                                               : of_networks(arguments, std::move(given));
+    const ComparedFiles comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)
+                                     : kind == Compared::profiles ? of_profiles(arguments, given)
+                                                                  : of_networks(arguments, std::move(given));
     write_file_atomically(arguments.text("output", "-"),
                           comparison_text(comparison, format, arguments.has("all")));
     const bool compared = std::any_of(comparison.rows.begin(), comparison.rows.end(),

@@ -25,24 +25,24 @@ std::string letter(std::size_t file) {
     return std::string(1, static_cast<char>('A' + file));
 }
 
-std::string name_of(Verdict verdict) {
+std::string name_of(ComparedVerdict verdict) {
     return boost::describe::enum_to_string(verdict, "?");
 }
 
 /// What a row is of.
-const char *noun_of(const Comparison &comparison) {
+const char *noun_of(const ComparedFiles &comparison) {
     return comparison.of == Compared::profiles ? "number" : comparison.of == Compared::runs ? "case" : "node";
 }
 
 /// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
-std::string change_of(Row row) {
+std::string change_of_row(Row row) {
     if (!row.ratio)
         return "";
     return *row.ratio < 0.5 || *row.ratio >= 2.0 ? fmt::format("x {:.3g}", *row.ratio)
                                                  : change_text(*row.ratio - 1.0, 1);
 }
 
-std::string interval_of(Row row) {
+std::string interval_of_row(Row row) {
     return !row.ratio_low || *row.ratio_low == *row.ratio_high
                ? ""
                : fmt::format("{:+.1f} to {:+.1f}", 100.0 * (*row.ratio_low - 1.0),
@@ -63,7 +63,7 @@ std::string value_text(Row row, std::size_t file) {
 }
 
 /// What takes the time; of another strategy in each file, which, and of other knobs those of the last.
-std::string by_text(Row row) {
+std::string by_of_row(Row row) {
     std::string before, after;
     for (const ComparedValue &value : row.values)
         if (value.by)
@@ -74,13 +74,14 @@ std::string by_text(Row row) {
 
 /// Whether a row stands in the table of a run: it changed, or its ratio did by more than the tolerance.
 bool is_notable(Row row) {
-    if (row.verdict == Verdict::same || row.verdict == Verdict::lacking || row.verdict == Verdict::refused)
+    if (row.verdict == ComparedVerdict::same || row.verdict == ComparedVerdict::lacking ||
+        row.verdict == ComparedVerdict::refused)
         return false;
-    return row.verdict != Verdict::unsure || !row.ratio || *row.ratio > 1.0 + row.tolerance ||
+    return row.verdict != ComparedVerdict::unsure || !row.ratio || *row.ratio > 1.0 + row.tolerance ||
            *row.ratio < 1.0 / (1.0 + row.tolerance);
 }
 
-std::vector<ComparedRow> shown_rows(const Comparison &comparison, bool all) {
+std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     std::vector<ComparedRow> rows;
     std::copy_if(comparison.rows.begin(), comparison.rows.end(), std::back_inserter(rows),
                  [&](Row row) { return all || is_notable(row); });
@@ -90,21 +91,20 @@ std::vector<ComparedRow> shown_rows(const Comparison &comparison, bool all) {
 }
 
 /// For a terminal: each row's values in a unit of its own.
-Table table_for_people(const Comparison &comparison, bool all) {
+Table table_for_people(const ComparedFiles &comparison, bool all) {
     const bool times = comparison.of != Compared::profiles;
-    std::vector<Field<ComparedRow>> fields = {{{"verdict", As::text, Keep::must},
-                                               [](Row row) {
-                                                   const bool worse = row.failed ||
-                                                                      row.verdict == Verdict::slower ||
-                                                                      row.verdict == Verdict::broken;
-                                                   return worse ? bold(name_of(row.verdict))
-                                                                : name_of(row.verdict);
-                                               }},
-                                              {{"change", As::number, Keep::must}, change_of},
-                                              {{noun_of(comparison), As::text, Keep::must,
-                                                comparison.of == Compared::networks ? Fit::cut : Fit::whole},
-                                               &ComparedRow::name},
-                                              {{"95 %", As::number, Keep::low}, interval_of}};
+    std::vector<Field<ComparedRow>> fields = {
+        {{"verdict", As::text, Keep::must},
+         [](Row row) {
+             const bool worse = row.failed || row.verdict == ComparedVerdict::slower ||
+                                row.verdict == ComparedVerdict::broken;
+             return worse ? bold(name_of(row.verdict)) : name_of(row.verdict);
+         }},
+        {{"change", As::number, Keep::must}, change_of_row},
+        {{noun_of(comparison), As::text, Keep::must,
+          comparison.of == Compared::networks ? Fit::cut : Fit::whole},
+         &ComparedRow::name},
+        {{"95 %", As::number, Keep::low}, interval_of_row}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
         fields.push_back(
             {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
@@ -112,14 +112,14 @@ Table table_for_people(const Comparison &comparison, bool all) {
     if (times)
         fields.push_back(
             {{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
-             by_text});
+             by_of_row});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
     return table_of<ComparedRow>(shown_rows(comparison, all), fields);
 }
 
 /// For programs: bare numbers.
-Table sheet_of(const Comparison &comparison, bool all) {
+Table sheet_of(const ComparedFiles &comparison, bool all) {
     std::vector<Field<ComparedRow>> fields = {{{"verdict"}, [](Row row) { return name_of(row.verdict); }},
                                               {{"study"}, &ComparedRow::study},
                                               {{"name"}, &ComparedRow::name},
@@ -143,7 +143,7 @@ Table sheet_of(const Comparison &comparison, bool all) {
     return table_of<ComparedRow>(shown_rows(comparison, all), fields);
 }
 
-std::string files_text(const Comparison &comparison, std::size_t width) {
+std::string files_text(const ComparedFiles &comparison, std::size_t width) {
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i) {
         const ComparedFile &file = comparison.files[i];
@@ -159,7 +159,7 @@ std::string files_text(const Comparison &comparison, std::size_t width) {
     return text;
 }
 
-std::string differences_text(const Comparison &comparison, std::size_t width) {
+std::string differences_text(const ComparedFiles &comparison, std::size_t width) {
     if (comparison.differences.empty())
         return comparison.of == Compared::runs ? "same GPU, versions and conditions\n" : "";
     std::string text = bold("not made under the same conditions") + "\n";
@@ -176,19 +176,19 @@ std::string differences_text(const Comparison &comparison, std::size_t width) {
 }
 
 /// Why rows are what the table says, those that have a reason.
-std::string reasons_text(const Comparison &comparison, bool all, std::size_t width) {
+std::string reasons_text(const ComparedFiles &comparison, bool all, std::size_t width) {
     ByReason reasons;
     for (Row row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
             add_to(reasons, name_of(row.verdict) + ": " + *row.reason,
-                   row.name + (row.values.front().by ? " " + by_text(row) : ""));
+                   row.name + (row.values.front().by ? " " + by_of_row(row) : ""));
     std::string text;
     for (const auto &[why, names] : reasons)
         text += headed("  ", why + ": " + join(names), 4, width);
     return text;
 }
 
-std::string curves_text(const Comparison &comparison, std::size_t width) {
+std::string curves_text(const ComparedFiles &comparison, std::size_t width) {
     if (comparison.curves.empty())
         return "";
     using Curve = const ComparedCurve &;
@@ -204,7 +204,7 @@ std::string curves_text(const Comparison &comparison, std::size_t width) {
     return "\n" + table(table_of<ComparedCurve>(comparison.curves, fields), width);
 }
 
-std::string checks_text(const Comparison &comparison, std::size_t width) {
+std::string checks_text(const ComparedFiles &comparison, std::size_t width) {
     std::string text;
     for (const FailedCheck &check : comparison.failed_checks)
         text += wrapped(check.file + ": " + check.name + ": " + check.text, 0, width);
@@ -212,7 +212,7 @@ std::string checks_text(const Comparison &comparison, std::size_t width) {
 }
 
 /// Rows that only one file has: how many and their time, or with `all` of runs which.
-std::string only_text(const Comparison &comparison, bool all, std::size_t width) {
+std::string only_text(const ComparedFiles &comparison, bool all, std::size_t width) {
     std::string text;
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
         std::vector<std::string> names;
@@ -237,12 +237,12 @@ std::string only_text(const Comparison &comparison, bool all, std::size_t width)
     return text;
 }
 
-std::string outcome_text(const Comparison &comparison, bool all, std::size_t width) {
+std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t width) {
     std::string counts, text;
     std::size_t without = 0;
     for (const VerdictCount &count : comparison.counts) {
         counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count.rows, name_of(count.verdict));
-        if (count.verdict == Verdict::lacking || count.verdict == Verdict::refused)
+        if (count.verdict == ComparedVerdict::lacking || count.verdict == ComparedVerdict::refused)
             without += static_cast<std::size_t>(count.rows);
     }
     text = fmt::format("compared {} of {}: {}", comparison.rows.size() - without,
@@ -264,7 +264,7 @@ std::string outcome_text(const Comparison &comparison, bool all, std::size_t wid
     return text;
 }
 
-std::string text_for_people(const Comparison &comparison, bool all) {
+std::string text_for_people(const ComparedFiles &comparison, bool all) {
     const std::size_t width = terminal_width();
     const std::string rows = table(table_for_people(comparison, all), width);
     return files_text(comparison, width) + differences_text(comparison, width) +
@@ -274,7 +274,7 @@ std::string text_for_people(const Comparison &comparison, bool all) {
 }
 
 /// A summary that can stand in a pull request.
-std::string markdown_of(const Comparison &comparison, bool all) {
+std::string markdown_of(const ComparedFiles &comparison, bool all) {
     constexpr std::size_t whole = std::string::npos;
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i)
@@ -289,7 +289,7 @@ std::string markdown_of(const Comparison &comparison, bool all) {
 
 } // namespace
 
-std::string comparison_text(const Comparison &comparison, Format format, bool all) {
+std::string comparison_text(const ComparedFiles &comparison, Format format, bool all) {
     const bool every = all || comparison.of != Compared::runs;
     return format == Format::json       ? to_text(described::write(comparison))
            : format == Format::csv      ? to_csv(sheet_of(comparison, true))

@@ -9,6 +9,6 @@
 namespace convcast::cli {
 
 /// `all`: also the rows in which nothing changed, and those that only one file has.
-std::string comparison_text(const Comparison &comparison, Format format, bool all);
+std::string comparison_text(const ComparedFiles &comparison, Format format, bool all);
 
 } // namespace convcast::cli

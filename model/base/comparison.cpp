@@ -41,16 +41,16 @@ ComparedValue middle_of(const std::vector<ComparedValue> &values) {
     return middle;
 }
 
-Verdict verdict_of(const ComparedRow &row, bool times) {
+ComparedVerdict verdict_of(const ComparedRow &row, bool times) {
     if (!row.ratio_low)
-        return std::abs(*row.ratio - 1.0) < same_below ? Verdict::same : Verdict::unsure;
+        return std::abs(*row.ratio - 1.0) < same_below ? ComparedVerdict::same : ComparedVerdict::unsure;
     if (*row.ratio_low >= 1.0 / (1.0 + row.tolerance) && *row.ratio_high <= 1.0 + row.tolerance)
-        return Verdict::same;
+        return ComparedVerdict::same;
     if (*row.ratio_low > 1.0)
-        return times ? Verdict::slower : Verdict::differs;
+        return times ? ComparedVerdict::slower : ComparedVerdict::differs;
     if (*row.ratio_high < 1.0)
-        return times ? Verdict::faster : Verdict::differs;
-    return Verdict::unsure;
+        return times ? ComparedVerdict::faster : ComparedVerdict::differs;
+    return ComparedVerdict::unsure;
 }
 
 /// How many samples lie outside the 95 % interval of a median on each side: the largest k with
@@ -73,7 +73,7 @@ std::size_t samples_outside(std::size_t n) {
 
 } // namespace
 
-void judge(ComparedRow &row, bool times) {
+void judge_row(ComparedRow &row, bool times) {
     std::vector<std::size_t> there;
     for (std::size_t i = 0; i < row.values.size(); ++i)
         if (row.values[i].value)
@@ -100,10 +100,10 @@ void judge(ComparedRow &row, bool times) {
     }
     const bool one_measurement =
         far.value == middle.value && far.low == middle.low && far.high == middle.high;
-    row.verdict = one_measurement ? Verdict::same : verdict_of(row, times);
+    row.verdict = one_measurement ? ComparedVerdict::same : verdict_of(row, times);
     // What two of three agree on is still lacking in the third; what differs already says more.
-    if (there.size() < row.values.size() && row.verdict != Verdict::differs)
-        row.verdict = Verdict::lacking;
+    if (there.size() < row.values.size() && row.verdict != ComparedVerdict::differs)
+        row.verdict = ComparedVerdict::lacking;
 }
 
 void add_difference(std::vector<Difference> &differences, const std::string &name,
@@ -139,8 +139,8 @@ void add_conditions(std::vector<Difference> &differences, const Conditions &cond
         add_condition(differences, name, conditions);
 }
 
-void conclude(Comparison &comparison) {
-    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Verdict>>([&](auto enumerator) {
+void conclude(ComparedFiles &comparison) {
+    boost::mp11::mp_for_each<boost::describe::describe_enumerators<ComparedVerdict>>([&](auto enumerator) {
         const auto rows =
             std::count_if(comparison.rows.begin(), comparison.rows.end(),
                           [&](const ComparedRow &row) { return row.verdict == enumerator.value; });
@@ -163,6 +163,6 @@ ComparedValue median_value(double median, std::vector<double> samples) {
     return out;
 }
 
-template const described::Type &described::type_of<Comparison>();
+template const described::Type &described::type_of<ComparedFiles>();
 
 } // namespace convcast

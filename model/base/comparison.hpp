@@ -19,7 +19,7 @@ constexpr double same_below = 0.005;
 /// Within this share two values count as the same, unless another one is asked for.
 constexpr double default_tolerance = 0.03;
 
-enum class Verdict {
+enum class ComparedVerdict {
     broken,  ///< ok before, not ok after
     slower,  ///< of a time: the whole 95 % interval of the ratio is above 1, and not all of it within the
              ///< tolerance
@@ -31,7 +31,7 @@ enum class Verdict {
     lacking, ///< one of the values is not there
     refused, ///< unsupported or infeasible in both: there is nothing to time
 };
-BOOST_DESCRIBE_ENUM(Verdict, broken, slower, faster, differs, unsure, same, mended, lacking, refused)
+BOOST_DESCRIBE_ENUM(ComparedVerdict, broken, slower, faster, differs, unsure, same, mended, lacking, refused)
 
 /// What is compared.
 enum class Compared { profiles, runs, networks };
@@ -64,7 +64,7 @@ struct ComparedRow {
     std::optional<double> ratio;                 ///< that value over the reference
     std::optional<double> ratio_low, ratio_high; ///< its 95 % interval
     double tolerance = default_tolerance;        ///< a share that counts as the same
-    Verdict verdict = Verdict::lacking;
+    ComparedVerdict verdict = ComparedVerdict::lacking;
     bool failed = false;               ///< why the comparison did not pass
     std::optional<std::int64_t> only;  ///< the one file that has such a row
     std::optional<std::string> reason; ///< of the verdict
@@ -100,12 +100,12 @@ struct ComparedCurve {
 };
 
 struct VerdictCount {
-    Verdict verdict = Verdict::same; ///< the one that is counted
-    std::int64_t rows = 0;           ///< how many rows have it
+    ComparedVerdict verdict = ComparedVerdict::same; ///< the one that is counted
+    std::int64_t rows = 0;                           ///< how many rows have it
     BOOST_DESCRIBE_CLASS(VerdictCount, (), (verdict, rows), (), ())
 };
 
-struct Comparison {
+struct ComparedFiles {
     std::string schema = "convcast/comparison/2";
     Compared of = Compared::profiles;
     std::vector<ComparedFile> files;
@@ -122,14 +122,14 @@ struct Comparison {
     std::optional<ComparedRow> total; ///< of networks
     std::vector<FailedCheck> failed_checks;
     std::vector<ComparedCurve> curves;
-    BOOST_DESCRIBE_CLASS(Comparison, (),
+    BOOST_DESCRIBE_CLASS(ComparedFiles, (),
                          (schema, of, files, values, by, fail_over, passed, why, hint, differences, counts,
                           mean_ratio, rows, total, failed_checks, curves),
                          (), ())
 };
 
 /// Fills in what follows from a row's values: all but `failed` and `only`. `times`: a larger value is slower.
-void judge(ComparedRow &row, bool times);
+void judge_row(ComparedRow &row, bool times);
 
 /// Adds what differs.
 void add_difference(std::vector<Difference> &differences, const std::string &name,
@@ -147,11 +147,11 @@ void add_conditions(std::vector<Difference> &differences, const Conditions &cond
 std::string condition_of(const std::map<std::string, std::string> &conditions, const std::string &name);
 
 /// Counts the verdicts of all rows, and whether one failed.
-void conclude(Comparison &comparison);
+void conclude(ComparedFiles &comparison);
 
 /// A median and its 95 % interval by order statistics of its samples; of fewer than six there is none.
 ComparedValue median_value(double median, std::vector<double> samples);
 
-extern template const described::Type &described::type_of<Comparison>();
+extern template const described::Type &described::type_of<ComparedFiles>();
 
 } // namespace convcast

@@ -119,7 +119,7 @@ std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
 }
 
 /// Limits and conditions that differ, and checks that fail.
-void compare_surroundings(std::span<const NamedProfile> profiles, Comparison &comparison) {
+void compare_surroundings(std::span<const NamedProfile> profiles, ComparedFiles &comparison) {
     for_each_limit([&](auto member) {
         std::vector<std::string> values;
         for (const NamedProfile &named : profiles)
@@ -147,8 +147,8 @@ std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles
     return names;
 }
 
-Comparison compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options) {
-    Comparison comparison;
+ComparedFiles compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options) {
+    ComparedFiles comparison;
     comparison.of = Compared::profiles;
     const auto wanted = [&](const std::string &name) {
         return options.only.empty() ||
@@ -184,9 +184,10 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
         const auto has = [](const ComparedValue &value) { return value.value.has_value(); };
         if (std::none_of(row.values.begin(), row.values.end(), has) || !wanted(row.name))
             return;
-        judge(row, false);
-        row.failed = (row.verdict == Verdict::differs && std::abs(*row.ratio - 1.0) > row.tolerance) ||
-                     (has(row.values.front()) && !std::all_of(row.values.begin(), row.values.end(), has));
+        judge_row(row, false);
+        row.failed =
+            (row.verdict == ComparedVerdict::differs && std::abs(*row.ratio - 1.0) > row.tolerance) ||
+            (has(row.values.front()) && !std::all_of(row.values.begin(), row.values.end(), has));
         comparison.rows.push_back(std::move(row));
     });
     std::vector<std::map<std::string, Curve>> curves;
@@ -208,7 +209,7 @@ Comparison compare_profiles(std::span<const NamedProfile> profiles, const Compar
     std::vector<std::string> off, lacking;
     for (const ComparedRow &row : comparison.rows)
         if (row.failed)
-            (row.verdict == Verdict::differs ? off : lacking).push_back(row.name);
+            (row.verdict == ComparedVerdict::differs ? off : lacking).push_back(row.name);
     if (!comparison.passed)
         comparison.why = (off.empty() ? "" : "off by more than the tolerance: " + join(off)) +
                          (off.empty() || lacking.empty() ? "" : "; ") +

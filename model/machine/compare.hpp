@@ -31,6 +31,6 @@ std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles
 
 /// Every number of `profiles`, which are two or more. One fails that differs by more than its tolerance, or
 /// that a later profile lacks and the first one has.
-Comparison compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options);
+ComparedFiles compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options);
 
 } // namespace convcast

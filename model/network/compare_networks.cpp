@@ -146,7 +146,7 @@ std::vector<Match> all_matches(const std::array<const NetworkRun *, 2> &runs) {
 }
 
 /// A median of samples that are spread as a normal distribution's, with its 95 % interval.
-ComparedValue value_of(const TimeSpread &time) {
+ComparedValue compared_time(const TimeSpread &time) {
     constexpr double deviations_of_90_percent = 3.29, half_width = 1.96 * 1.2533;
     const double deviation = (time.p95_s - time.p05_s).value / deviations_of_90_percent,
                  half = half_width * deviation / std::sqrt(static_cast<double>(time.samples));
@@ -157,17 +157,18 @@ ComparedValue value_of(const TimeSpread &time) {
     return value;
 }
 
-ComparedValue value_of(Seconds forecast) {
+ComparedValue compared_time(Seconds forecast) {
     ComparedValue value;
     value.value = value.low = value.high = forecast.value;
     return value;
 }
 
-ComparedValue value_of(const NetworkRun &run, const std::vector<std::size_t> &launches, bool measured) {
+ComparedValue compared_time(const NetworkRun &run, const std::vector<std::size_t> &launches, bool measured) {
     ComparedValue all;
     for (const std::size_t i : launches) {
         const NetworkLaunch &launch = run.launches[i];
-        const ComparedValue one = measured ? value_of(launch.measured->time_s) : value_of(launch.time_s);
+        const ComparedValue one =
+            measured ? compared_time(launch.measured->time_s) : compared_time(launch.time_s);
         if (!all.value) {
             all = one;
         } else {
@@ -196,7 +197,7 @@ ComparedRow row_of(const std::array<const NetworkRun *, 2> &runs, const Match &m
             if (launch.shape && shapes[side].empty())
                 shapes[side] = *launch.shape;
         }
-        row.values.push_back(value_of(*runs[side], match.launches[side], measured));
+        row.values.push_back(compared_time(*runs[side], match.launches[side], measured));
         if (match.launches[side].empty())
             row.only = static_cast<std::int64_t>(1 - side);
     }
@@ -207,7 +208,7 @@ ComparedRow row_of(const std::array<const NetworkRun *, 2> &runs, const Match &m
         row.shape = shape;
     row.unit = "s";
     row.tolerance = tolerance;
-    judge(row, true);
+    judge_row(row, true);
     return row;
 }
 
@@ -218,10 +219,10 @@ std::string gpu_of(const NetworkRun &run) {
 
 } // namespace
 
-Comparison compare_networks(const NetworkRun &before, const std::string &before_file, const NetworkRun &after,
-                            const std::string &after_file, double tolerance) {
+ComparedFiles compare_networks(const NetworkRun &before, const std::string &before_file,
+                               const NetworkRun &after, const std::string &after_file, double tolerance) {
     const std::array<const NetworkRun *, 2> runs = {&before, &after};
-    Comparison out;
+    ComparedFiles out;
     out.of = Compared::networks;
     bool measured = true;
     for (const NetworkRun *run : runs) {
@@ -244,8 +245,8 @@ Comparison compare_networks(const NetworkRun &before, const std::string &before_
     total.unit = "s";
     total.tolerance = tolerance;
     for (const NetworkRun *run : runs)
-        total.values.push_back(measured ? value_of(*run->measured_s()) : value_of(run->time_s));
-    judge(total, true);
+        total.values.push_back(measured ? compared_time(*run->measured_s()) : compared_time(run->time_s));
+    judge_row(total, true);
     out.total = std::move(total);
     conclude(out);
     return out;

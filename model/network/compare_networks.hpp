@@ -14,7 +14,7 @@ namespace convcast {
 /// one of them; those that are left by their kind and shape, in order (longest common subsequence). Rows
 /// stand in the order of the first network. `total` is the time of both, to which on one stream the rows of
 /// forecasts add up.
-Comparison compare_networks(const NetworkRun &before, const std::string &before_file, const NetworkRun &after,
-                            const std::string &after_file, double tolerance);
+ComparedFiles compare_networks(const NetworkRun &before, const std::string &before_file,
+                               const NetworkRun &after, const std::string &after_file, double tolerance);
 
 } // namespace convcast

@@ -138,14 +138,14 @@ struct NetworkMeasurement {
 };
 
 /// Bytes of the GPU's memory that a call takes.
-struct NetworkMemory {
+struct MemoryUse {
     std::int64_t parameters_bytes = 0;
     std::int64_t images_bytes = 0;      ///< inputs and results
     std::int64_t activations_bytes = 0; ///< tensors between launches: on one stream they share memory by
                                         ///< lifetime
     std::int64_t workspace_bytes = 0;   ///< of convolutions
-    BOOST_DESCRIBE_CLASS(NetworkMemory, (),
-                         (parameters_bytes, images_bytes, activations_bytes, workspace_bytes), (), ())
+    BOOST_DESCRIBE_CLASS(MemoryUse, (), (parameters_bytes, images_bytes, activations_bytes, workspace_bytes),
+                         (), ())
 
     std::int64_t all_bytes() const {
         return parameters_bytes + images_bytes + activations_bytes + workspace_bytes;
@@ -164,7 +164,7 @@ struct NetworkRun {
     Seconds light_s; ///< N4: everything in one launch, every byte that must move once
     double fmas = 0.0;
     std::optional<double> flops; ///< of all launches; with the two below absent in older recordings
-    std::optional<NetworkMemory> memory;
+    std::optional<MemoryUse> memory;
     std::optional<Seconds> gaps_s; ///< of the launches' times, what passes between one and the next
     Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of, on one stream
     std::int64_t nodes = 0;

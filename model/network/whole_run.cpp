@@ -66,9 +66,9 @@ std::optional<std::string> why_not_whole(const Network &network) {
                        unknown.size() > 1 ? fmt::format(", nor {} other operators", unknown.size() - 1) : "");
 }
 
-NetworkMemory memory_of(const PlannedNetwork &plan) {
+MemoryUse memory_of(const PlannedNetwork &plan) {
     const std::int64_t batch = plan.forecast.batch;
-    NetworkMemory memory;
+    MemoryUse memory;
     memory.images_bytes =
         4 * batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
     for (std::size_t i = 0; i < plan.network.operators.size(); ++i)

@@ -29,7 +29,7 @@ std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vect
 std::optional<std::string> why_not_whole(const Network &network);
 
 /// Device memory that a plan takes.
-NetworkMemory memory_of(const PlannedNetwork &plan);
+MemoryUse memory_of(const PlannedNetwork &plan);
 inline std::int64_t whole_bytes(const PlannedNetwork &plan) {
     return memory_of(plan).all_bytes();
 }

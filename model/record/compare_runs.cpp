@@ -113,12 +113,12 @@ ComparedRow only_in(std::size_t file, const KeyedCases::Keyed &it, const Compare
 }
 
 /// Of cases of which one or both have no result; absent where both have one.
-std::optional<Verdict> verdict_of_status(const Case &before, const Case &after, std::string &reason) {
+std::optional<ComparedVerdict> verdict_of_status(const Case &before, const Case &after, std::string &reason) {
     if (before.status != after.status && (before.status == Status::ok || after.status == Status::ok)) {
         reason = status_text(before.status == Status::ok ? after : before);
         if (before.status == Status::not_run || after.status == Status::not_run)
-            return Verdict::lacking;
-        return before.status == Status::ok ? Verdict::broken : Verdict::mended;
+            return ComparedVerdict::lacking;
+        return before.status == Status::ok ? ComparedVerdict::broken : ComparedVerdict::mended;
     }
     const auto refused = [](const Case &item) {
         return item.status == Status::unsupported || item.status == Status::infeasible;
@@ -126,7 +126,7 @@ std::optional<Verdict> verdict_of_status(const Case &before, const Case &after, 
     if (before.status == Status::ok)
         return std::nullopt;
     reason = status_text(after);
-    return refused(before) && refused(after) ? Verdict::refused : Verdict::lacking;
+    return refused(before) && refused(after) ? ComparedVerdict::refused : ComparedVerdict::lacking;
 }
 
 ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keyed &after, bool measured,
@@ -140,11 +140,11 @@ ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keye
     } else if (!row.values[0].value || !row.values[1].value) {
         reason = row.values[0].value ? "no time after" : "no time before";
     } else {
-        judge(row, true);
-        if (measured && row.verdict != Verdict::same)
+        judge_row(row, true);
+        if (measured && row.verdict != ComparedVerdict::same)
             for (const KeyedCases::Keyed *of : {&before, &after})
                 if (const auto inside = of->item->measured(options.l2)->host_time_samples) {
-                    row.verdict = Verdict::unsure;
+                    row.verdict = ComparedVerdict::unsure;
                     reason = std::to_string(*inside) + " of the samples may have time of the host inside";
                 }
     }
@@ -152,8 +152,8 @@ ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keye
         row.reason = reason;
     // Nobody who compares two runs has changed a vendor's library.
     row.failed = options.fail_over && after.item->strategy &&
-                 (row.verdict == Verdict::broken ||
-                  (row.verdict == Verdict::slower && *row.ratio_low > 1.0 + *options.fail_over));
+                 (row.verdict == ComparedVerdict::broken ||
+                  (row.verdict == ComparedVerdict::slower && *row.ratio_low > 1.0 + *options.fail_over));
     return row;
 }
 
@@ -202,10 +202,10 @@ std::optional<std::string> hint_for(const KeyedCases &before, const KeyedCases &
 }
 
 /// With fail_over: whether it passed, and a sentence on why.
-void judge_all(Comparison &out, std::int64_t timed, std::int64_t comparable) {
+void judge_all(ComparedFiles &out, std::int64_t timed, std::int64_t comparable) {
     const double percent = 100.0 * *out.fail_over;
     const bool broken = std::any_of(out.rows.begin(), out.rows.end(), [](const ComparedRow &row) {
-        return row.failed && row.verdict == Verdict::broken;
+        return row.failed && row.verdict == ComparedVerdict::broken;
     });
     const bool enough = 2 * timed >= std::max<std::int64_t>(comparable, 1);
     if (out.passed && enough)
@@ -231,9 +231,9 @@ ComparedFile file_of(const Run &run, const std::string &file) {
 
 } // namespace
 
-Comparison compare_runs(const Run &before, const std::string &before_file, const Run &after,
-                        const std::string &after_file, const CompareRunsOptions &options) {
-    Comparison out;
+ComparedFiles compare_runs(const Run &before, const std::string &before_file, const Run &after,
+                           const std::string &after_file, const CompareRunsOptions &options) {
+    ComparedFiles out;
     out.of = Compared::runs;
     out.files = {file_of(before, before_file), file_of(after, after_file)};
     out.by = boost::describe::enum_to_string(options.by, "?");

@@ -32,7 +32,7 @@ struct CompareRunsOptions {
 /// verdict, the largest ratio first. With fail_over it passes if at least half of the timed cases of the
 /// smaller document have a time in both, none is surely slower by more than fail_over and none is broken.
 /// Libraries fail nothing.
-Comparison compare_runs(const Run &before, const std::string &before_file, const Run &after,
-                        const std::string &after_file, const CompareRunsOptions &options);
+ComparedFiles compare_runs(const Run &before, const std::string &before_file, const Run &after,
+                           const std::string &after_file, const CompareRunsOptions &options);
 
 } // namespace convcast

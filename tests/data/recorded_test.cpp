@@ -116,7 +116,7 @@ TEST(Recorded, ThreeRunsAgree) {
     for (const char *file : {"repeat_2.json", "repeat_3.json"})
         runs.push_back({file, read_profile(read_file(folder + file), file)});
     std::vector<std::string> differing;
-    const Comparison comparison = compare_profiles(runs, {});
+    const ComparedFiles comparison = compare_profiles(runs, {});
     for (const ComparedRow &row : comparison.rows)
         if (row.failed)
             differing.push_back(row.name);

@@ -235,7 +235,7 @@ constexpr SchemaOf schemas[] = {
     {"architecture", schema_text<Architecture>, "architecture of a compute capability",
      "docs/architecture.md"},
     {"calibration", schema_text<Calibration>, "calibration of a GPU model"},
-    {"comparison", schema_text<Comparison>, "comparison of profiles, runs or networks"},
+    {"comparison", schema_text<ComparedFiles>, "comparison of profiles, runs or networks"},
     {"facts", schema_text<Facts>, "facts of kernels"},
     {"ladder", schema_text<Ladder>, "ladder of a network"},
     {"ladder_run", schema_text<LadderRun>, "run of a ladder"},

@@ -34,7 +34,7 @@ NetworkRun run_of(std::vector<NetworkLaunch> launches) {
     return run;
 }
 
-std::vector<std::string> names_of(const Comparison &found) {
+std::vector<std::string> names_of(const ComparedFiles &found) {
     std::vector<std::string> names;
     for (const ComparedRow &row : found.rows)
         names.push_back(row.name);
@@ -45,15 +45,15 @@ TEST(CompareNetworks, LaunchesOfTheSameOperatorsAreOneRowHoweverTheyAreFused) {
     const NetworkRun fused = run_of({launch({"conv1", "bias1", "relu1"}, 10), launch({"pool1"}, 2)}),
                      apart =
                          run_of({launch({"conv1", "bias1"}, 8), launch({"relu1"}, 3), launch({"pool1"}, 2)});
-    const Comparison found = compare_networks(fused, "f", apart, "a", 0.03);
+    const ComparedFiles found = compare_networks(fused, "f", apart, "a", 0.03);
     ASSERT_EQ(found.rows.size(), 2U);
     EXPECT_NEAR(*found.rows[0].ratio, 1.1, 1e-12);
-    EXPECT_EQ(found.rows[0].verdict, Verdict::slower);
-    EXPECT_EQ(found.rows[1].verdict, Verdict::same);
+    EXPECT_EQ(found.rows[0].verdict, ComparedVerdict::slower);
+    EXPECT_EQ(found.rows[1].verdict, ComparedVerdict::same);
     EXPECT_NEAR(*found.total->ratio, 13.0 / 12.0, 1e-12);
-    const Comparison back = compare_networks(apart, "a", fused, "f", 0.03);
+    const ComparedFiles back = compare_networks(apart, "a", fused, "f", 0.03);
     ASSERT_EQ(back.rows.size(), 2U);
-    EXPECT_EQ(back.rows[0].verdict, Verdict::faster);
+    EXPECT_EQ(back.rows[0].verdict, ComparedVerdict::faster);
 }
 
 TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
@@ -64,13 +64,13 @@ TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
                      after =
                          run_of({launch({"b1"}, 2, conv, large), launch({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
                                  launch({"b3"}, 2, conv, small)});
-    const Comparison found = compare_networks(before, "b", after, "a", 0.03);
+    const ComparedFiles found = compare_networks(before, "b", after, "a", 0.03);
     EXPECT_THAT(names_of(found), testing::ElementsAre("a1 -> b1", "b2", "a2 -> b3", "a3"));
     EXPECT_EQ(found.rows[1].only, 1);
     EXPECT_EQ(found.rows[3].only, 0);
-    EXPECT_EQ(found.rows[3].verdict, Verdict::lacking);
+    EXPECT_EQ(found.rows[3].verdict, ComparedVerdict::lacking);
     EXPECT_FALSE(found.rows[3].ratio);
-    EXPECT_EQ(found.rows[2].verdict, Verdict::same);
+    EXPECT_EQ(found.rows[2].verdict, ComparedVerdict::same);
 }
 
 TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
@@ -83,14 +83,14 @@ TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
         run.measured->graph_s = run.launches[0].measured->time_s;
         return run;
     };
-    const Comparison both = compare_networks(ran(10), "b", ran(12), "a", 0.03);
+    const ComparedFiles both = compare_networks(ran(10), "b", ran(12), "a", 0.03);
     EXPECT_EQ(both.values, "measured");
-    EXPECT_EQ(both.rows[0].verdict, Verdict::slower);
+    EXPECT_EQ(both.rows[0].verdict, ComparedVerdict::slower);
     EXPECT_NEAR(*both.total->ratio, 1.2, 1e-9);
     EXPECT_LT(*both.rows[0].ratio_low, 1.2);
-    const Comparison one = compare_networks(ran(10), "b", run_of({launch({"a"}, 10)}), "a", 0.03);
+    const ComparedFiles one = compare_networks(ran(10), "b", run_of({launch({"a"}, 10)}), "a", 0.03);
     EXPECT_EQ(one.values, "forecast");
-    EXPECT_EQ(one.rows[0].verdict, Verdict::same);
+    EXPECT_EQ(one.rows[0].verdict, ComparedVerdict::same);
 }
 
 TEST(CompareNetworks, TheRowsOfAForecastAddUpToItsTotal) {
@@ -99,7 +99,7 @@ TEST(CompareNetworks, TheRowsOfAForecastAddUpToItsTotal) {
     const Network network = find_network("resnet18");
     const NetworkRun h200 = forecast_network(network, find_profile("h200"), {}, question),
                      old = forecast_network(network, find_profile("gtx1080ti"), {}, question);
-    const Comparison found = compare_networks(h200, "h200", old, "gtx1080ti", 0.03);
+    const ComparedFiles found = compare_networks(h200, "h200", old, "gtx1080ti", 0.03);
     for (std::size_t side = 0; side < 2; ++side) {
         double sum = 0.0;
         for (const ComparedRow &row : found.rows)

@@ -41,7 +41,7 @@ convcast::Run run_of(std::vector<Case> cases) {
 }
 
 /// What computes the rows that only this file has; of both, -1: that have a ratio.
-std::vector<std::string> only_in(const Comparison &found, int file) {
+std::vector<std::string> only_in(const ComparedFiles &found, int file) {
     std::vector<std::string> names;
     for (const ComparedRow &row : found.rows)
         if (file < 0 ? row.ratio.has_value() : row.only == file)
@@ -70,7 +70,7 @@ TEST(CompareRuns, TheIntervalOfARatioHasBothErrors) {
     const convcast::Run before = run_of({measured("a", 10, {9, 9, 10, 10, 11, 11})}),
                         after = run_of({measured("a", 20, {16, 19, 20, 20, 21, 22})});
     const ComparedRow found = compare_runs(before, "b", after, "a", {}).rows.at(0);
-    EXPECT_EQ(found.verdict, Verdict::slower);
+    EXPECT_EQ(found.verdict, ComparedVerdict::slower);
     EXPECT_DOUBLE_EQ(*found.ratio, 2.0);
     EXPECT_NEAR(*found.ratio_low, 2.0 * std::exp(-std::hypot(std::log(11.0 / 10.0), std::log(20.0 / 16.0))),
                 1e-12);
@@ -99,20 +99,20 @@ TEST(CompareRuns, EachVerdict) {
                 measured("few", 20, {20, 20}), broken, mended, measured("new", 10, tight)});
     CompareRunsOptions options;
     options.fail_over = 0.06;
-    Comparison found = compare_runs(before, "b", after, "a", options);
+    ComparedFiles found = compare_runs(before, "b", after, "a", options);
     const auto verdict = [&](const std::string &strategy) {
         for (const ComparedRow &item : found.rows)
             if (item.values.at(1).by == strategy)
                 return item.verdict;
-        return Verdict::lacking;
+        return ComparedVerdict::lacking;
     };
-    EXPECT_EQ(verdict("same"), Verdict::same);
-    EXPECT_EQ(verdict("slower"), Verdict::slower);
-    EXPECT_EQ(verdict("faster"), Verdict::faster);
-    EXPECT_EQ(verdict("unsure"), Verdict::unsure);
-    EXPECT_EQ(verdict("few"), Verdict::unsure);
-    EXPECT_EQ(verdict("broken"), Verdict::broken);
-    EXPECT_EQ(verdict("mended"), Verdict::mended);
+    EXPECT_EQ(verdict("same"), ComparedVerdict::same);
+    EXPECT_EQ(verdict("slower"), ComparedVerdict::slower);
+    EXPECT_EQ(verdict("faster"), ComparedVerdict::faster);
+    EXPECT_EQ(verdict("unsure"), ComparedVerdict::unsure);
+    EXPECT_EQ(verdict("few"), ComparedVerdict::unsure);
+    EXPECT_EQ(verdict("broken"), ComparedVerdict::broken);
+    EXPECT_EQ(verdict("mended"), ComparedVerdict::mended);
     EXPECT_EQ(only_in(found, 0), std::vector<std::string>{"gone"});
     EXPECT_EQ(only_in(found, 1), std::vector<std::string>{"new"});
     EXPECT_FALSE(found.passed) << "a broken case fails";
@@ -132,7 +132,7 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
     options.fail_over = 0.05;
     // 8 % slower in the median, but it may be 4 %.
     const convcast::Run wide = run_of({measured("a", 10.8, {10.4, 10.8, 10.8, 10.8, 10.8, 11.2})});
-    EXPECT_EQ(compare_runs(before, "b", wide, "a", options).rows.at(0).verdict, Verdict::slower);
+    EXPECT_EQ(compare_runs(before, "b", wide, "a", options).rows.at(0).verdict, ComparedVerdict::slower);
     EXPECT_TRUE(compare_runs(before, "b", wide, "a", options).passed);
     const std::vector<double> slow = {12, 12, 12, 12, 12, 12};
     EXPECT_FALSE(compare_runs(before, "b", run_of({measured("a", 12, slow)}), "a", options).passed);
@@ -142,15 +142,15 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
         item.baseline = "cudnn:gemm";
         return item;
     };
-    const Comparison library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
-                                            run_of({as_baseline(measured("a", 12, slow))}), "a", options);
-    EXPECT_EQ(library.rows.at(0).verdict, Verdict::slower);
+    const ComparedFiles library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
+                                               run_of({as_baseline(measured("a", 12, slow))}), "a", options);
+    EXPECT_EQ(library.rows.at(0).verdict, ComparedVerdict::slower);
     EXPECT_TRUE(library.passed) << "a library is not what was changed";
 
     Case host = measured("a", 12, slow);
     host.measurements.front().host_time_samples = 2;
-    const Comparison inside = compare_runs(before, "b", run_of({host}), "a", options);
-    EXPECT_EQ(inside.rows.at(0).verdict, Verdict::unsure);
+    const ComparedFiles inside = compare_runs(before, "b", run_of({host}), "a", options);
+    EXPECT_EQ(inside.rows.at(0).verdict, ComparedVerdict::unsure);
     EXPECT_THAT(inside.rows.at(0).reason.value_or(""), testing::HasSubstr("2 of the samples"));
     EXPECT_TRUE(inside.passed);
 }
@@ -165,7 +165,7 @@ TEST(CompareRuns, NothingComparedHasNotPassed) {
     EXPECT_FALSE(compare_runs(one, "b", run_of({measured("c", 10, tight)}), "a", options).passed);
     Case untimed = one.cases.front();
     untimed.measurements.clear();
-    const Comparison found = compare_runs(one, "b", run_of({untimed}), "a", options);
+    const ComparedFiles found = compare_runs(one, "b", run_of({untimed}), "a", options);
     EXPECT_EQ(found.why, "no case has a time in both");
     EXPECT_FALSE(found.passed);
 }
@@ -181,7 +181,7 @@ TEST(CompareRuns, TheFastestSettingOfEachStrategyOrShape) {
     CompareRunsOptions options;
     EXPECT_EQ(only_in(compare_runs(before, "b", after, "a", options), -1), std::vector<std::string>{"a:x=1"});
     options.by = CompareBy::strategy;
-    const Comparison strategies = compare_runs(before, "b", after, "a", options);
+    const ComparedFiles strategies = compare_runs(before, "b", after, "a", options);
     ASSERT_EQ(strategies.rows.size(), 3U);
     EXPECT_EQ(only_in(strategies, -1).size(), 3U);
     for (const ComparedRow &item : strategies.rows)
@@ -190,7 +190,7 @@ TEST(CompareRuns, TheFastestSettingOfEachStrategyOrShape) {
             EXPECT_DOUBLE_EQ(*item.ratio, 1.1);
         }
     options.by = CompareBy::shape;
-    const Comparison shapes = compare_runs(before, "b", after, "a", options);
+    const ComparedFiles shapes = compare_runs(before, "b", after, "a", options);
     ASSERT_EQ(shapes.rows.size(), 1U) << "tensor cores are left out";
     EXPECT_EQ(shapes.rows[0].values.at(1).by, "b:y=2");
     EXPECT_DOUBLE_EQ(*shapes.rows[0].ratio, 8.0 / 9.0);
@@ -204,9 +204,9 @@ TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
     one.prediction.emplace().time_s = Seconds(1e-5);
     Case other = one;
     other.prediction->time_s = Seconds(1.2e-5);
-    const Comparison found = compare_runs(run_of({one}), "b", run_of({other}), "a", {});
+    const ComparedFiles found = compare_runs(run_of({one}), "b", run_of({other}), "a", {});
     EXPECT_EQ(found.values, "forecast");
-    EXPECT_EQ(found.rows.at(0).verdict, Verdict::slower);
+    EXPECT_EQ(found.rows.at(0).verdict, ComparedVerdict::slower);
 }
 
 TEST(CompareRuns, WhatDiffersIsNamedWithTheGpuFirst) {
@@ -215,7 +215,7 @@ TEST(CompareRuns, WhatDiffersIsNamedWithTheGpuFirst) {
     after.conditions = {{"gpu", "NVIDIA H100"}, {"driver_cuda", "13.0"}, {"date", "b"}};
     before.producer.version = "1";
     after.producer.version = "2";
-    const Comparison found = compare_runs(before, "b", after, "a", {});
+    const ComparedFiles found = compare_runs(before, "b", after, "a", {});
     ASSERT_EQ(found.differences.size(), 2U);
     EXPECT_EQ(found.differences[0].name, "gpu");
     EXPECT_EQ(found.differences[1].name, "convcast version");
