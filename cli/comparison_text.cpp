@@ -238,6 +238,8 @@ std::string only_text(const ComparedFiles &comparison, bool all, std::size_t wid
 }
 
 std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t width) {
+    if (comparison.rows.empty() && !comparison.curves.empty()) // only curves were asked for
+        return "";
     std::string counts, text;
     std::size_t without = 0;
     for (const VerdictCount &count : comparison.counts) {

@@ -20,7 +20,8 @@ namespace {
 
 /// An interval that does not hold its value is of another one, and says nothing.
 bool has_interval(const ComparedValue &value) {
-    return value.low && value.high && *value.low <= *value.value && *value.value <= *value.high;
+    return value.low && value.high && *value.low > 0.0 && *value.low <= *value.value &&
+           *value.value <= *value.high;
 }
 
 /// The middle of the values, and its interval; none where a value of the middle has none. Of two values in
@@ -91,12 +92,15 @@ void judge_row(ComparedRow &row, bool times) {
     row.reference = middle.value;
     row.farthest = static_cast<std::int64_t>(farthest);
     row.ratio = *far.value / *middle.value;
-    if (has_interval(far) && has_interval(middle)) { // errors of two that know nothing of each other
+    if (has_interval(far) && has_interval(middle) && times) {
         const auto apart = [](double a, double b) { return std::log(a / b); };
         row.ratio_low = *row.ratio * std::exp(-std::hypot(apart(*middle.high, *middle.value),
                                                           apart(*far.value, *far.low)));
         row.ratio_high = *row.ratio * std::exp(std::hypot(apart(*middle.value, *middle.low),
                                                           apart(*far.high, *far.value)));
+    } else if (has_interval(far) && has_interval(middle)) {
+        row.ratio_low = *far.low / *middle.high;
+        row.ratio_high = *far.high / *middle.low;
     }
     const bool one_measurement =
         far.value == middle.value && far.low == middle.low && far.high == middle.high;

@@ -128,7 +128,9 @@ struct ComparedFiles {
                          (), ())
 };
 
-/// Fills in what follows from a row's values: all but `failed` and `only`. `times`: a larger value is slower.
+/// Fills in what follows from a row's values: all but `failed` and `only`. `times`: a larger value is slower,
+/// and the errors of two know nothing of each other. Other numbers are of probes that repeat worse from one
+/// run to the next than within it: their ratio lies between the extremes of both intervals.
 void judge_row(ComparedRow &row, bool times);
 
 /// Adds what differs.
