@@ -14,8 +14,8 @@
 namespace convcast {
 namespace {
 
-NetworkLaunch launch(std::vector<std::string> operators, double us, LaunchKind kind = LaunchKind::elementwise,
-                     const std::string &shape = "") {
+NetworkLaunch launch_like(std::vector<std::string> operators, double us,
+                          LaunchKind kind = LaunchKind::elementwise, const std::string &shape = "") {
     NetworkLaunch out;
     out.kind = kind;
     out.operators = std::move(operators);
@@ -25,7 +25,7 @@ NetworkLaunch launch(std::vector<std::string> operators, double us, LaunchKind k
     return out;
 }
 
-NetworkRun run_of(std::vector<NetworkLaunch> launches) {
+NetworkRun network_run_of(std::vector<NetworkLaunch> launches) {
     NetworkRun run;
     run.network = "net";
     for (const NetworkLaunch &one : launches)
@@ -34,7 +34,7 @@ NetworkRun run_of(std::vector<NetworkLaunch> launches) {
     return run;
 }
 
-std::vector<std::string> names_of(const ComparedFiles &found) {
+std::vector<std::string> row_names(const ComparedFiles &found) {
     std::vector<std::string> names;
     for (const ComparedRow &row : found.rows)
         names.push_back(row.name);
@@ -42,9 +42,10 @@ std::vector<std::string> names_of(const ComparedFiles &found) {
 }
 
 TEST(CompareNetworks, LaunchesOfTheSameOperatorsAreOneRowHoweverTheyAreFused) {
-    const NetworkRun fused = run_of({launch({"conv1", "bias1", "relu1"}, 10), launch({"pool1"}, 2)}),
-                     apart =
-                         run_of({launch({"conv1", "bias1"}, 8), launch({"relu1"}, 3), launch({"pool1"}, 2)});
+    const NetworkRun fused = network_run_of(
+                         {launch_like({"conv1", "bias1", "relu1"}, 10), launch_like({"pool1"}, 2)}),
+                     apart = network_run_of({launch_like({"conv1", "bias1"}, 8), launch_like({"relu1"}, 3),
+                                             launch_like({"pool1"}, 2)});
     const ComparedFiles found = compare_networks(fused, "f", apart, "a", 0.03);
     ASSERT_EQ(found.rows.size(), 2U);
     EXPECT_NEAR(*found.rows[0].ratio, 1.1, 1e-12);
@@ -59,13 +60,14 @@ TEST(CompareNetworks, LaunchesOfTheSameOperatorsAreOneRowHoweverTheyAreFused) {
 TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
     const LaunchKind conv = LaunchKind::convolution;
     const std::string small = "n1c8h8w8k8r3s3", large = "n1c8h16w16k8r3s3";
-    const NetworkRun before = run_of({launch({"a1"}, 1, conv, large), launch({"a2"}, 2, conv, small),
-                                      launch({"a3"}, 3, conv, small)}),
-                     after =
-                         run_of({launch({"b1"}, 2, conv, large), launch({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
-                                 launch({"b3"}, 2, conv, small)});
+    const NetworkRun before = network_run_of({launch_like({"a1"}, 1, conv, large),
+                                              launch_like({"a2"}, 2, conv, small),
+                                              launch_like({"a3"}, 3, conv, small)}),
+                     after = network_run_of({launch_like({"b1"}, 2, conv, large),
+                                             launch_like({"b2"}, 5, conv, "n1c1h8w8k8r1s1"),
+                                             launch_like({"b3"}, 2, conv, small)});
     const ComparedFiles found = compare_networks(before, "b", after, "a", 0.03);
-    EXPECT_THAT(names_of(found), testing::ElementsAre("a1 -> b1", "b2", "a2 -> b3", "a3"));
+    EXPECT_THAT(row_names(found), testing::ElementsAre("a1 -> b1", "b2", "a2 -> b3", "a3"));
     EXPECT_EQ(found.rows[1].only, 1);
     EXPECT_EQ(found.rows[3].only, 0);
     EXPECT_EQ(found.rows[3].verdict, ComparedVerdict::lacking);
@@ -75,7 +77,7 @@ TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
 
 TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
     const auto ran = [](double us) {
-        NetworkRun run = run_of({launch({"a"}, 10)});
+        NetworkRun run = network_run_of({launch_like({"a"}, 10)});
         run.launches[0].measured.emplace();
         run.launches[0].measured->time_s = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6),
                                             100};
@@ -88,7 +90,8 @@ TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
     EXPECT_EQ(both.rows[0].verdict, ComparedVerdict::slower);
     EXPECT_NEAR(*both.total->ratio, 1.2, 1e-9);
     EXPECT_LT(*both.rows[0].ratio_low, 1.2);
-    const ComparedFiles one = compare_networks(ran(10), "b", run_of({launch({"a"}, 10)}), "a", 0.03);
+    const ComparedFiles one =
+        compare_networks(ran(10), "b", network_run_of({launch_like({"a"}, 10)}), "a", 0.03);
     EXPECT_EQ(one.values, "forecast");
     EXPECT_EQ(one.rows[0].verdict, ComparedVerdict::same);
 }
