@@ -338,7 +338,7 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
 double share_of_sms(const PlannedNetwork &plan, std::size_t i, const Forecaster &forecaster) {
     constexpr std::int64_t resident = 8; // CTAs of 256 threads
     if (!plan.plans[i]) {
-        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.forecast.batch);
+        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.batch());
         return forecaster.share_of(grid.x * grid.y, resident);
     }
     double share = 0.0;
@@ -372,7 +372,7 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
         double asked = 0.0, next = std::numeric_limits<double>::infinity();
         for (Stream &stream : streams) {
             if (may_begin(stream)) {
-                NetworkLaunch &launch = plan.forecast.launches[stream.launches[stream.at]];
+                NetworkLaunch &launch = plan.forecast.first().launches[stream.launches[stream.at]];
                 launch.begins_s = Seconds(now);
                 stream.runs = true;
                 stream.left = launch.time_s.value;
@@ -389,12 +389,12 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
             if (!stream.runs || stream.left > 0.0)
                 continue;
             const std::size_t launch = stream.launches[stream.at++];
-            plan.forecast.launches[launch].ends_s = Seconds(now);
+            plan.forecast.first().launches[launch].ends_s = Seconds(now);
             ended[launch] = true;
             stream.runs = false;
         }
     }
-    plan.forecast.time_s = Seconds(now);
+    plan.forecast.first().forecast->time_s = Seconds(now);
 }
 
 /// The launches' times and what they add up to (N2).
@@ -403,7 +403,10 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     PlannedNetwork out;
     out.network = network;
     out.schedule = std::move(schedule);
-    NetworkRun &forecast = out.forecast;
+    NetworkCase &forecast = out.forecast.cases.emplace_back();
+    Seconds time(0.0), convolutions(0.0), dense(0.0), others(0.0);
+    double fmas = 0.0;
+    std::int64_t nodes = 0;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
     for (ScheduledLaunch &scheduled : out.schedule) {
@@ -412,14 +415,14 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
             launch.time_s = launch.time_s + forecaster.gap();
         if (!one_stream) // none starts before what it waits for has ended
             launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
-        forecast.fmas += scheduled_fmas(network, scheduled, batch);
-        (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
-         : scheduled.shape                         ? forecast.dense_s
-                                                   : forecast.others_s) += launch.time_s;
-        launch.begins_s = forecast.time_s;
-        forecast.time_s += launch.time_s;
-        launch.ends_s = forecast.time_s;
-        forecast.nodes += *launch.nodes;
+        fmas += scheduled_fmas(network, scheduled, batch);
+        (scheduled.kind == LaunchKind::convolution ? convolutions
+         : scheduled.shape                         ? dense
+                                                   : others) += launch.time_s;
+        launch.begins_s = time;
+        time += launch.time_s;
+        launch.ends_s = time;
+        nodes += *launch.nodes;
         if (scheduled.writes.columns)
             launch.columns = true;
         if (!one_stream)
@@ -433,9 +436,11 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         }
         forecast.launches.push_back(std::move(launch));
     }
-    const Seconds all = forecast.time_s;
     for (NetworkLaunch &launch : forecast.launches)
-        launch.share = launch.time_s / all;
+        launch.share = launch.time_s / time;
+    forecast.forecast.emplace().time_s = time;
+    forecast.convolutions_s = convolutions, forecast.dense_s = dense, forecast.others_s = others;
+    forecast.fmas = fmas, forecast.nodes = nodes;
     if (!one_stream)
         overlap(out, forecaster);
     return out;
@@ -474,7 +479,7 @@ PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int6
     for (const auto &[id, shape] : shapes) {
         forecaster.prefer_ending(shape, true);
         PlannedNetwork other = by_choice();
-        if (other.forecast.time_s < best.forecast.time_s)
+        if (other.time() < best.time())
             best = std::move(other);
         else
             forecaster.prefer_ending(shape, false);
@@ -509,12 +514,12 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     const auto time_on = [&](const GpuProfile &other) {
         Forecaster forecaster(other, knowledge, question);
         forecaster.leave_ties();
-        return timed(plan.network, forecaster, question.batch, plan.schedule).forecast.time_s;
+        return timed(plan.network, forecaster, question.batch, plan.schedule).time();
     };
     const std::optional<TimeRange> range = range_of_assumed(profile, time_on);
     if (!range)
         return std::nullopt;
-    const Seconds own = time_on(profile), all = plan.forecast.time_s;
+    const Seconds own = time_on(profile), all = plan.time();
     return TimeRange{all * (range->low / own), all * (range->high / own)};
 }
 
@@ -572,30 +577,30 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         given = as_given(network, forecaster, *question.schedule);
     PlannedNetwork plan = given ? timed(network, forecaster, question.batch, *given)
                                 : planned(network, forecaster, question.batch);
-    NetworkRun &out = plan.forecast;
-    out.network = network.id;
-    out.batch = question.batch;
-    out.profile_id = profile.id;
-    out.profile_hash = profile_hash(profile);
-    out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
+    NetworkRun &run = plan.forecast;
+    NetworkCase &out = run.first();
+    run.network = network.id;
+    run.profile_id = profile.id;
+    run.profile_hash = profile_hash(profile);
+    out.light_s = light_of(network, forecaster, question.batch, *out.fmas);
+    run.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
                        "launch before it may have left them in L2"};
     if (std::any_of(out.launches.begin(), out.launches.end(),
                     [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
     if (!profile.graph_launch_period)
-        out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
+        run.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");
     if (streams_of(plan.schedule) > 1)
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
             "measured on one network only");
-    out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    run.assumptions.insert(run.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
     if (const auto range = range_of(plan, profile, knowledge, question))
-        out.low_s = range->low, out.high_s = range->high;
+        out.forecast->low_s = range->low, out.forecast->high_s = range->high;
     if (given)
-        out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;
+        out.chosen_s = planned(network, forecaster, question.batch).time();
     if (!question.what_if)
         return plan;
     NetworkQuestion again = question;
@@ -605,30 +610,25 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         change.apply(other);
         Forecaster changed(other, knowledge, again);
         if (!given) {
-            out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
+            out.what_if.push_back({change.name, planned(network, changed, again.batch).time()});
             continue;
         }
         try {
-            out.what_if.push_back(
-                {change.name, timed(network, changed, again.batch, *given).forecast.time_s});
+            out.what_if.push_back({change.name, timed(network, changed, again.batch, *given).time()});
         } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
         }
     }
     if (!given)
         out.what_if.push_back({"bias, relu and add in launches of their own",
-                               planned(network, forecaster, question.batch, false).forecast.time_s});
+                               planned(network, forecaster, question.batch, false).time()});
     return plan;
 }
 
-NetworkRun forecast_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
-                            const NetworkQuestion &question) {
-    return plan_network(network, profile, knowledge, question).forecast;
-}
-
 Schedule schedule_of(const PlannedNetwork &plan) {
-    Schedule schedule = described_schedule(plan.network, plan.forecast.batch, plan.schedule);
+    Schedule schedule = described_schedule(plan.network, plan.batch(), plan.schedule);
     for (std::size_t i = 0; i < schedule.lines.size(); ++i)
-        schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
+        schedule.lines[i].note =
+            fmt::format("{:.3g} us", 1e6 * plan.forecast.first().launches[i].time_s.value);
     return schedule;
 }
 
