@@ -125,7 +125,7 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
         "batch", 1, 1,
         static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max())));
     const Knowledge knowledge = knowledge_for(profile);
-    NetworkRun forecast = forecast_network(network, profile, knowledge, question);
+    NetworkRun forecast = plan_network(network, profile, knowledge, question).forecast;
     forecast.conditions = conditions_of(knowledge);
     forecast.conditions["version"] = producer().version;
     return forecast;
@@ -179,7 +179,7 @@ int compare(const Arguments &arguments) {
     if (kind != Compared::profiles && !compared)
         note(fmt::format(
             "compare: {} and {} have no {} in common, so nothing was compared{}", comparison.files[0].file,
-            comparison.files[1].file, kind == Compared::runs ? "case" : "node",
+            comparison.files[1].file, comparison.total ? "node" : "case",
             comparison.by == "setting"
                 ? "; --by strategy and --by shape compare the fastest settings, whatever their knobs"
                 : ""));

@@ -31,7 +31,7 @@ std::string name_of(ComparedVerdict verdict) {
 
 /// What a row is of.
 const char *noun_of(const ComparedFiles &comparison) {
-    return comparison.of == Compared::profiles ? "number" : comparison.of == Compared::runs ? "case" : "node";
+    return comparison.of == Compared::profiles ? "number" : comparison.total ? "node" : "case";
 }
 
 /// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.

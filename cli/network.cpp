@@ -117,14 +117,18 @@ std::string document(NetworkRun forecast, const Asked &asked) {
 std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
-                                plan.forecast.network, plan.forecast.batch, short_time(plan.forecast.time_s),
-                                asked.gpu, producer().version);
+                                plan.forecast.network, plan.batch(), short_time(plan.time()), asked.gpu,
+                                producer().version);
     return to_text(schedule);
+}
+
+Seconds time_of(const NetworkRun &forecast) {
+    return *forecast.first().forecast_s();
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
 Seconds all_of(const NetworkRun &forecast) {
-    return forecast.convolutions_s + forecast.dense_s + forecast.others_s;
+    return *forecast.first().convolutions_s + *forecast.first().dense_s + *forecast.first().others_s;
 }
 
 std::string percent(double share) {
@@ -133,13 +137,13 @@ std::string percent(double share) {
 
 /// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
 std::string light_words(const NetworkRun &forecast) {
-    const std::string light = short_time(forecast.light_s);
-    if (forecast.time_s < forecast.light_s)
+    const std::string light = short_time(*forecast.first().light_s);
+    if (time_of(forecast) < *forecast.first().light_s)
         return fmt::format(
             "the layers' multiply-adds at the full FMA rate would take {}; Winograd does fewer", light);
     return fmt::format("{:.2f}x the {} that the layers' multiply-adds take at the full FMA rate, with every "
                        "parameter read once",
-                       forecast.time_s / forecast.light_s, light);
+                       time_of(forecast) / *forecast.first().light_s, light);
 }
 
 /// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
@@ -148,7 +152,7 @@ std::string left_out_words(const NetworkRun &forecast, const Asked &asked) {
         return "";
     std::vector<std::string> names = strategy_names();
     std::erase_if(names, [](const std::string &name) { return !uses_tensor_cores(name); });
-    for (const NetworkLaunch &launch : forecast.launches)
+    for (const NetworkLaunch &launch : forecast.first().launches)
         if (launch.kind == LaunchKind::convolution &&
             !rank(ConvShape::parse(*launch.shape), asked.profile, asked.knowledge, names, 1).settings.empty())
             return "strategies on tensor cores are left out; with them: --tensor-cores";
@@ -161,34 +165,38 @@ std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
         return "";
     const auto known =
         KnownTimes(asked.profile)
-            .find(fmt::format("network {} batch {}", forecast.network, forecast.batch), "replayed");
+            .find(fmt::format("network {} batch {}", forecast.network, forecast.first().batch), "replayed");
     return !known ? ""
                   : fmt::format("measured {}, the graph replayed in a row; forecast {:+.1f} % (recording {})",
-                                short_time(known->time_s), 100.0 * (forecast.time_s / known->time_s - 1.0),
+                                short_time(known->time_s), 100.0 * (time_of(forecast) / known->time_s - 1.0),
                                 known->recording);
 }
 
 std::string heading(const NetworkRun &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
-    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.batch)) + "\n" +
+    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.first().batch)) +
+           "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
-                            short_time(forecast.time_s), forecast.nodes,
-                            static_cast<double>(forecast.batch) / forecast.time_s.value,
-                            forecast.fmas / 1e9)) +
-           (forecast.low_s ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
-                                              short_time(*forecast.low_s), short_time(*forecast.high_s)))
-                           : "") +
+                            short_time(time_of(forecast)), *forecast.first().nodes,
+                            static_cast<double>(forecast.first().batch) / time_of(forecast).value,
+                            *forecast.first().fmas / 1e9)) +
+           (forecast.first().forecast->low_s
+                ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
+                                   short_time(*forecast.first().forecast->low_s),
+                                   short_time(*forecast.first().forecast->high_s)))
+                : "") +
            line(light_words(forecast)) + (left_out.empty() ? "" : line(left_out)) +
            (recorded.empty() ? "" : line(recorded)) +
-           (forecast.chosen_s
+           (forecast.first().chosen_s
                 ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
-                                   forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s)))
+                                   time_of(forecast) / *forecast.first().chosen_s,
+                                   short_time(*forecast.first().chosen_s)))
                 : "") +
            line(fmt::format("convolutions {}, dense layers {}, the rest {}",
-                            percent(forecast.convolutions_s / all_of(forecast)),
-                            percent(forecast.dense_s / all_of(forecast)),
-                            percent(forecast.others_s / all_of(forecast)))) +
+                            percent(*forecast.first().convolutions_s / all_of(forecast)),
+                            percent(*forecast.first().dense_s / all_of(forecast)),
+                            percent(*forecast.first().others_s / all_of(forecast)))) +
            "\n";
 }
 
@@ -198,9 +206,9 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
         return run;
     const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
     const auto longer = [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s > b.time_s; };
-    std::stable_sort(run.launches.begin(), run.launches.end(), longer);
-    if (std::ssize(run.launches) > wanted)
-        run.launches.resize(static_cast<std::size_t>(wanted));
+    std::stable_sort(run.first().launches.begin(), run.first().launches.end(), longer);
+    if (std::ssize(run.first().launches) > wanted)
+        run.first().launches.resize(static_cast<std::size_t>(wanted));
     return run;
 }
 
@@ -209,21 +217,23 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     std::string text;
     const auto add = [&](const std::string &line) { text += headed("  ", line, 2, terminal_width()); };
     double share = 0.0;
-    for (const NetworkLaunch &launch : shown.launches)
+    for (const NetworkLaunch &launch : shown.first().launches)
         share += launch.share;
-    if (const auto left = std::ssize(forecast.launches) - std::ssize(shown.launches); left > 0)
+    if (const auto left = std::ssize(forecast.first().launches) - std::ssize(shown.first().launches);
+        left > 0)
         add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
-    const Seconds gaps = forecast.gaps_s.value_or(Seconds()), nodes = all_of(forecast) - gaps;
+    const Seconds gaps = forecast.first().gaps_s.value_or(Seconds()), nodes = all_of(forecast) - gaps;
     add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
                     short_time(nodes), short_time(gaps),
-                    forecast.time_s < all_of(forecast)
-                        ? "less " + short_time(all_of(forecast) - forecast.time_s) + " that run at once, "
+                    time_of(forecast) < all_of(forecast)
+                        ? "less " + short_time(all_of(forecast) - time_of(forecast)) + " that run at once, "
                         : "",
-                    short_time(forecast.time_s)));
-    if (const auto &memory = forecast.memory)
+                    short_time(time_of(forecast))));
+    if (const auto &memory = forecast.first().memory)
         add(fmt::format("{}, {} of parameters; memory {}: parameters {}, activations {}, images and results "
                         "{}, workspaces {}",
-                        readable(forecast.flops.value_or(0.0), "FLOP"), grouped(memory->parameters_bytes / 4),
+                        readable(forecast.first().flops.value_or(0.0), "FLOP"),
+                        grouped(memory->parameters_bytes / 4),
                         short_bytes(static_cast<double>(memory->all_bytes())),
                         short_bytes(static_cast<double>(memory->parameters_bytes)),
                         short_bytes(static_cast<double>(memory->activations_bytes)),
@@ -233,15 +243,16 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
 }
 
 std::string what_if_text(const NetworkRun &forecast) {
-    std::string text = "\n" + wrapped(forecast.chosen_s ? "what would change it, with this schedule:"
-                                                        : "what would change it, strategies chosen anew:",
-                                      0, terminal_width());
-    for (const ChangedNetwork &change : forecast.what_if)
+    std::string text =
+        "\n" + wrapped(forecast.first().chosen_s ? "what would change it, with this schedule:"
+                                                 : "what would change it, strategies chosen anew:",
+                       0, terminal_width());
+    for (const ChangedNetwork &change : forecast.first().what_if)
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
-                                   100.0 * (change.time_s / forecast.time_s - 1.0)),
+                                   100.0 * (change.time_s / time_of(forecast) - 1.0)),
                        change.change, 24, terminal_width());
     const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
-    if (std::any_of(forecast.launches.begin(), forecast.launches.end(), helped))
+    if (std::any_of(forecast.first().launches.begin(), forecast.first().launches.end(), helped))
         text += wrapped(
             "helps: the change of the GPU that shortens this node most, and by how much, its strategy "
             "as it is",
@@ -259,11 +270,11 @@ std::string assumptions(const NetworkRun &forecast) {
 std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
-    for (const NetworkLaunch &launch : forecast.launches) {
+    for (const NetworkLaunch &launch : forecast.first().launches) {
         if (launch.candidates.empty() || !shown.insert(*launch.shape).second)
             continue;
         std::string layers;
-        for (const NetworkLaunch &other : forecast.launches)
+        for (const NetworkLaunch &other : forecast.first().launches)
             if (other.shape == launch.shape && !other.candidates.empty())
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
         text += headed(bold(*launch.shape) + "  ", layers, 2, terminal_width());
@@ -311,13 +322,13 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
                 {}};
     const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, forecast.batch, launch.name(), launch.shape, rank, strategy,
-                              time, candidates ? Cell() : Cell(launch.share), launch.light_s, launch.flops,
-                              launch.parameters, launch.bytes,
+        sheet.rows.push_back({forecast.network, forecast.first().batch, launch.name(), launch.shape, rank,
+                              strategy, time, candidates ? Cell() : Cell(launch.share), launch.light_s,
+                              launch.flops, launch.parameters, launch.bytes,
                               launch.helps ? Cell(launch.helps->change) : Cell(),
                               launch.helps ? Cell(launch.helps->time_s) : Cell()});
     };
-    for (const NetworkLaunch &launch : forecast.launches) {
+    for (const NetworkLaunch &launch : forecast.first().launches) {
         if (!candidates)
             add(launch, {}, launch.strategy(), launch.time_s);
         for (std::size_t i = 0; candidates && i < launch.candidates.size(); ++i)
@@ -332,8 +343,9 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
     const NetworkRun &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
     const Table sheet = network_sheet(dearest(forecast, arguments), verb == "choose");
-    std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
-                                    short_time(forecast.time_s), forecast.nodes, forecast.batch);
+    std::string total =
+        fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n", short_time(time_of(forecast)),
+                    *forecast.first().nodes, forecast.first().batch);
     if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
         total += recorded + "\n";
     write_file_atomically(arguments.text("output", "-"),
@@ -428,15 +440,16 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
         const NetworkRun forecast =
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
         if (!first)
-            title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
+            title = bold(fmt::format("{}, batch {}", forecast.network, forecast.first().batch));
         if (left_out.empty())
             left_out = left_out_words(forecast, asked);
-        rows.push_back({variant.name, short_time(forecast.time_s),
-                        first ? fmt::format("{:+.1f} %", 100.0 * (forecast.time_s / *first - 1.0)) : "",
-                        fmt::format("{:.0f}", static_cast<double>(forecast.batch) / forecast.time_s.value),
-                        short_time(forecast.convolutions_s), short_time(forecast.dense_s),
-                        short_time(forecast.others_s)});
-        first = first.value_or(forecast.time_s);
+        rows.push_back(
+            {variant.name, short_time(time_of(forecast)),
+             first ? fmt::format("{:+.1f} %", 100.0 * (time_of(forecast) / *first - 1.0)) : "",
+             fmt::format("{:.0f}", static_cast<double>(forecast.first().batch) / time_of(forecast).value),
+             short_time(*forecast.first().convolutions_s), short_time(*forecast.first().dense_s),
+             short_time(*forecast.first().others_s)});
+        first = first.value_or(time_of(forecast));
     }
     const std::string text = title + "\n" +
                              table({{"GPU"},

@@ -119,7 +119,7 @@ struct ComparedFiles {
     std::vector<VerdictCount> counts; ///< of every verdict that there is
     std::optional<double> mean_ratio; ///< of runs: geometric mean over all rows with a ratio
     std::vector<ComparedRow> rows;
-    std::optional<ComparedRow> total; ///< of networks
+    std::optional<ComparedRow> total; ///< of networks that are compared node by node
     std::vector<FailedCheck> failed_checks;
     std::vector<ComparedCurve> curves;
     BOOST_DESCRIBE_CLASS(ComparedFiles, (),

@@ -43,11 +43,11 @@ std::string likeness(const NetworkLaunch &launch) {
 
 /// The launches of each network with a name of the other one at their beginning, in groups that have all of
 /// each other's.
-std::vector<Match> matched_by_name(const std::array<const NetworkRun *, 2> &runs) {
+std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cases) {
     std::array<std::map<std::string, std::size_t>, 2> launch_of; // by each operator that it computes
     for (std::size_t side = 0; side < 2; ++side)
-        for (std::size_t i = 0; i < runs[side]->launches.size(); ++i)
-            for (const std::string &op : runs[side]->launches[i].operators)
+        for (std::size_t i = 0; i < cases[side]->launches.size(); ++i)
+            for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
     std::vector<Match> groups;
     std::array<std::map<std::size_t, std::size_t>, 2> group_of; // of each launch
@@ -71,12 +71,12 @@ std::vector<Match> matched_by_name(const std::array<const NetworkRun *, 2> &runs
             groups[into].launches[1].push_back(b), group_of[1][b] = into;
     };
     for (std::size_t side = 0; side < 2; ++side)
-        for (std::size_t i = 0; i < runs[side]->launches.size(); ++i) {
-            const NetworkLaunch &launch = runs[side]->launches[i];
+        for (std::size_t i = 0; i < cases[side]->launches.size(); ++i) {
+            const NetworkLaunch &launch = cases[side]->launches[i];
             const auto found = launch_of[1 - side].find(launch.operators.front());
             if (found == launch_of[1 - side].end())
                 continue;
-            const NetworkLaunch &other = runs[1 - side]->launches[found->second];
+            const NetworkLaunch &other = cases[1 - side]->launches[found->second];
             // A launch that only turns a tensor is named by what it turns.
             if (turns(launch) == turns(other))
                 side == 0 ? join(i, found->second) : join(found->second, i);
@@ -89,7 +89,8 @@ std::vector<Match> matched_by_name(const std::array<const NetworkRun *, 2> &runs
 }
 
 /// The launches in neither list of matches, in order.
-std::vector<std::size_t> left_of(const NetworkRun &run, const std::vector<Match> &matches, std::size_t side) {
+std::vector<std::size_t> left_of(const NetworkCase &run, const std::vector<Match> &matches,
+                                 std::size_t side) {
     std::set<std::size_t> taken;
     for (const Match &match : matches)
         taken.insert(match.launches[side].begin(), match.launches[side].end());
@@ -101,10 +102,10 @@ std::vector<std::size_t> left_of(const NetworkRun &run, const std::vector<Match>
 }
 
 /// The longest common subsequence of what is left of both, by kind and shape.
-void match_in_order(const std::array<const NetworkRun *, 2> &runs, std::vector<Match> &matches) {
-    const std::vector<std::size_t> a = left_of(*runs[0], matches, 0), b = left_of(*runs[1], matches, 1);
+void match_in_order(const std::array<const NetworkCase *, 2> &cases, std::vector<Match> &matches) {
+    const std::vector<std::size_t> a = left_of(*cases[0], matches, 0), b = left_of(*cases[1], matches, 1);
     const auto alike = [&](std::size_t i, std::size_t j) {
-        return likeness(runs[0]->launches[a[i]]) == likeness(runs[1]->launches[b[j]]);
+        return likeness(cases[0]->launches[a[i]]) == likeness(cases[1]->launches[b[j]]);
     };
     std::vector<std::vector<std::size_t>> longest(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
     for (std::size_t i = a.size(); i-- > 0;)
@@ -115,19 +116,19 @@ void match_in_order(const std::array<const NetworkRun *, 2> &runs, std::vector<M
         if (alike(i, j))
             matches.push_back({{{{a[i++]}, {b[j++]}}}});
         else
-            longest[i + 1][j] >= longest[i][j + 1] ? ++i : ++j;
+            longest[i][j + 1] >= longest[i + 1][j] ? ++j : ++i; // of equals the earlier of the first network
 }
 
 /// All launches of both, each in one match; what only the second has stands behind what it follows there.
-std::vector<Match> all_matches(const std::array<const NetworkRun *, 2> &runs) {
-    std::vector<Match> matches = matched_by_name(runs);
-    match_in_order(runs, matches);
+std::vector<Match> all_matches(const std::array<const NetworkCase *, 2> &cases) {
+    std::vector<Match> matches = matched_by_name(cases);
+    match_in_order(cases, matches);
     std::map<std::size_t, std::size_t> partner; // of a launch of the second network
     for (const Match &match : matches)
         for (const std::size_t j : match.launches[1])
             partner[j] = match.launches[0].front();
-    const std::vector<std::size_t> first = left_of(*runs[0], matches, 0),
-                                   second = left_of(*runs[1], matches, 1);
+    const std::vector<std::size_t> first = left_of(*cases[0], matches, 0),
+                                   second = left_of(*cases[1], matches, 1);
     for (const std::size_t i : first)
         matches.push_back({{{{i}, {}}}});
     for (const std::size_t j : second)
@@ -163,7 +164,7 @@ ComparedValue compared_time(Seconds forecast) {
     return value;
 }
 
-ComparedValue compared_time(const NetworkRun &run, const std::vector<std::size_t> &launches, bool measured) {
+ComparedValue compared_time(const NetworkCase &run, const std::vector<std::size_t> &launches, bool measured) {
     ComparedValue all;
     for (const std::size_t i : launches) {
         const NetworkLaunch &launch = run.launches[i];
@@ -186,18 +187,38 @@ std::string both(const std::string &before, const std::string &after) {
     return before.empty() || before == after ? after : after.empty() ? before : before + " -> " + after;
 }
 
-ComparedRow row_of(const std::array<const NetworkRun *, 2> &runs, const Match &match, bool measured,
+/// What was measured of a case, or what was forecast; empty where there is no time.
+ComparedValue compared_time(const NetworkCase &run, bool measured) {
+    if (!measured)
+        return run.forecast_s() ? compared_time(*run.forecast_s()) : ComparedValue{};
+    if (!run.measured || !run.measured->time_s)
+        return run.traced ? compared_time(run.traced->graph_s) : ComparedValue{};
+    const NetworkTimes &its = *run.measured;
+    if (its.low_s && its.high_s && its.samples)
+        return compared_time(TimeSpread{*its.time_s, *its.low_s, *its.high_s, *its.samples});
+    ComparedValue value; // without samples nothing says how sure it is
+    value.value = its.time_s->value;
+    return value;
+}
+
+void judge_time(ComparedRow &row, double tolerance) {
+    row.unit = "s";
+    row.tolerance = tolerance;
+    judge_row(row, true);
+}
+
+ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match &match, bool measured,
                    double tolerance) {
     std::array<std::string, 2> names, shapes;
     ComparedRow row;
     for (std::size_t side = 0; side < 2; ++side) {
         for (const std::size_t i : match.launches[side]) {
-            const NetworkLaunch &launch = runs[side]->launches[i];
+            const NetworkLaunch &launch = cases[side]->launches[i];
             names[side] += (names[side].empty() ? "" : ", ") + launch.label();
             if (launch.shape && shapes[side].empty())
                 shapes[side] = *launch.shape;
         }
-        row.values.push_back(compared_time(*runs[side], match.launches[side], measured));
+        row.values.push_back(compared_time(*cases[side], match.launches[side], measured));
         if (match.launches[side].empty())
             row.only = static_cast<std::int64_t>(1 - side);
     }
@@ -206,10 +227,52 @@ ComparedRow row_of(const std::array<const NetworkRun *, 2> &runs, const Match &m
                         : both(names[0], names[1]);
     if (const std::string shape = both(shapes[0], shapes[1]); !shape.empty())
         row.shape = shape;
-    row.unit = "s";
-    row.tolerance = tolerance;
-    judge_row(row, true);
+    judge_time(row, tolerance);
     return row;
+}
+
+/// One case of each document, which is not one of both for a case that only one has.
+ComparedRow row_of(const std::string &name, const std::array<const NetworkCase *, 2> &cases, bool measured,
+                   double tolerance) {
+    ComparedRow row;
+    row.name = name;
+    for (std::size_t side = 0; side < 2; ++side) {
+        row.values.push_back(cases[side] ? compared_time(*cases[side], measured) : ComparedValue{});
+        if (!cases[side])
+            row.only = static_cast<std::int64_t>(1 - side);
+    }
+    judge_time(row, tolerance);
+    return row;
+}
+
+/// A row for each name of a case, in the order of the first document.
+std::vector<ComparedRow> rows_of_cases(const std::array<const NetworkRun *, 2> &runs, bool measured,
+                                       double tolerance) {
+    std::vector<std::string> names;
+    std::map<std::string, std::array<const NetworkCase *, 2>> cases;
+    for (std::size_t side = 0; side < 2; ++side)
+        for (const NetworkCase &item : runs[side]->cases) {
+            const auto [found, is_new] = cases.try_emplace(item.name());
+            if (is_new)
+                names.push_back(item.name());
+            found->second[side] = &item;
+        }
+    std::vector<ComparedRow> rows;
+    for (const std::string &name : names)
+        rows.push_back(row_of(name, cases.at(name), measured, tolerance));
+    return rows;
+}
+
+/// Whether each of its launches was measured.
+bool has_measured_launches(const NetworkCase &item) {
+    return item.measured_s() &&
+           std::all_of(item.launches.begin(), item.launches.end(),
+                       [](const NetworkLaunch &launch) { return launch.measured.has_value(); });
+}
+
+bool has_measured_cases(const NetworkRun &run) {
+    return std::any_of(run.cases.begin(), run.cases.end(),
+                       [](const NetworkCase &item) { return item.measured_s().has_value(); });
 }
 
 std::string gpu_of(const NetworkRun &run) {
@@ -222,32 +285,30 @@ std::string gpu_of(const NetworkRun &run) {
 ComparedFiles compare_networks(const NetworkRun &before, const std::string &before_file,
                                const NetworkRun &after, const std::string &after_file, double tolerance) {
     const std::array<const NetworkRun *, 2> runs = {&before, &after};
+    const std::array<const NetworkCase *, 2> first = {&before.first(), &after.first()};
+    const bool by_node = first[0]->is_whole() && first[1]->is_whole();
+    const bool measured = by_node ? has_measured_launches(*first[0]) && has_measured_launches(*first[1])
+                                  : has_measured_cases(before) && has_measured_cases(after);
     ComparedFiles out;
     out.of = Compared::networks;
-    bool measured = true;
-    for (const NetworkRun *run : runs) {
-        measured = measured && run->measured_s() != nullptr &&
-                   std::all_of(run->launches.begin(), run->launches.end(),
-                               [](const NetworkLaunch &launch) { return launch.measured.has_value(); });
-        out.files.push_back({run == &before ? before_file : after_file,
-                             fmt::format("{}, batch {}, on {}", run->network, run->batch, gpu_of(*run)),
-                             condition_of(run->conditions, "date")});
-    }
     out.values = measured ? "measured" : "forecast";
+    for (const NetworkRun *run : runs)
+        out.files.push_back(
+            {run == &before ? before_file : after_file,
+             fmt::format("{}, batch {}, on {}", run->network, run->first().batch, gpu_of(*run)),
+             condition_of(run->conditions, "date")});
     add_difference(out.differences, "network", {before.network, after.network});
-    add_difference(out.differences, "batch", {std::to_string(before.batch), std::to_string(after.batch)});
+    add_difference(out.differences, "batch",
+                   {std::to_string(first[0]->batch), std::to_string(first[1]->batch)});
     add_difference(out.differences, "profile", {before.profile_id, after.profile_id});
     add_conditions(out.differences, {&before.conditions, &after.conditions});
-    for (const Match &match : all_matches(runs))
-        out.rows.push_back(row_of(runs, match, measured, tolerance));
-    ComparedRow total;
-    total.name = "total";
-    total.unit = "s";
-    total.tolerance = tolerance;
-    for (const NetworkRun *run : runs)
-        total.values.push_back(measured ? compared_time(*run->measured_s()) : compared_time(run->time_s));
-    judge_row(total, true);
-    out.total = std::move(total);
+    if (by_node) {
+        for (const Match &match : all_matches(first))
+            out.rows.push_back(row_of(first, match, measured, tolerance));
+        out.total = row_of("total", first, measured, tolerance);
+    } else {
+        out.rows = rows_of_cases(runs, measured, tolerance);
+    }
     conclude(out);
     return out;
 }

@@ -362,7 +362,7 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
 double share_of_sms(const PlannedNetwork &plan, std::size_t i, const Forecaster &forecaster) {
     constexpr std::int64_t resident = 8; // CTAs of 256 threads
     if (!plan.plans[i]) {
-        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.forecast.batch);
+        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.batch());
         return forecaster.share_of(grid.x * grid.y, resident);
     }
     double share = 0.0;
@@ -396,7 +396,7 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
         double asked = 0.0, next = std::numeric_limits<double>::infinity();
         for (Stream &stream : streams) {
             if (may_begin(stream)) {
-                NetworkLaunch &launch = plan.forecast.launches[stream.launches[stream.at]];
+                NetworkLaunch &launch = plan.forecast.first().launches[stream.launches[stream.at]];
                 launch.begins_s = Seconds(now);
                 stream.runs = true;
                 stream.left = launch.time_s.value;
@@ -413,12 +413,12 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
             if (!stream.runs || stream.left > 0.0)
                 continue;
             const std::size_t launch = stream.launches[stream.at++];
-            plan.forecast.launches[launch].ends_s = Seconds(now);
+            plan.forecast.first().launches[launch].ends_s = Seconds(now);
             ended[launch] = true;
             stream.runs = false;
         }
     }
-    plan.forecast.time_s = Seconds(now);
+    plan.forecast.first().forecast->time_s = Seconds(now);
 }
 
 /// The launches' times and what they add up to (N2).
@@ -427,10 +427,12 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     PlannedNetwork out;
     out.network = network;
     out.schedule = std::move(schedule);
-    NetworkRun &forecast = out.forecast;
+    NetworkCase &forecast = out.forecast.cases.emplace_back();
+    Seconds time(0.0), convolutions(0.0), dense(0.0), others(0.0), gaps(0.0);
+    double fmas = 0.0, flops = 0.0;
+    std::int64_t nodes = 0;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
-    Seconds gaps;
     for (ScheduledLaunch &scheduled : out.schedule) {
         NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, batch);
         if (!forecast.launches.empty()) {
@@ -442,15 +444,15 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
             launch.time_s += waits;
             gaps += waits;
         }
-        forecast.flops = forecast.flops.value_or(0.0) + *launch.flops;
-        forecast.fmas += scheduled_fmas(network, scheduled, batch);
-        (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
-         : scheduled.shape                         ? forecast.dense_s
-                                                   : forecast.others_s) += launch.time_s;
-        launch.begins_s = forecast.time_s;
-        forecast.time_s += launch.time_s;
-        launch.ends_s = forecast.time_s;
-        forecast.nodes += *launch.nodes;
+        flops += *launch.flops;
+        fmas += scheduled_fmas(network, scheduled, batch);
+        (scheduled.kind == LaunchKind::convolution ? convolutions
+         : scheduled.shape                         ? dense
+                                                   : others) += launch.time_s;
+        launch.begins_s = time;
+        time += launch.time_s;
+        launch.ends_s = time;
+        nodes += *launch.nodes;
         if (scheduled.writes.columns)
             launch.columns = true;
         if (!one_stream)
@@ -464,10 +466,11 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         }
         forecast.launches.push_back(std::move(launch));
     }
-    forecast.gaps_s = gaps;
-    const Seconds all = forecast.time_s;
     for (NetworkLaunch &launch : forecast.launches)
-        launch.share = launch.time_s / all;
+        launch.share = launch.time_s / time;
+    forecast.forecast.emplace().time_s = time;
+    forecast.convolutions_s = convolutions, forecast.dense_s = dense, forecast.others_s = others;
+    forecast.fmas = fmas, forecast.flops = flops, forecast.gaps_s = gaps, forecast.nodes = nodes;
     if (!one_stream)
         overlap(out, forecaster);
     return out;
@@ -506,7 +509,7 @@ PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int6
     for (const auto &[id, shape] : shapes) {
         forecaster.prefer_ending(shape, true);
         PlannedNetwork other = by_choice();
-        if (other.forecast.time_s < best.forecast.time_s)
+        if (other.time() < best.time())
             best = std::move(other);
         else
             forecaster.prefer_ending(shape, false);
@@ -541,12 +544,12 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     const auto time_on = [&](const GpuProfile &other) {
         Forecaster forecaster(other, knowledge, question);
         forecaster.leave_ties();
-        return timed(plan.network, forecaster, question.batch, plan.schedule).forecast.time_s;
+        return timed(plan.network, forecaster, question.batch, plan.schedule).time();
     };
     const std::optional<TimeRange> range = range_of_assumed(profile, time_on);
     if (!range)
         return std::nullopt;
-    const Seconds own = time_on(profile), all = plan.forecast.time_s;
+    const Seconds own = time_on(profile), all = plan.time();
     return TimeRange{all * (range->low / own), all * (range->high / own)};
 }
 
@@ -587,9 +590,9 @@ std::vector<Change> changes() {
 }
 
 /// Keeps for each launch the change that shortens it most.
-void note_help(NetworkRun &run, const char *what, const NetworkRun &changed) {
-    for (std::size_t i = 0; i < run.launches.size(); ++i) {
-        NetworkLaunch &launch = run.launches[i];
+void note_help(NetworkCase &forecast, const char *what, const NetworkCase &changed) {
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+        NetworkLaunch &launch = forecast.launches[i];
         const Seconds time = changed.launches[i].time_s;
         if (time < launch.helps.value_or(ChangedNetwork{"", launch.time_s}).time_s)
             launch.helps = ChangedNetwork{what, time};
@@ -615,31 +618,31 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         given = as_given(network, forecaster, *question.schedule);
     PlannedNetwork plan = given ? timed(network, forecaster, question.batch, *given)
                                 : planned(network, forecaster, question.batch);
-    NetworkRun &out = plan.forecast;
-    out.network = network.id;
-    out.batch = question.batch;
-    out.profile_id = profile.id;
-    out.profile_hash = profile_hash(profile);
-    out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
+    NetworkRun &run = plan.forecast;
+    NetworkCase &out = run.first();
+    run.network = network.id;
+    run.profile_id = profile.id;
+    run.profile_hash = profile_hash(profile);
+    out.light_s = light_of(network, forecaster, question.batch, *out.fmas);
+    run.assumptions = {"filters are prepared once; each convolution reads its inputs from DRAM, though the "
                        "launch before it may have left them in L2"};
     if (std::any_of(out.launches.begin(), out.launches.end(),
                     [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
     if (!profile.graph_launch_period)
-        out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
+        run.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");
     if (streams_of(plan.schedule) > 1)
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
             "measured on one network only");
-    out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    run.assumptions.insert(run.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
     out.memory = memory_of(plan);
     if (const auto range = range_of(plan, profile, knowledge, question))
-        out.low_s = range->low, out.high_s = range->high;
+        out.forecast->low_s = range->low, out.forecast->high_s = range->high;
     if (given)
-        out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;
+        out.chosen_s = planned(network, forecaster, question.batch).time();
     if (!question.what_if)
         return plan;
     NetworkQuestion again = question;
@@ -650,30 +653,26 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         change.apply(other);
         Forecaster changed(other, knowledge, again);
         if (!given)
-            out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
+            out.what_if.push_back({change.name, planned(network, changed, again.batch).time()});
         try {
-            const NetworkRun same = timed(network, changed, again.batch, launches).forecast;
+            const PlannedNetwork same = timed(network, changed, again.batch, launches);
             if (given)
-                out.what_if.push_back({change.name, same.time_s});
-            note_help(out, change.what, same);
+                out.what_if.push_back({change.name, same.time()});
+            note_help(out, change.what, same.forecast.first());
         } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
         }
     }
     if (!given)
         out.what_if.push_back({"bias, relu and add in launches of their own",
-                               planned(network, forecaster, question.batch, false).forecast.time_s});
+                               planned(network, forecaster, question.batch, false).time()});
     return plan;
 }
 
-NetworkRun forecast_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
-                            const NetworkQuestion &question) {
-    return plan_network(network, profile, knowledge, question).forecast;
-}
-
 Schedule schedule_of(const PlannedNetwork &plan) {
-    Schedule schedule = described_schedule(plan.network, plan.forecast.batch, plan.schedule);
+    Schedule schedule = described_schedule(plan.network, plan.batch(), plan.schedule);
     for (std::size_t i = 0; i < schedule.lines.size(); ++i)
-        schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
+        schedule.lines[i].note =
+            fmt::format("{:.3g} us", 1e6 * plan.forecast.first().launches[i].time_s.value);
     return schedule;
 }
 

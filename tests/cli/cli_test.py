@@ -564,9 +564,10 @@ class Answers(Cli):
                                                            ["predict", "--network", "resnet18"]]
         for words in asked:
             document = self.cli(*words, "--json") if "--set" not in words else self.cli(*words[:-2], "--json")
-            cases = document.json().get("cases") or [
-                {"shape": launch["shape"], "strategy": launch["candidates"][0]["strategy"]}
-                for launch in document.json()["launches"] if launch.get("candidates")]
+            cases = document.json()["cases"]
+            if "launches" in cases[0]:
+                cases = [{"shape": launch["shape"], "strategy": launch["candidates"][0]["strategy"]}
+                         for launch in cases[0]["launches"] if launch.get("candidates")]
             firsts = {case["shape"]: case["strategy"].split(":")[0] for case in reversed(cases)}
             for columns in (40, 60, 80, 100, 120):
                 text = self.cli(*words, env={"COLUMNS": str(columns)}).out
@@ -918,7 +919,7 @@ class Lists(Cli):
         if not pathlib.Path(BINARY).with_name("convcast-onnx").exists():
             self.skipTest("convcast-onnx was not built")
         mobilenet = SOURCE / "examples" / "onnx" / "mobilenet_v2.onnx.gz"
-        forecast = self.ok("predict", "--network", mobilenet, "--batch", "2", "--json").json()
+        forecast = self.ok("predict", "--network", mobilenet, "--batch", "2", "--json").json()["cases"][0]
         launches = {"+".join(launch["operators"]): launch for launch in forecast["launches"]}
         first = "/features/features.0/features.0.0/Conv"
         self.assertIn(f"{first}+{first}.bias+/features/features.0/features.0.2/Clip", launches)
@@ -928,7 +929,7 @@ class Lists(Cli):
         network = json.loads((self.folder / "mine.json").read_text())
         self.assertEqual((network["id"], network["input"]), ("mobilenet_v2", [3, 224, 224]))
         self.assertNotIn(os.fspath(SOURCE), json.dumps(network))
-        again = self.ok("predict", "--network", "mine.json", "--batch", "2", "--json").json()
+        again = self.ok("predict", "--network", "mine.json", "--batch", "2", "--json").json()["cases"][0]
         self.assertEqual(again["launches"], forecast["launches"])
         self.write("mine.schedule", self.ok("choose", "--network", "mine.json", "--format", "schedule").out)
         self.assertIn("the forecast's own", self.ok("predict", "--network", "mine.json", "--schedule", "mine.schedule").out)
@@ -1159,7 +1160,7 @@ class CompareRuns(Cli):
 
     def test_other_documents_are_named(self):
         ladder = str(SOURCE / "data" / "recorded" / "h200" / "ladders" / "fashion_mnist_b1.json")
-        self.refused(2, ["compare", ladder, ladder], "convcast/ladder_run/1", "expected two Run documents")
+        self.refused(2, ["compare", ladder, ladder], "convcast/network_run/3", "expected two Run documents")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
     def test_few_partners_are_no_pass(self):
@@ -1465,10 +1466,10 @@ class CompareNetworks(Cli):
         document = self.ok("compare", "resnet18", "resnet50", "--json").json()
         self.assertEqual((document["of"], document["values"]), ("networks", "forecast"))
         for side, name in enumerate(("resnet18", "resnet50")):
-            alone = self.ok("predict", "--network", name, "--json").json()
-            self.assertEqual(document["total"]["values"][side]["value"], alone["time_s"])
+            alone = self.ok("predict", "--network", name, "--json").json()["cases"][0]["forecast"]["time_s"]
+            self.assertEqual(document["total"]["values"][side]["value"], alone)
             times = [row["values"][side].get("value", 0) for row in document["rows"]]
-            self.assertAlmostEqual(sum(times) / alone["time_s"], 1)
+            self.assertAlmostEqual(sum(times) / alone, 1)
         rows = list(csv.DictReader(io.StringIO(self.ok("compare", "resnet18", "resnet50", "--format", "csv").out)))
         self.assertEqual(len(rows), len(document["rows"]) + 1)
         self.assertEqual(rows[-1]["name"], "total")
@@ -1496,6 +1497,19 @@ class CompareNetworks(Cli):
             self.skipTest("nothing recorded")
         document = self.ok("compare", recorded / "resnet50_b1.json", recorded / "resnet50_b32.json", "--json").json()
         self.assertEqual((document["values"], document["total"]["verdict"]), ("measured", "slower"))
+
+    def test_a_ladder_is_compared_case_by_case(self):
+        for batch in (1, 64):
+            self.write(f"b{batch}.json", self.ok("predict", "--network", "fashion_mnist", "--ladder", "--batch", str(batch), "--json").out)
+        document = self.ok("compare", "b1.json", "b64.json", "--json").json()
+        self.assertEqual((document["of"], document["values"]), ("networks", "forecast"))
+        its = [json.loads((self.folder / name).read_text())["cases"] for name in ("b1.json", "b64.json")]
+        self.assertTrue({case["id"] for case in its[0]} <= {row["name"] for row in document["rows"]})
+        for row in document["rows"]:
+            for side, cases in enumerate(its):
+                self.assertEqual([case["id"] for case in cases].count(row["name"]), 0 if row.get("only", side) != side else 1)
+        self.assertNotIn("total", document)
+        self.assertIn("compared", self.ok("compare", "b1.json", "b64.json").out)
 
     def test_no_line_is_wider_than_the_window(self):
         for columns in (60, 80, 160):
@@ -1760,7 +1774,7 @@ class Json(Cli):
                          "ladders/mnist_b2048.json"):
             for option in (("--format", "csv"), ("--format", "markdown"), ("--times", "x.csv"), ("--bundle", "x.tar")):
                 self.refused(2, ["report", recorded / document, *option], "of a run", "--figure and --json")
-        self.assertEqual(self.ok("report", recorded / "scaling/two_gpus.json", "--format", "json").json()["schema"], "convcast/scaling/1")
+        self.assertEqual(self.ok("report", recorded / "scaling/two_gpus.json", "--format", "json").json()["schema"], "convcast/network_run/3")
         self.assertEqual(self.files(), {}, "what is refused writes nothing, nor does JSON alone")
 
     def test_report_of_a_network_names_pytorch_where_the_recording_has_it(self):
@@ -1812,7 +1826,7 @@ class Json(Cli):
         self.assertIn("The ladder of fashion_mnist, its training and its steps over several GPUs were not measured on Mine", text)
         pages = [content.decode() for name, content in self.files().items() if content and name.endswith((".html", ".csv", ".tex"))]
         self.assertGreater(len(pages), 3)
-        accuracy = json.loads((SOURCE / "data/recorded/h200/training/fashion_mnist.json").read_text())["accuracy"]
+        accuracy = json.loads((SOURCE / "data/recorded/h200/training/fashion_mnist.json").read_text())["cases"][0]["accuracy"]
         for page in pages:
             self.assertNotIn(f"{100 * accuracy:.2f}", page)
         self.assertIn("were not measured on Mine", "".join(pages))
@@ -1990,7 +2004,8 @@ class Json(Cli):
         for needle in ("fashion_mnist on NVIDIA H200, batch 4", "one CUDA graph of ", "conv2+bias2+relu2", "twice the SMs"):
             self.assertIn(needle, text)
         document = self.ok("predict", "--network", "fashion_mnist", "--json").json()
-        self.assertEqual(document["schema"], "convcast/network_run/2")
+        self.assertEqual(document["schema"], "convcast/network_run/3")
+        [document] = document["cases"]
         self.assertEqual([launch["operators"][0] for launch in document["launches"]],
                          ["conv1", "pool1", "conv2", "pool2", "dense1", "dense2"])
         self.assertEqual(document["launches"][2]["operators"], ["conv2", "bias2", "relu2"])
@@ -1999,7 +2014,7 @@ class Json(Cli):
         self.ok("predict", "--network", "fashion_mnist", "--json", "-o", "a.json")
         self.ok("predict", "--network", "fashion_mnist", "--json", "-o", "b.json")
         self.assertEqual(self.files()["a.json"], self.files()["b.json"])
-        chosen = self.ok("choose", "--network", "fashion_mnist", "--top", "2", "--json").json()
+        chosen = self.ok("choose", "--network", "fashion_mnist", "--top", "2", "--json").json()["cases"][0]
         self.assertEqual([len(launch.get("candidates", [])) for launch in chosen["launches"]], [2, 0, 2, 0, 0, 0])
         self.assertEqual([chosen["launches"][2]["candidates"][0]], document["launches"][2]["candidates"])
         maps = {"output": [16, 510, 510]}
@@ -2018,21 +2033,22 @@ class Json(Cli):
         for said in ("fashion_mnist on NVIDIA H200, batch 1, forecast", "one_kernel", "needs 211136 bytes of constant memory"):
             self.assertIn(said, " ".join(text.split()))
         document = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--batch", "1024", "--json").json()
-        self.assertEqual((document["schema"], document["profile_id"], document["batch"]),
-                         ("convcast/ladder_run/1", "h200", 1024))
-        rungs = {rung["id"]: rung for rung in document["rungs"]}
+        self.assertEqual((document["schema"], document["profile_id"], document["cases"][0]["batch"]),
+                         ("convcast/network_run/3", "h200", 1024))
+        rungs = {rung["id"]: rung for rung in document["cases"]}
         self.assertEqual(rungs["constant"]["reason"], "its kernels compute one image")
-        self.assertLess(rungs["batch"]["predicted"]["graph_s"], rungs["one_kernel"]["predicted"]["graph_s"])
-        self.assertEqual([launch["kernel"] for launch in rungs["batch"]["predicted"]["launches"]], ["pairs_batch", "dense_batch"])
+        self.assertLess(rungs["batch"]["forecast"]["time_s"], rungs["one_kernel"]["forecast"]["time_s"])
+        self.assertEqual([launch["kernel"] for launch in rungs["batch"]["kernels_forecast"]], ["pairs_batch", "dense_batch"])
         kepler = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--gpu", "k80").out
-        self.assertIn("pairs_batch does not fit an SM", kepler)
+        self.assertIn("pairs_batch does not fit an SM", " ".join(kepler.split()))
         step = self.ok("predict", "--network", "fashion_mnist", "--training", "--json").json()
-        self.assertEqual((step["batch"], [rung["id"] for rung in step["rungs"]]), (128, ["step"]))
-        kernels = step["rungs"][0]["predicted"]["launches"]
+        [step] = step["cases"]
+        self.assertEqual((step["batch"], step["id"]), (128, "step"))
+        kernels = step["kernels_forecast"]
         self.assertEqual([kernel["kernel"] for kernel in kernels],
                          ["train_forward", "train_dense_parts", "train_dense_back", "train_inputs_back", "train_filters_back",
                           "train_update"])
-        self.assertLess(sum(kernel["in_graph_s"] for kernel in kernels), step["rungs"][0]["predicted"]["graph_s"])
+        self.assertLess(sum(kernel["in_graph_s"] for kernel in kernels), step["forecast"]["time_s"])
         self.refused(2, ["predict", "--network", "mnist", "--training", "--ladder"], "--ladder and --training were both given")
         self.refused(2, ["predict", "--shape", MULTI, "--training"], "--training is of a network")
         self.refused(2, ["predict", "--network", "resnet50", "--training"], "has no ladder")
@@ -2051,9 +2067,9 @@ class Json(Cli):
         self.assertIn("alexnet, forecast for h200", self.ok("report", "alexnet.json", "-o", "layers").out)
         self.assertIn("network_layers", str(list((self.folder / "layers" / "figures").iterdir())))
         cut = json.loads(pathlib.Path(recorded).read_text())
-        cut["rungs"][0]["graph_warm_s"] = "fast"
+        cut["cases"][0]["measured"]["time_s"] = "fast"
         self.write("cut.json", cut)
-        self.refused(3, ["report", "cut.json"], r"cut.json:\d+: /rungs/0/graph_warm_s")
+        self.refused(3, ["report", "cut.json"], r"cut.json:\d+: /cases/0/measured/time_s")
         for arguments, *message in [
             (["predict", "--ladder", "--shape", SINGLE], "--ladder is of a network"),
             (["predict", "--network", "vgg16", "--ladder"], "the network 'vgg16' has no ladder"),
@@ -2068,13 +2084,13 @@ class Json(Cli):
             self.assertIn(said, text)
         document = self.ok("predict", "--network", "mnist", "--devices", "0,1", "--batch", "2048,65536", "--split", "rows", "--split",
                            "batch", "--json").json()
-        self.assertEqual(document["schema"], "convcast/scaling/1")
+        self.assertEqual(document["schema"], "convcast/network_run/3")
         self.assertEqual(document["devices"], [0, 1])
-        one = {case["batch"]: case["forecast"]["step_s"] for case in document["cases"] if case["split"] == "one"}
+        one = {case["batch"]: case["forecast"]["time_s"] for case in document["cases"] if case["split"] == "one"}
         self.assertEqual(set(one), {2048, 4096, 65536, 131072})
         two = [case for case in document["cases"] if case["split"] == "batch" and case["batch"] == 65536][0]
-        self.assertAlmostEqual(two["forecast_rates"]["speed_up"], one[65536] / two["forecast"]["step_s"])
-        self.assertGreater(two["forecast_rates"]["efficiency"], 0.9)
+        self.assertAlmostEqual(two["forecast"]["speed_up"], one[65536] / two["forecast"]["time_s"])
+        self.assertGreater(two["forecast"]["efficiency"], 0.9)
         self.assertEqual([case["shares"] for case in document["cases"] if case["split"] == "rows"][0], [3, 3])
         for name in ("a.json", "b.json"):
             self.ok("predict", "--network", "mnist", "--devices", "0,1", "-o", name)
@@ -2129,22 +2145,24 @@ class Json(Cli):
         text = self.ok("choose", "--network", "fashion_mnist", "--format", "schedule").out
         for network, batch in (("alexnet", 32), ("resnet18", 1)):
             asked = ["--network", network, "--batch", batch]
-            chosen = self.ok("predict", *asked, "--json").json()
+            [chosen] = self.ok("predict", *asked, "--json").json()["cases"]
             self.ok("choose", *asked, "--format", "schedule", "-o", "a.schedule")
             given = ["predict", "--network", network, "--schedule", "a.schedule"]
-            document = self.ok(*given, "--json").json()
-            self.assertEqual((document["time_s"], document["chosen_s"]), (chosen["time_s"], chosen["time_s"]))
-            self.assertRegex(document["conditions"]["schedule"], "^given, content [0-9a-f]{32}$")
+            run = self.ok(*given, "--json").json()
+            [document] = run["cases"]
+            time = chosen["forecast"]["time_s"]
+            self.assertEqual((document["forecast"]["time_s"], document["chosen_s"]), (time, time))
+            self.assertRegex(run["conditions"]["schedule"], "^given, content [0-9a-f]{32}$")
             self.assertEqual(self.ok(*given, "--format", "schedule").out, (self.folder / "a.schedule").read_text())
         # One layer by another strategy, without its fusion, and behind another stream.
         self.write("mine.schedule", text.replace("launch pool1   ", "launch pool1 stream=1 #"))
         self.assertIn("by the schedule that was given: 1.", self.ok("predict", "--network", "fashion_mnist", "--schedule", "mine.schedule").out)
         slow = re.sub(r"(launch conv2)\S+ .*", r"\1 strategy=naive_global\nlaunch bias2+relu2", text)
         self.write("slow.schedule", slow)
-        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "slow.schedule", "--json").json()
+        document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "slow.schedule", "--json").json()["cases"][0]
         self.assertEqual([launch["operators"] for launch in document["launches"][2:4]], [["conv2"], ["bias2", "relu2"]])
         self.assertTrue(document["launches"][2]["candidates"][0]["strategy"].startswith("naive_global"))
-        self.assertGreater(document["time_s"], document["chosen_s"])
+        self.assertGreater(document["forecast"]["time_s"], document["chosen_s"])
         self.assertEqual(len(document["what_if"]), 4)
         piped = self.ok("predict", "--network", "fashion_mnist", "--schedule", "-", stdin=text.encode()).out
         self.assertIn("1.000x the", piped)
@@ -2156,7 +2174,7 @@ class Json(Cli):
         rungs = self.ok("predict", "--network", "fashion_mnist", "--ladder", "--format", "schedule").out
         self.write("rungs.schedule", "".join(line for line in rungs.splitlines(True) if "fused" not in line))
         document = self.ok("predict", "--network", "fashion_mnist", "--schedule", "rungs.schedule", "--json").json()
-        self.assertEqual(len(document["rungs"]), 17)
+        self.assertEqual(len(document["cases"]), 17)
         self.refused(4, ["run", "--network", "fashion_mnist", "--schedule", "rungs.schedule"], NO_GPU)
 
     def test_bad_schedules_are_refused(self):
@@ -2196,7 +2214,7 @@ class Json(Cli):
         for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "medians of CUPTI", "conv2+bias2+relu2"):
             self.assertIn(part, page)
         earlier = json.loads(pathlib.Path(recorded).read_text())
-        for launch in earlier["launches"]:
+        for launch in earlier["cases"][0]["launches"]:
             del launch["measured"]["begins_s"], launch["measured"]["ends_s"]
         self.write("earlier.json", json.dumps(earlier))
         self.ok("report", "earlier.json", "-o", "earlier")
@@ -2204,10 +2222,11 @@ class Json(Cli):
         table = (self.folder / "page" / "figures" / "network_timeline.csv").read_text()
         rows = list(csv.DictReader(io.StringIO(table)))
         measured = [row for row in rows if "measured" in row["label"]]
-        launches = json.loads(pathlib.Path(recorded).read_text())["launches"]
+        [whole] = json.loads(pathlib.Path(recorded).read_text())["cases"]
+        launches = whole["launches"]
         self.assertEqual(len(rows), 2 * len(launches))
         end = max(float(row["x (time since the start of the call, \u00b5s)"]) for row in measured)
-        self.assertAlmostEqual(end, 1e6 * json.loads(pathlib.Path(recorded).read_text())["measured"]["replayed_s"]["median_s"], 3)  # untraced
+        self.assertAlmostEqual(end, 1e6 * whole["measured"]["time_s"], 3)  # untraced
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
@@ -2219,16 +2238,16 @@ class Json(Cli):
             change(document)
             return self.write("changed.json", document)
 
-        for change, place in ((lambda d: d["measured"]["replayed_s"].update(median_s=0), "/measured/replayed_s/median_s"),
-                              (lambda d: d["measured"]["replayed_s"].update(median_s=1e-300), "/measured/replayed_s/median_s"),
-                              (lambda d: d["measured"].update(l2_error=1e9), "/measured/l2_error"),
-                              (lambda d: d.update(batch=0), "/batch"), (lambda d: d.update(time_s=0), "/time_s")):
-            result = self.cli("report", changed("networks_whole", "alexnet_b1.json", change))
+        for change, place in ((lambda c: c["measured"].update(time_s=0), "/measured/time_s"),
+                              (lambda c: c["measured"].update(time_s=1e-300), "/measured/time_s"),
+                              (lambda c: c.update(output_error=1e9), "/output_error"),
+                              (lambda c: c.update(batch=0), "/batch"), (lambda c: c["forecast"].update(time_s=0), "/forecast/time_s")):
+            result = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: change(d["cases"][0])))
             self.assertEqual((result.code, result.out), (3, ""))
-            self.assertRegex(result.err, r"changed\.json:[0-9]+: " + place + ": expected")
+            self.assertRegex(result.err, r"changed\.json:[0-9]+: /cases/0" + place + ": expected")
         self.refused(3, ["report", changed("ladders", "fashion_mnist_b1.json", lambda d: d.update(network="fashion_mnits"))],
                      r"changed\.json:[0-9]+: /network: expected a network that has a ladder", "did you mean 'fashion_mnist'")
-        foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["rungs"][1].update(id="constnat")))
+        foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["cases"][1].update(id="constnat")))
         self.assertEqual(foreign.code, 0)
         self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no implementation "constnat"; did you mean', "without a forecast")
         own = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
@@ -2236,9 +2255,9 @@ class Json(Cli):
         self.assert_sentence(own.err, "no network \"alexnte\" ships; did you mean 'alexnet'")
 
     def test_a_network_passes_nothing_over(self):
-        itself = self.ok("predict", "--network", "alexnet", "--json").json()["time_s"]
+        itself = self.ok("predict", "--network", "alexnet", "--json").json()["cases"][0]["forecast"]["time_s"]
         double = ["--set", "dram_read_bandwidth=x2", "--set", "dram_write_bandwidth=x2"]
-        self.assertLess(self.ok("predict", "--network", "alexnet", "--json", *double).json()["time_s"], 0.9 * itself)
+        self.assertLess(self.ok("predict", "--network", "alexnet", "--json", *double).json()["cases"][0]["forecast"]["time_s"], 0.9 * itself)
         self.assertRegex(self.ok("predict", "--network", "alexnet", *double).out, r"(?s)h200 .*dram_read_bandwidth=x2.*-\d+\.\d %")
         self.assertRegex(self.ok("predict", "--network", "alexnet", "--sms", "32,132").out, r"(?s)h200, 32 SMs .*h200, 132 SMs .*-\d")
         self.all_refused(2, [
@@ -2914,9 +2933,9 @@ class Files(Cli):
         for verb in ("predict", "choose", "run"):
             self.refused(3, [verb, "--network", "net.json"], "net.json:1: /operators: expected at least one operator")
         forecast = self.ok("predict", "--network", "mnist", "--json").json()
-        del forecast["launches"][0]["operators"]
+        del forecast["cases"][0]["launches"][0]["operators"]
         self.write("forecast.json", forecast)
-        self.refused(3, ["report", "forecast.json"], r"forecast.json:\d+: /launches/0/operators: expected the operators")
+        self.refused(3, ["report", "forecast.json"], r"forecast.json:\d+: /cases/0/launches/0/operators: expected the operators")
         scaling = self.ok("predict", "--network", "mnist", "--devices", "0,1", "--json").json()
         del scaling["cases"][0]["shares"]
         self.write("scaling.json", scaling)

@@ -15,7 +15,6 @@
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
-#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
@@ -238,17 +237,14 @@ constexpr SchemaOf schemas[] = {
     {"comparison", schema_text<ComparedFiles>, "comparison of profiles, runs or networks"},
     {"facts", schema_text<Facts>, "facts of kernels"},
     {"ladder", schema_text<Ladder>, "ladder of a network"},
-    {"ladder_run", schema_text<LadderRun>, "run of a ladder"},
     {"network", schema_text<Network>, "network"},
-    {"network_run", schema_text<NetworkRun>, "a whole network, forecast and run", "docs/case.md"},
+    {"network_run", schema_text<NetworkRun>, "networks, forecast and run", "docs/case.md"},
     {"paper", schema_text<Paper>, "what a paper published"},
     {"profile", schema_text<GpuProfile>, "GPU profile", "docs/profile.md"},
     {"report", schema_text<ReportStatistics>, "statistics of a report", "docs/case.md"},
     {"run", schema_text<Run>, "Run document", "docs/case.md"},
     {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
-    {"scaling", schema_text<Scaling>, "training on several GPUs"},
     {"study", schema_text<Study>, "study"},
-    {"training", schema_text<TrainingRun>, "training of a network"},
     {"weights", schema_text<Weights>, "weights of a network"},
     {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
 };

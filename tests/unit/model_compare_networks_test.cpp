@@ -28,9 +28,12 @@ NetworkLaunch launch_like(std::vector<std::string> operators, double us,
 NetworkRun network_run_of(std::vector<NetworkLaunch> launches) {
     NetworkRun run;
     run.network = "net";
+    NetworkCase &item = run.cases.emplace_back();
+    Seconds time;
     for (const NetworkLaunch &one : launches)
-        run.time_s += one.time_s;
-    run.launches = std::move(launches);
+        time += one.time_s;
+    item.forecast.emplace().time_s = time;
+    item.launches = std::move(launches);
     return run;
 }
 
@@ -78,11 +81,9 @@ TEST(CompareNetworks, WithoutNamesByKindAndShapeInOrder) {
 TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
     const auto ran = [](double us) {
         NetworkRun run = network_run_of({launch_like({"a"}, 10)});
-        run.launches[0].measured.emplace();
-        run.launches[0].measured->time_s = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6),
-                                            100};
-        run.measured.emplace();
-        run.measured->graph_s = run.launches[0].measured->time_s;
+        const TimeSpread time = {Seconds(us * 1e-6), Seconds(us * 0.99e-6), Seconds(us * 1.01e-6), 100};
+        run.first().launches[0].measured.emplace().time_s = time;
+        run.first().traced.emplace().graph_s = time;
         return run;
     };
     const ComparedFiles both = compare_networks(ran(10), "b", ran(12), "a", 0.03);
@@ -96,12 +97,44 @@ TEST(CompareNetworks, MeasuredWhereBothRanAndForecastElse) {
     EXPECT_EQ(one.rows[0].verdict, ComparedVerdict::same);
 }
 
+TEST(CompareNetworks, CasesThatAreNotOfASchedule) {
+    const auto ladder = [](const std::vector<std::pair<std::string, double>> &times, bool ran) {
+        NetworkRun run;
+        run.network = "net";
+        for (const auto &[id, us] : times) {
+            NetworkCase &item = run.cases.emplace_back();
+            item.id = id;
+            item.forecast.emplace().time_s = Seconds(us * 1e-6);
+            if (!ran)
+                continue;
+            NetworkTimes &measured = item.measured.emplace();
+            measured.time_s = Seconds(us * 2e-6);
+            measured.low_s = Seconds(us * 1.98e-6), measured.high_s = Seconds(us * 2.02e-6);
+            measured.samples = 100;
+        }
+        return run;
+    };
+    const ComparedFiles found = compare_networks(ladder({{"naive", 10}, {"batch", 4}}, true), "b",
+                                                 ladder({{"batch", 5}, {"constant", 3}}, true), "a", 0.03);
+    EXPECT_THAT(row_names(found), testing::ElementsAre("naive", "batch", "constant"));
+    EXPECT_EQ(found.values, "measured");
+    EXPECT_EQ(found.rows[0].only, 0);
+    EXPECT_EQ(found.rows[2].only, 1);
+    EXPECT_NEAR(*found.rows[1].values[0].value, 8e-6, 1e-12);
+    EXPECT_EQ(found.rows[1].verdict, ComparedVerdict::slower);
+    EXPECT_FALSE(found.total);
+    const ComparedFiles forecast =
+        compare_networks(ladder({{"batch", 4}}, true), "b", ladder({{"batch", 4}}, false), "a", 0.03);
+    EXPECT_EQ(forecast.values, "forecast");
+    EXPECT_EQ(forecast.rows[0].verdict, ComparedVerdict::same);
+}
+
 TEST(CompareNetworks, TheRowsOfAForecastAddUpToItsTotal) {
     NetworkQuestion question;
     question.what_if = false;
     const Network network = find_network("resnet18");
-    const NetworkRun h200 = forecast_network(network, find_profile("h200"), {}, question),
-                     old = forecast_network(network, find_profile("gtx1080ti"), {}, question);
+    const NetworkRun h200 = plan_network(network, find_profile("h200"), {}, question).forecast,
+                     old = plan_network(network, find_profile("gtx1080ti"), {}, question).forecast;
     const ComparedFiles found = compare_networks(h200, "h200", old, "gtx1080ti", 0.03);
     for (std::size_t side = 0; side < 2; ++side) {
         double sum = 0.0;
