@@ -174,12 +174,12 @@ int compare(const Arguments &arguments) {
                                                                   : of_networks(arguments, std::move(given));
     write_file_atomically(arguments.text("output", "-"),
                           comparison_text(comparison, format, arguments.has("all")));
-    const bool compared = std::any_of(comparison.rows.begin(), comparison.rows.end(),
-                                      [](const ComparedRow &row) { return !row.only; });
+    const bool compared = comparison.total || std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                                                          [](const ComparedRow &row) { return !row.only; });
     if (kind != Compared::profiles && !compared)
         note(fmt::format(
-            "compare: {} and {} have no {} in common, so nothing was compared{}", comparison.files[0].file,
-            comparison.files[1].file, comparison.total ? "node" : "case",
+            "compare: {} and {} have no case in common, so nothing was compared{}", comparison.files[0].file,
+            comparison.files[1].file,
             comparison.by == "setting"
                 ? "; --by strategy and --by shape compare the fastest settings, whatever their knobs"
                 : ""));

@@ -62,14 +62,16 @@ std::string value_text(Row row, std::size_t file) {
     return unit.text.empty() ? number : number + " " + unit.text;
 }
 
-/// What takes the time; of another strategy in each file, which, and of other knobs those of the last.
-std::string by_of_row(Row row) {
+/// What takes the time; of another strategy in each file, which, and of other knobs those of the last. A
+/// network's nodes go without knobs: each has its own, and none of them is what is compared.
+std::string by_of_row(Row row, Compared of) {
     std::string before, after;
     for (const ComparedValue &value : row.values)
         if (value.by)
             before = before.empty() ? *value.by : before, after = *value.by;
     const auto name = [](const std::string &of) { return of.substr(0, of.find(':')); };
-    return name(before) == name(after) ? after : name(before) + " -> " + after;
+    return name(before) == name(after) ? (of == Compared::networks ? name(after) : after)
+                                       : name(before) + " -> " + after;
 }
 
 /// Whether a row stands in the table of a run: it changed, or its ratio did by more than the tolerance.
@@ -112,10 +114,10 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
     if (times)
         fields.push_back(
             {{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
-             by_of_row});
+             [&](Row row) { return by_of_row(row, comparison.of); }});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
-    return table_of<ComparedRow>(shown_rows(comparison, all), fields);
+    return without_empty_columns(table_of<ComparedRow>(shown_rows(comparison, all), fields));
 }
 
 /// For programs: bare numbers.
@@ -181,7 +183,7 @@ std::string reasons_text(const ComparedFiles &comparison, bool all, std::size_t 
     for (Row row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
             add_to(reasons, name_of(row.verdict) + ": " + *row.reason,
-                   row.name + (row.values.front().by ? " " + by_of_row(row) : ""));
+                   row.name + (row.values.front().by ? " " + by_of_row(row, comparison.of) : ""));
     std::string text;
     for (const auto &[why, names] : reasons)
         text += headed("  ", why + ": " + join(names), 4, width);

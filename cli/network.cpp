@@ -230,7 +230,7 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
                         : "",
                     short_time(time_of(forecast))));
     if (const auto &memory = forecast.first().memory)
-        add(fmt::format("{}, {} of parameters; memory {}: parameters {}, activations {}, images and results "
+        add(fmt::format("{}, {} parameters; memory {}: parameters {}, activations {}, images and results "
                         "{}, workspaces {}",
                         readable(forecast.first().flops.value_or(0.0), "FLOP"),
                         grouped(memory->parameters_bytes / 4),

@@ -524,15 +524,7 @@ Table cases_table(const NetworkRun &run) {
          {{"classified right, %", As::number},
           [](C c) { return c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(); }},
          {{"images classified otherwise", As::number}, &NetworkCase::disagreements}});
-    for (std::size_t column = table.columns.size(); column-- > 0;)
-        if (std::all_of(table.rows.begin(), table.rows.end(),
-                        [&](const std::vector<Cell> &row) { return row[column].is_empty(); })) {
-            const auto at = static_cast<std::ptrdiff_t>(column);
-            table.columns.erase(table.columns.begin() + at);
-            for (std::vector<Cell> &row : table.rows)
-                row.erase(row.begin() + at);
-        }
-    return table;
+    return without_empty_columns(std::move(table));
 }
 
 Table launches_table(const NetworkRun &run) {

@@ -1159,8 +1159,8 @@ class CompareRuns(Cli):
             self.assertRegex(out, r"(?m)^slower +\+25.0 % +n\d+c\d+")
 
     def test_other_documents_are_named(self):
-        ladder = str(SOURCE / "data" / "recorded" / "h200" / "ladders" / "fashion_mnist_b1.json")
-        self.refused(2, ["compare", ladder, ladder], "convcast/network_run/3", "expected two Run documents")
+        calibration = str(SOURCE / "data" / "calibration" / "h200.json")
+        self.refused(2, ["compare", calibration, calibration], "convcast/calibration/", "expected two Run documents")
 
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
     def test_few_partners_are_no_pass(self):
