@@ -103,6 +103,7 @@ TEST(Readable, PrefixesAndDigits) {
     EXPECT_EQ(readable(233472.0, "B"), "228 KiB");
     EXPECT_EQ(readable(512.0, "B"), "512 B");
     EXPECT_EQ(readable(1.9798e9, "Hz"), "1.980 GHz");
+    EXPECT_EQ(readable(8.207e9, "FLOP"), "8.207 GFLOP");
     EXPECT_EQ(readable(2.56e-6, "s"), "2.560 us");
     EXPECT_EQ(readable(3.0, "s"), "3 s");
     EXPECT_EQ(readable(4.2e-10, "s"), "420 ps");
