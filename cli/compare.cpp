@@ -1,24 +1,25 @@
 #include "model/machine/compare.hpp"
-
 #include "cli/arguments.hpp"
-#include "cli/compare_runs.hpp"
+#include "cli/comparison_text.hpp"
 #include "cli/document.hpp"
-#include "cli/sheet.hpp"
-#include "cli/terminal.hpp"
+#include "cli/knowledge.hpp"
+#include "cli/network.hpp"
+#include "cli/progress.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/base/readable.hpp"
+#include "model/network/compare_networks.hpp"
+#include "model/record/compare_runs.hpp"
 
 #include <boost/describe.hpp>
-#include <boost/mp11.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,208 +28,74 @@
 namespace convcast::cli {
 namespace {
 
-std::string letter(std::size_t file) {
-    return std::string(1, static_cast<char>('A' + file));
+constexpr const char *expected =
+    "compare: expected two Run documents, two networks, or two or more profiles, ";
+
+/// What a word names.
+Compared kind_of(const NamedDocument &one) {
+    if (one.is_a("run"))
+        return Compared::runs;
+    if (one.schema == "onnx" || one.is_a("network") || one.is_a("network_run"))
+        return Compared::networks;
+    if (one.schema.starts_with("convcast/") && !one.is_a("profile"))
+        throw UsageError("compare: " + one.shown + " is a document of " + one.schema +
+                         "; expected two Run documents (convcast/run/1), two networks or their runs, or two "
+                         "or more profiles");
+    return Compared::profiles;
 }
 
-/// In percent, or as a factor where percents mislead: "-98 %" and "-99 %" differ by two.
-std::string off_text(const ComparedParam &param) {
-    if (!param.deviation)
-        return "-";
-    if (*param.ratio < 0.5 || *param.ratio >= 2.0)
-        return fmt::format("x {:.3g}", *param.ratio);
-    const double percent = 100.0 * *param.deviation;
-    return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+/// What all words name. Throws UsageError where they are of several kinds, or too many.
+Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
+    const Compared kind = kind_of(given.front());
+    const auto alike = std::count_if(given.begin(), given.end(),
+                                     [&](const NamedDocument &one) { return kind_of(one) == kind; });
+    const std::size_t least = kind == Compared::networks && two_gpus ? 1 : 2;
+    if (static_cast<std::size_t>(alike) < given.size() || given.size() < least ||
+        (kind != Compared::profiles && given.size() > 2))
+        throw UsageError(fmt::format(
+            "{}got {} among {} file{}, for example: convcast compare before.json after.json", expected,
+            count_text(alike, kind == Compared::runs       ? "Run document"
+                              : kind == Compared::networks ? "network"
+                                                           : "profile"),
+            given.size(), given.size() == 1 ? "" : "s"));
+    return kind;
 }
 
-std::string verdict_text(const ComparedParam &param) {
-    const std::string name = boost::describe::enum_to_string(param.verdict, "?");
-    return param.failed ? bold(name) : name;
-}
-
-ReadableUnit unit_of(const ComparedParam &param) {
-    for (const ComparedValue &value : param.values)
-        if (value.value)
-            return readable_unit(*value.value, param.unit);
-    return {1.0, param.unit};
-}
-
-/// Each number with its values in one unit.
-Table param_table(const ProfileComparison &comparison) {
-    std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name}};
-    for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        fields.push_back({{letter(file), As::number, Keep::must}, [file](const ComparedParam &param) {
-                              const std::optional<double> &value = param.values[file].value;
-                              return value ? Cell(*value / unit_of(param).size) : Cell();
-                          }});
-    fields.push_back(
-        {{"unit", As::text, Keep::must}, [](const ComparedParam &param) { return unit_of(param).text; }});
-    fields.push_back({{"off", As::number, Keep::must}, off_text});
-    fields.push_back({{"verdict", As::text, Keep::must}, verdict_text});
-    return table_of<ComparedParam>(comparison.params, fields);
-}
-
-std::string files_text(const ProfileComparison &comparison, std::size_t width) {
-    std::string text;
-    for (std::size_t i = 0; i < comparison.files.size(); ++i) {
-        const ComparedFile &file = comparison.files[i];
-        text += headed(bold(letter(i)) + "  ",
-                       file.file + ": " + file.name + ", compute capability " + file.compute_capability +
-                           (file.date.empty() ? "" : ", " + file.date),
-                       3, width);
-    }
-    return text + "\n";
-}
-
-/// Fields that a file lacks for the same reason, together.
-std::string lacking_text(const ProfileComparison &comparison, std::size_t width) {
-    std::string text;
-    for (std::size_t file = 0; file < comparison.files.size(); ++file) {
-        ByReason reasons;
-        for (const ComparedParam &param : comparison.params)
-            if (const std::optional<std::string> &why = param.values[file].missing)
-                add_to(reasons, *why, param.name);
-        for (const auto &[why, names] : reasons)
-            text += headed(letter(file) + "  ", join(names) + ": " + why, 3, width);
-    }
-    return text.empty() ? "" : "\n" + bold("lacking") + "\n" + text;
-}
-
-std::string surroundings_text(const ProfileComparison &comparison, std::size_t width) {
-    std::string text;
-    const auto title = [&](const char *name) { text += "\n" + bold(name) + "\n"; };
-    const auto line = [&](const std::string &name, const auto &values, auto text_of) {
-        std::string all;
-        for (std::size_t i = 0; i < values.size(); ++i)
-            all += (i == 0 ? "" : ", ") + letter(i) + " " + text_of(values[i]);
-        text += wrapped(name + ": " + all, 0, width);
+/// Throws UsageError for an option that these things do not know.
+void refuse_options_of(const Arguments &arguments, Compared kind) {
+    struct Known {
+        Compared kind;
+        const char *are;
+        std::vector<const char *> options;
     };
-    if (!comparison.limits.empty()) {
-        title("limits that differ");
-        for (const ComparedLimit &limit : comparison.limits)
-            line(limit.name, limit.values, [](std::int64_t value) { return grouped(value); });
-    }
-    if (!comparison.conditions.empty()) {
-        title("conditions that differ");
-        for (const ComparedCondition &condition : comparison.conditions)
-            line(condition.name, condition.values,
-                 [](const std::string &value) { return value.empty() ? std::string("-") : value; });
-    }
-    if (!comparison.failed_checks.empty()) {
-        title("checks that fail");
-        for (const FailedCheck &check : comparison.failed_checks)
-            text += wrapped(check.file + ": " + check.name + ": " + check.text, 0, width);
-    }
-    return text;
+    for (const auto &[of, are, options] :
+         {Known{Compared::runs, "two Run documents", {"fail-over", "by", "l2", "all"}},
+          Known{Compared::profiles, "profiles of GPUs", {"only"}},
+          Known{Compared::networks, "networks", {"gpu", "batch", "input-size"}}})
+        for (const char *option : options)
+            if (of != kind && arguments.has(option))
+                throw UsageError(std::string("compare: --") + option + " is of " + are + ", and these are " +
+                                 (kind == Compared::runs       ? "two Run documents"
+                                  : kind == Compared::profiles ? "profiles of GPUs"
+                                                               : "networks"));
 }
 
-std::string curves_text(const ProfileComparison &comparison, std::size_t width) {
-    if (comparison.curves.empty())
-        return "";
-    using Curve = const ComparedCurve &;
-    const std::vector<Field<ComparedCurve>> fields = {
-        {{"curve"}, &ComparedCurve::name},
-        {{"ratio", As::number, Keep::must},
-         [](Curve c) { return c.largest_ratio ? Cell(fmt::format("{:.2f}", *c.largest_ratio)) : Cell(); }},
-        {{"points", As::number, Keep::low}, &ComparedCurve::common_points},
-        {{.title = "largest at", .fit = Fit::wrap}, [](Curve c) {
-             return c.at_x ? readable(*c.at_x, c.x_unit) + (c.series.empty() ? "" : ", " + c.series)
-                           : "no common x";
-         }}};
-    return "\n" + table(table_of<ComparedCurve>(comparison.curves, fields), width);
+ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
+    CompareRunsOptions options;
+    options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
+    options.fail_over = arguments.share("fail-over");
+    const std::string l2 = arguments.text("l2", "cold");
+    if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
+        throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
+    const std::string by = arguments.text("by", "setting");
+    if (!boost::describe::enum_from_string(by.c_str(), options.by))
+        throw UsageError("compare: --by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
+    const Run before = given[0].run(), after = given[1].run();
+    unread = code_of(before) != 0 || code_of(after) != 0;
+    return compare_runs(before, given[0].shown, after, given[1].shown, options);
 }
 
-std::string outcome_text(const ProfileComparison &comparison, std::size_t width) {
-    std::string counts;
-    std::vector<std::string> lacking, differing;
-    std::size_t unjudged = 0;
-    boost::mp11::mp_for_each<boost::describe::describe_enumerators<Agreement>>([&](auto enumerator) {
-        const auto count =
-            std::count_if(comparison.params.begin(), comparison.params.end(),
-                          [&](const ComparedParam &param) { return param.verdict == enumerator.value; });
-        if (count > 0)
-            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, enumerator.name);
-    });
-    for (const ComparedParam &param : comparison.params) {
-        if (param.failed)
-            (param.verdict == Agreement::differs ? differing : lacking).push_back(param.name);
-        if (param.verdict == Agreement::unknown && std::abs(*param.deviation) > param.tolerance)
-            ++unjudged;
-    }
-    std::string text = "\n" + wrapped(fmt::format("{} number{}: {}", comparison.params.size(),
-                                                  comparison.params.size() == 1 ? "" : "s", counts),
-                                      0, width);
-    if (unjudged > 0)
-        text += wrapped(fmt::format("{} of the unknown are off by more than the tolerance; without intervals "
-                                    "that is not held against them",
-                                    unjudged),
-                        0, width);
-    if (!differing.empty())
-        text += wrapped(bold("differs") + ": " + join(differing), 0, width);
-    if (!lacking.empty())
-        text += wrapped(bold("lacking") + " in a later file: " + join(lacking), 0, width);
-    return text;
-}
-
-/// One row a number, the values in its bare unit.
-Table param_sheet(const ProfileComparison &comparison) {
-    std::vector<Field<ComparedParam>> fields = {{{"number"}, &ComparedParam::name},
-                                                {{"unit"}, &ComparedParam::unit}};
-    for (std::size_t file = 0; file < comparison.files.size(); ++file)
-        fields.push_back({{comparison.files[file].file, As::number},
-                          [file](const ComparedParam &param) { return param.values[file].value; }});
-    fields.push_back({{"ratio", As::number}, &ComparedParam::ratio});
-    fields.push_back({{"deviation", As::number}, &ComparedParam::deviation});
-    fields.push_back({{"verdict"}, [](const ComparedParam &param) {
-                          return boost::describe::enum_to_string(param.verdict, "?");
-                      }});
-    return table_of<ComparedParam>(comparison.params, fields);
-}
-
-/// Whether two Run documents are given. Throws UsageError where one stands among other files, and for other
-/// documents of convcast.
-bool are_runs(const std::vector<NamedDocument> &given) {
-    const auto runs = std::count_if(given.begin(), given.end(), [](const NamedDocument &one) {
-        return one.schema.starts_with("convcast/run/");
-    });
-    for (const NamedDocument &one : given)
-        if (one.schema.starts_with("convcast/") && !one.schema.starts_with("convcast/run/") &&
-            !one.schema.starts_with("convcast/profile/"))
-            throw UsageError("compare: " + one.shown + " is a document of " + one.schema +
-                             "; expected two Run documents (convcast/run/1), or two or more profiles");
-    if (runs != 0 && (runs != 2 || given.size() != 2))
-        throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
-                         std::to_string(runs) + " Run documents among " + std::to_string(given.size()) +
-                         " files");
-    return runs == 2;
-}
-
-/// Options that only Run documents know.
-void refuse_run_options(const Arguments &arguments) {
-    for (const char *option : {"fail-over", "by", "l2", "all"})
-        if (arguments.has(option))
-            throw UsageError(std::string("compare: --") + option +
-                             " is of two Run documents, and these are profiles of GPUs");
-}
-
-} // namespace
-
-int compare(const Arguments &arguments) {
-    refuse_overwriting("compare", arguments);
-    const std::vector<std::string> &names = arguments.positional();
-    if (names.size() < 2)
-        throw UsageError("compare: expected two Run documents, or two or more profiles, got " +
-                         std::to_string(names.size()) +
-                         ", for example: convcast compare before.json after.json");
-    if (std::count(names.begin(), names.end(), "-") > 1)
-        throw UsageError("compare: standard input (-) can be only one of the files");
-    const Format format = format_of("compare", arguments, false);
-    std::vector<NamedDocument> given;
-    for (const std::string &name : names)
-        given.push_back(look_at(name));
-    if (are_runs(given))
-        return compare_run_documents(arguments, given[0].run(), given[1].run());
-    refuse_run_options(arguments);
+ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDocument> &given) {
     CompareOptions options;
     options.tolerance = arguments.share("tolerance");
     options.only = arguments.texts("only");
@@ -241,28 +108,82 @@ int compare(const Arguments &arguments) {
             throw UsageError("compare: no number or curve is named '" + name + "'" +
                              did_you_mean(name, known) +
                              " See docs/profile.md or convcast list --schema profile");
+    return compare_profiles(profiles, options);
+}
 
-    const std::string output = arguments.text("output", "");
-    const ProfileComparison comparison = compare_profiles(profiles, options);
-    const std::string json = to_text(described::write(comparison));
-    if (!output.empty())
-        write_file_atomically(output, json);
-    if (output != "-") {
-        const std::size_t width = terminal_width();
-        std::string text;
-        if (format == Format::json)
-            text = json;
-        else if (format == Format::csv)
-            text = to_csv(param_sheet(comparison));
-        else if (format == Format::markdown)
-            text = to_markdown(param_sheet(comparison)) + outcome_text(comparison, std::string::npos);
-        else
-            text = printable(files_text(comparison, width) + table(param_table(comparison), width) +
-                             lacking_text(comparison, width) + surroundings_text(comparison, width) +
-                             curves_text(comparison, width) + outcome_text(comparison, width));
-        write_file_atomically("-", text);
-    }
-    return comparison.passed ? 0 : 1;
+/// A recorded run of a network, or a network's forecast for a GPU.
+NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const Arguments &arguments) {
+    if (one.is_a("network_run"))
+        return described::read_document<NetworkRun>(*one.text, one.shown, NetworkRun().schema);
+    const Network network =
+        without_losses(one.text ? network_of_text(*one.text, one.shown, arguments) : find_network(one.name));
+    const GpuProfile profile = find_profile(gpu);
+    require_times(profile, "compare");
+    NetworkQuestion question;
+    question.what_if = false;
+    question.batch = arguments.integer(
+        "batch", 1, 1,
+        static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max())));
+    const Knowledge knowledge = knowledge_for(profile);
+    NetworkRun forecast = plan_network(network, profile, knowledge, question).forecast;
+    forecast.conditions = conditions_of(knowledge);
+    forecast.conditions["version"] = producer().version;
+    return forecast;
+}
+
+/// Two networks on one GPU or each on its own, or one network on two GPUs.
+ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
+    std::vector<std::string> gpus = arguments.texts("gpu");
+    const auto recorded = std::find_if(given.begin(), given.end(),
+                                       [](const NamedDocument &one) { return one.is_a("network_run"); });
+    if (gpus.size() > 2)
+        throw UsageError(
+            fmt::format("compare: networks are compared on one GPU or two, got {} --gpu", gpus.size()));
+    if (given.size() == 1 && recorded != given.end())
+        throw UsageError("compare: " + recorded->shown +
+                         " is a run on one GPU; give its network's name with two --gpu, or another run");
+    if (gpus.empty())
+        gpus = {"h200"};
+    if (given.size() == 1)
+        given.push_back(given.front());
+    const NetworkRun before = network_run(given.front(), gpus.front(), arguments),
+                     after = network_run(given.back(), gpus.back(), arguments);
+    return compare_networks(before, given.front().shown, after, given.back().shown,
+                            arguments.share("tolerance").value_or(default_tolerance));
+}
+
+} // namespace
+
+int compare(const Arguments &arguments) {
+    refuse_overwriting("compare", arguments);
+    const std::vector<std::string> &names = arguments.positional();
+    if (names.empty())
+        throw UsageError(std::string(expected) +
+                         "got 0 files, for example: convcast compare before.json after.json");
+    if (std::count(names.begin(), names.end(), "-") > 1)
+        throw UsageError("compare: standard input (-) can be only one of the files");
+    std::vector<NamedDocument> given;
+    for (const std::string &name : names)
+        given.push_back(look_at(name));
+    const Compared kind = kind_of(given, arguments.texts("gpu").size() > 1);
+    refuse_options_of(arguments, kind);
+    const Format format = format_of("compare", arguments, true);
+    bool unread = false;
+    const ComparedFiles comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)
+                                     : kind == Compared::profiles ? of_profiles(arguments, given)
+                                                                  : of_networks(arguments, std::move(given));
+    write_file_atomically(arguments.text("output", "-"),
+                          comparison_text(comparison, format, arguments.has("all")));
+    const bool compared = comparison.total || std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                                                          [](const ComparedRow &row) { return !row.only; });
+    if (kind != Compared::profiles && !compared)
+        note(fmt::format(
+            "compare: {} and {} have no case in common, so nothing was compared{}", comparison.files[0].file,
+            comparison.files[1].file,
+            comparison.by == "setting"
+                ? "; --by strategy and --by shape compare the fastest settings, whatever their knobs"
+                : ""));
+    return comparison.passed && (compared || kind == Compared::profiles) && !unread ? 0 : 1;
 }
 
 } // namespace convcast::cli

@@ -245,24 +245,31 @@ std::map<std::string, std::string> toolkit_conditions(const Device &device, cons
                             compiler.nvrtc_version()}};
 }
 
+std::map<std::string, std::string> &conditions_of(NetworkRun &run) {
+    return run.conditions;
+}
+std::map<std::string, std::string> &conditions_of(TrainedNetwork &trained) {
+    return trained.run.conditions;
+}
+
 /// What a job of networks gives on a GPU, with the conditions that it ran in.
 template <class Job> auto on_one_gpu(int ordinal, const Job &job) {
     const Device device = usable_device(ordinal, for_kernels);
     Compiler compiler;
     auto answer = job(compiler, device);
     for (const auto &[name, value] : toolkit_conditions(device, compiler))
-        answer.conditions[name] = value;
+        conditions_of(answer)[name] = value;
     return answer;
 }
 
 } // namespace
 
-LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
-                               int ordinal) {
+NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
+                                int ordinal) {
     LadderOptions options;
     options.batch = batch;
-    options.done = [](const RungResult &rung) {
-        note(rung.id + ": " + boost::describe::enum_to_string(rung.status, "?"));
+    options.done = [](const NetworkCase &rung) {
+        note(rung.name() + ": " + boost::describe::enum_to_string(rung.status, "?"));
     };
     return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
         return run_ladder(compiler, device, ladder, network, options);
@@ -290,26 +297,25 @@ DeviceGroup group_of(const std::vector<int> &devices) {
 
 } // namespace
 
-void run_scaling_on_devices(const Network &network, Scaling &scaling,
-                            const std::function<void(const Scaling &)> &keep) {
-    const DeviceGroup group = group_of(scaling.devices);
+void run_scaling_on_devices(const Network &network, NetworkRun &run,
+                            const std::function<void(const NetworkRun &)> &keep) {
+    const DeviceGroup group = group_of(run.devices);
     const Device first = usable_device(group.ordinal(0), for_kernels);
     Compiler compiler;
     for (const auto &[name, value] : toolkit_conditions(first, compiler))
-        scaling.conditions[name] = value;
+        run.conditions[name] = value;
     SplitRunOptions options;
-    options.done = [&](const Scaling &so_far, const ScalingCase &item) {
-        note(fmt::format("{} over {} GPUs, {} images: {}{}", to_text(item.split), item.devices, item.batch,
-                         boost::describe::enum_to_string(item.status, "?"),
+    options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
+        note(fmt::format("{}: {}{}", item.name(), boost::describe::enum_to_string(item.status, "?"),
                          item.reason ? ", " + *item.reason : ""));
         keep(so_far);
     };
-    run_scaling(compiler, group, network, scaling, options);
+    run_scaling(compiler, group, network, run, options);
 }
 
-TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                             const LabelledImages &tests, const TrainingOptions &options,
-                             const std::vector<int> &devices, std::optional<DeviceSplit> split) {
+TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                                const LabelledImages &tests, const TrainingOptions &options,
+                                const std::vector<int> &devices, std::optional<DeviceSplit> split) {
     if (!split)
         return on_one_gpu(devices.front(), [&](Compiler &compiler, const Device &device) {
             return train(compiler, device, ladder, network, images, tests, options);

@@ -72,7 +72,7 @@ struct RunRequest {
 RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &request);
 
 /// The rungs of a ladder, verified and timed. Throws GpuError where there is no usable GPU.
-LadderRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
+NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch, int device);
 
 /// A whole network, verified and timed. Throws GpuError where there is no usable GPU.
 /// `save_tensors`: a folder for what another implementation needs, or "".
@@ -80,14 +80,14 @@ NetworkRun run_whole_on_device(const PlannedNetwork &plan, int device, const std
 
 /// Settles the cases of a forecast on its devices. `keep` sees the document after each case. Throws GpuError
 /// where the machine has fewer GPUs.
-void run_scaling_on_devices(const Network &network, Scaling &scaling,
-                            const std::function<void(const Scaling &)> &keep);
+void run_scaling_on_devices(const Network &network, NetworkRun &run,
+                            const std::function<void(const NetworkRun &)> &keep);
 
 /// Trains a network on one GPU or, with a `split`, over several, and classifies the test images on the first
 /// one. Throws GpuError where there is no usable GPU.
-TrainingRun train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                             const LabelledImages &tests, const TrainingOptions &options,
-                             const std::vector<int> &devices, std::optional<DeviceSplit> split);
+TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
+                                const LabelledImages &tests, const TrainingOptions &options,
+                                const std::vector<int> &devices, std::optional<DeviceSplit> split);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

@@ -6,6 +6,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
+#include "model/network/network.hpp"
 #include "model/record/own_kernel_file.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shape_list.hpp"
@@ -163,15 +164,18 @@ NamedDocument look_at(const std::string &name) {
     std::error_code none;
     const bool is_file = name == "-" || (file_exists(name) && !std::filesystem::is_directory(name, none));
     if (!is_file) { // whoever reads it says what is wrong
+        const std::vector<std::string> networks = shipped_networks();
         if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() ||
             file_exists(FolderOfGpu{name}.profile()))
             found.schema = GpuProfile().schema;
+        else if (std::find(networks.begin(), networks.end(), name) != networks.end())
+            found.schema = Network().schema;
     } else if (holds_lines(name)) {
         found.schema = Run().schema;
     } else {
         found.text = read_file(name);
-        refuse_onnx(*found.text, found.shown);
-        found.schema = found.text->size() > longest_other || are_run_lines(*found.text)
+        found.schema = is_onnx(*found.text) ? "onnx"
+                       : found.text->size() > longest_other || are_run_lines(*found.text)
                            ? Run().schema
                            : schema_of_json(*found.text, found.shown);
     }

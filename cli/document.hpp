@@ -13,13 +13,17 @@
 
 namespace convcast::cli {
 
-/// What a word of the command line names: a profile that ships, or a document, - for standard input.
+/// What a word of the command line names: a profile or a network that ships, or a document, - for standard
+/// input.
 struct NamedDocument {
     std::string name;
     std::string shown; ///< in messages
     std::optional<std::string>
         text;           ///< of a document, unless it is of lines, which may be longer than any text
-    std::string schema; ///< "convcast/run/1"; "" where it says none
+    std::string schema; ///< "convcast/run/1"; "onnx" of an ONNX file; "" where it says none
+
+    /// Whether it is a document of this kind: "run", "profile", ...
+    bool is_a(const std::string &kind) const { return schema.starts_with("convcast/" + kind + "/"); }
 
     GpuProfile profile() const;
     /// As read_document; `each` sees it piece by piece where it comes in pieces, with the cases of the whole.

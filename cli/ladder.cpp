@@ -2,6 +2,7 @@
 
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
+#include "cli/network_cases.hpp"
 #include "cli/question.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
@@ -24,94 +25,23 @@
 namespace convcast::cli {
 namespace {
 
-std::string shown_time(const std::optional<Seconds> &time) {
-    return time ? short_time(*time) : "-";
-}
-
-/// A column of times, if any rung has one.
-struct TimeColumn {
-    const char *title;
-    std::optional<Seconds> (*of)(const RungResult &);
-};
-
-std::optional<Seconds> forecast_graph(const RungResult &rung) {
-    return rung.predicted ? rung.predicted->graph_s : std::nullopt;
-}
-std::optional<Seconds> forecast_stream(const RungResult &rung) {
-    return rung.predicted ? rung.predicted->stream_s : std::nullopt;
-}
-
 /// The rungs, each with its forecast as a comment.
-std::string rungs_schedule(const LadderRun &run, const std::string &gpu) {
+std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
     Schedule schedule;
     schedule.network = run.network;
-    schedule.batch = run.batch;
+    schedule.batch = run.first().batch;
     schedule.note = fmt::format("Implementations of {}, batch {}, forecast for {} by convcast {}\nGrammar: "
                                 "docs/networks.md",
-                                run.network, run.batch, gpu, producer().version);
-    for (const RungResult &rung : run.rungs) {
-        const auto time = forecast_graph(rung);
-        schedule.rungs.push_back({rung.id, (time ? short_time(*time) + ", " : "") + rung.title});
+                                run.network, schedule.batch, gpu, producer().version);
+    for (const NetworkCase &rung : run.cases) {
+        const auto time = rung.forecast->time_s;
+        schedule.rungs.push_back({*rung.id, (time ? short_time(*time) + ", " : "") + *rung.title});
     }
     return to_text(schedule);
 }
 
-std::string why_text(const RungResult &rung) {
-    if (rung.status == Status::ok || (rung.status == Status::not_run && !rung.reason))
-        return rung.title;
-    return std::string(boost::describe::enum_to_string(rung.status, "?")) + ": " + rung.reason.value_or("");
-}
-
-} // namespace
-
-std::string ladder_text(const LadderRun &run, const std::string &gpu) {
-    const bool measured = std::any_of(run.rungs.begin(), run.rungs.end(),
-                                      [](const RungResult &rung) { return rung.graph_warm_s.has_value(); });
-    std::string text = bold(wrapped(
-        fmt::format("{} on {}, batch {}{}", run.network, gpu, run.batch, measured ? "" : ", forecast"), 0,
-        terminal_width()));
-    if (run.sequential_s)
-        text +=
-            wrapped(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)),
-                    2, terminal_width());
-    if (run.published_cpu_s && run.published_gpu)
-        text += wrapped(fmt::format("published: one thread of a CPU, an image: {}; implementations on a {}",
-                                    short_time(*run.published_cpu_s), *run.published_gpu),
-                        2, terminal_width());
-    std::vector<TimeColumn> columns = {{measured ? "forecast" : "graph", forecast_graph}};
-    if (measured)
-        columns.push_back({"graph", [](const RungResult &rung) { return rung.graph_warm_s; }});
-    else
-        columns.push_back({"stream", forecast_stream});
-    if (run.batch == run.published_images.value_or(1))
-        columns.push_back({"published", [](const RungResult &rung) { return rung.published_s; }});
-    if (measured) {
-        columns.push_back({"cold L2", [](const RungResult &rung) { return rung.graph_cold_s; }});
-        columns.push_back({"stream", [](const RungResult &rung) { return rung.stream_warm_s; }});
-    }
-    std::erase_if(columns, [&](const TimeColumn &column) {
-        return std::none_of(run.rungs.begin(), run.rungs.end(),
-                            [&](const RungResult &rung) { return column.of(rung).has_value(); });
-    });
-    std::vector<Column> head = {{"implementation"}, {"kernels", Align::right, Keep::low}};
-    for (const TimeColumn &column : columns)
-        head.push_back({column.title, Align::right, head.size() < 4 ? Keep::must : Keep::high});
-    head.push_back({"what it does", Align::left, Keep::high, Fit::wrap});
-    std::vector<std::vector<std::string>> rows;
-    for (const RungResult &rung : run.rungs) {
-        std::vector<std::string> row = {rung.id, std::to_string(rung.launches)};
-        for (const TimeColumn &column : columns)
-            row.push_back(shown_time(column.of(rung)));
-        row.push_back(why_text(rung));
-        rows.push_back(std::move(row));
-    }
-    return text + "\n" + table(head, rows, terminal_width());
-}
-
-namespace {
-
 /// A kernel of a step: how often, how long, its share, and what of one launch takes most.
-std::vector<std::string> kernel_row(const RungLaunchForecast &launch, std::int64_t times, Seconds step) {
+std::vector<std::string> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
     const auto most =
         std::max_element(launch.parts.begin(), launch.parts.end(),
                          [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
@@ -126,27 +56,27 @@ std::vector<std::string> kernel_row(const RungLaunchForecast &launch, std::int64
 }
 
 /// One step of a rung that trains.
-std::string step_text(const RungResult &result, const Rung &rung) {
+std::string step_text(const NetworkCase &result, const Rung &rung) {
     std::string text =
-        "\n" + headed(bold(result.id) + ": ", result.title, result.id.size() + 2, terminal_width());
-    const RungForecast &forecast = *result.predicted;
+        "\n" + headed(bold(*result.id) + ": ", *result.title, result.id->size() + 2, terminal_width());
+    const NetworkTimes &forecast = *result.forecast;
     if (forecast.why_not)
         return text + "  no forecast: " + *forecast.why_not + "\n";
-    if (forecast.graph_s)
-        text += fmt::format("  as one CUDA graph {}, launched one by one {}\n", short_time(*forecast.graph_s),
+    if (forecast.time_s)
+        text += fmt::format("  as one CUDA graph {}, launched one by one {}\n", short_time(*forecast.time_s),
                             short_time(*forecast.stream_s));
     else
         text += fmt::format("  launched one by one {}\n", short_time(*forecast.stream_s));
-    const Seconds step = forecast.graph_s.value_or(*forecast.stream_s);
+    const Seconds step = *forecast.call_s();
     std::vector<std::vector<std::string>> rows;
     double kernels = 0.0;
-    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+    for (std::size_t i = 0; i < result.kernels_forecast.size(); ++i) {
         const LadderLaunch &launch = rung.launches[i];
         const std::int64_t streams = launch.each_stream.value_or(false) ? rung.streams.value_or(1) : 1;
-        rows.push_back(kernel_row(forecast.launches[i], streams * launch.repeat.value_or(1), step));
-        kernels += forecast.launches[i].in_graph_s.value_or(Seconds(0.0)).value;
+        rows.push_back(kernel_row(result.kernels_forecast[i], streams * launch.repeat.value_or(1), step));
+        kernels += result.kernels_forecast[i].in_graph_s.value_or(Seconds(0.0)).value;
     }
-    if (forecast.graph_s) {
+    if (forecast.time_s) {
         const double rest = step.value - kernels;
         rows.push_back({forecast.copy_s ? "images copied, and starts" : "starts of launches", "", "",
                         short_time(Seconds(rest)), fmt::format("{:.0f} %", 100.0 * rest / step.value), "",
@@ -162,12 +92,12 @@ std::string step_text(const RungResult &result, const Rung &rung) {
                         rows, terminal_width());
 }
 
-std::string training_text(const LadderRun &run, const Ladder &ladder, const std::string &gpu) {
-    std::string text = bold(wrapped(
-        fmt::format("{} on {}, a step of training of {} images, forecast", run.network, gpu, run.batch), 0,
-        terminal_width()));
-    for (std::size_t i = 0; i < run.rungs.size(); ++i)
-        text += step_text(run.rungs[i], ladder.rungs[i]);
+std::string training_text(const NetworkRun &run, const Ladder &ladder, const std::string &gpu) {
+    std::string text = bold(wrapped(fmt::format("{} on {}, a step of training of {} images, forecast",
+                                                run.network, gpu, run.first().batch),
+                                    0, terminal_width()));
+    for (std::size_t i = 0; i < run.cases.size(); ++i)
+        text += step_text(run.cases[i], ladder.rungs[i]);
     return text;
 }
 
@@ -195,13 +125,13 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     const GpuProfile profile = std::move(variants.front().profile);
     const std::string gpu = std::move(variants.front().title);
     require_times(profile, "predict --" + asked);
-    LadderRun run = forecast_ladder(ladder, network, batch, profile);
+    NetworkRun run = forecast_ladder(ladder, network, batch, profile);
     run.conditions["version"] = producer().version;
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? to_text(described::write(run))
                           : format == Format::schedule ? rungs_schedule(run, gpu)
                           : training                   ? printable(training_text(run, ladder, gpu))
-                                                       : printable(ladder_text(run, gpu)));
+                                                       : printable(cases_text(run, gpu)));
     return 0;
 }
 

@@ -1,4 +1,4 @@
-// Ladders for people: what predict, run and report say of the rungs of a network.
+// A network's ladder: what predict says of its rungs, and which are asked for.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -20,8 +20,5 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
 std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
                          const std::optional<ScheduleReading> &schedule, Ladder &ladder,
                          std::int64_t default_batch = 1);
-
-/// Rungs with what is known of each: forecast, measured, published. `gpu` names the GPU of the times.
-std::string ladder_text(const LadderRun &run, const std::string &gpu);
 
 } // namespace convcast::cli

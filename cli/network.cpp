@@ -118,14 +118,18 @@ std::string document(NetworkRun forecast, const Asked &asked) {
 std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
-                                plan.forecast.network, plan.forecast.batch, short_time(plan.forecast.time_s),
-                                asked.gpu, producer().version);
+                                plan.forecast.network, plan.batch(), short_time(plan.time()), asked.gpu,
+                                producer().version);
     return to_text(schedule);
+}
+
+Seconds time_of(const NetworkRun &forecast) {
+    return *forecast.first().forecast_s();
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
 Seconds all_of(const NetworkRun &forecast) {
-    return forecast.convolutions_s + forecast.dense_s + forecast.others_s;
+    return *forecast.first().convolutions_s + *forecast.first().dense_s + *forecast.first().others_s;
 }
 
 std::string percent(double share) {
@@ -134,13 +138,13 @@ std::string percent(double share) {
 
 /// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
 std::string light_words(const NetworkRun &forecast) {
-    const std::string light = short_time(forecast.light_s);
-    if (forecast.time_s < forecast.light_s)
+    const std::string light = short_time(*forecast.first().light_s);
+    if (time_of(forecast) < *forecast.first().light_s)
         return fmt::format(
             "the layers' multiply-adds at the full FMA rate would take {}; Winograd does fewer", light);
     return fmt::format("{:.2f}x the {} that the layers' multiply-adds take at the full FMA rate, with every "
                        "parameter read once",
-                       forecast.time_s / forecast.light_s, light);
+                       time_of(forecast) / *forecast.first().light_s, light);
 }
 
 /// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
@@ -149,7 +153,7 @@ std::string left_out_words(const NetworkRun &forecast, const Asked &asked) {
         return "";
     std::vector<std::string> names = strategy_names();
     std::erase_if(names, [](const std::string &name) { return !uses_tensor_cores(name); });
-    for (const NetworkLaunch &launch : forecast.launches)
+    for (const NetworkLaunch &launch : forecast.first().launches)
         if (launch.kind == LaunchKind::convolution &&
             !rank(ConvShape::parse(*launch.shape), asked.profile, asked.knowledge, names, 1).settings.empty())
             return "strategies on tensor cores are left out; with them: --tensor-cores";
@@ -162,45 +166,98 @@ std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
         return "";
     const auto known =
         KnownTimes(asked.profile)
-            .find(fmt::format("network {} batch {}", forecast.network, forecast.batch), "replayed");
+            .find(fmt::format("network {} batch {}", forecast.network, forecast.first().batch), "replayed");
     return !known ? ""
                   : fmt::format("measured {}, the graph replayed in a row; forecast {:+.1f} % (recording {})",
-                                short_time(known->time_s), 100.0 * (forecast.time_s / known->time_s - 1.0),
+                                short_time(known->time_s), 100.0 * (time_of(forecast) / known->time_s - 1.0),
                                 known->recording);
 }
 
 std::string heading(const NetworkRun &forecast, const Asked &asked) {
     const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
     const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
-    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.batch)) + "\n" +
+    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.first().batch)) +
+           "\n" +
            line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
-                            short_time(forecast.time_s), forecast.nodes,
-                            static_cast<double>(forecast.batch) / forecast.time_s.value,
-                            forecast.fmas / 1e9)) +
-           (forecast.low_s ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
-                                              short_time(*forecast.low_s), short_time(*forecast.high_s)))
-                           : "") +
+                            short_time(time_of(forecast)), *forecast.first().nodes,
+                            static_cast<double>(forecast.first().batch) / time_of(forecast).value,
+                            *forecast.first().fmas / 1e9)) +
+           (forecast.first().forecast->low_s
+                ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
+                                   short_time(*forecast.first().forecast->low_s),
+                                   short_time(*forecast.first().forecast->high_s)))
+                : "") +
            line(light_words(forecast)) + (left_out.empty() ? "" : line(left_out)) +
            (recorded.empty() ? "" : line(recorded)) +
-           (forecast.chosen_s
+           (forecast.first().chosen_s
                 ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
-                                   forecast.time_s / *forecast.chosen_s, short_time(*forecast.chosen_s)))
+                                   time_of(forecast) / *forecast.first().chosen_s,
+                                   short_time(*forecast.first().chosen_s)))
                 : "") +
            line(fmt::format("convolutions {}, dense layers {}, the rest {}",
-                            percent(forecast.convolutions_s / all_of(forecast)),
-                            percent(forecast.dense_s / all_of(forecast)),
-                            percent(forecast.others_s / all_of(forecast)))) +
+                            percent(*forecast.first().convolutions_s / all_of(forecast)),
+                            percent(*forecast.first().dense_s / all_of(forecast)),
+                            percent(*forecast.first().others_s / all_of(forecast)))) +
            "\n";
 }
 
+/// The launches that take longest, longest first; all as they are where no number is asked.
+NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
+    if (!arguments.has("top-nodes"))
+        return run;
+    const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
+    const auto longer = [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s > b.time_s; };
+    std::stable_sort(run.first().launches.begin(), run.first().launches.end(), longer);
+    if (std::ssize(run.first().launches) > wanted)
+        run.first().launches.resize(static_cast<std::size_t>(wanted));
+    return run;
+}
+
+/// What the nodes add up to, and what is not shown of them.
+std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
+    std::string text;
+    const auto add = [&](const std::string &line) { text += headed("  ", line, 2, terminal_width()); };
+    double share = 0.0;
+    for (const NetworkLaunch &launch : shown.first().launches)
+        share += launch.share;
+    if (const auto left = std::ssize(forecast.first().launches) - std::ssize(shown.first().launches);
+        left > 0)
+        add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
+    const Seconds gaps = forecast.first().gaps_s.value_or(Seconds()), nodes = all_of(forecast) - gaps;
+    add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
+                    short_time(nodes), short_time(gaps),
+                    time_of(forecast) < all_of(forecast)
+                        ? "less " + short_time(all_of(forecast) - time_of(forecast)) + " that run at once, "
+                        : "",
+                    short_time(time_of(forecast))));
+    if (const auto &memory = forecast.first().memory)
+        add(fmt::format("{}, {} parameters; memory {}: parameters {}, activations {}, images and results "
+                        "{}, workspaces {}",
+                        readable(forecast.first().flops.value_or(0.0), "FLOP"),
+                        grouped(memory->parameters_bytes / 4),
+                        short_bytes(static_cast<double>(memory->all_bytes())),
+                        short_bytes(static_cast<double>(memory->parameters_bytes)),
+                        short_bytes(static_cast<double>(memory->activations_bytes)),
+                        short_bytes(static_cast<double>(memory->images_bytes)),
+                        short_bytes(static_cast<double>(memory->workspace_bytes))));
+    return text;
+}
+
 std::string what_if_text(const NetworkRun &forecast) {
-    std::string text = "\n" + wrapped(forecast.chosen_s ? "what would change it, with this schedule:"
-                                                        : "what would change it, strategies chosen anew:",
-                                      0, terminal_width());
-    for (const ChangedNetwork &change : forecast.what_if)
+    std::string text =
+        "\n" + wrapped(forecast.first().chosen_s ? "what would change it, with this schedule:"
+                                                 : "what would change it, strategies chosen anew:",
+                       0, terminal_width());
+    for (const ChangedNetwork &change : forecast.first().what_if)
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
-                                   100.0 * (change.time_s / forecast.time_s - 1.0)),
+                                   100.0 * (change.time_s / time_of(forecast) - 1.0)),
                        change.change, 24, terminal_width());
+    const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
+    if (std::any_of(forecast.first().launches.begin(), forecast.first().launches.end(), helped))
+        text += wrapped(
+            "helps: the change of the GPU that shortens this node most, and by how much, its strategy "
+            "as it is",
+            2, terminal_width());
     return text;
 }
 
@@ -214,11 +271,11 @@ std::string assumptions(const NetworkRun &forecast) {
 std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
-    for (const NetworkLaunch &launch : forecast.launches) {
+    for (const NetworkLaunch &launch : forecast.first().launches) {
         if (launch.candidates.empty() || !shown.insert(*launch.shape).second)
             continue;
         std::string layers;
-        for (const NetworkLaunch &other : forecast.launches)
+        for (const NetworkLaunch &other : forecast.first().launches)
             if (other.shape == launch.shape && !other.candidates.empty())
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
         text += headed(bold(*launch.shape) + "  ", layers, 2, terminal_width());
@@ -257,14 +314,22 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
                  {"strategy"},
                  {"time", As::time},
                  {"share", As::share},
-                 {"speed_of_light", As::time}},
+                 {"speed_of_light", As::time},
+                 {"flops", As::number},
+                 {"parameters", As::number},
+                 {"bytes", As::number},
+                 {"helps"},
+                 {"time_with_help", As::time}},
                 {}};
     const auto add = [&](const NetworkLaunch &launch, const Cell &rank, const std::string &strategy,
                          Seconds time) {
-        sheet.rows.push_back({forecast.network, forecast.batch, launch.name(), launch.shape, rank, strategy,
-                              time, candidates ? Cell() : Cell(launch.share), launch.light_s});
+        sheet.rows.push_back({forecast.network, forecast.first().batch, launch.name(), launch.shape, rank,
+                              strategy, time, candidates ? Cell() : Cell(launch.share), launch.light_s,
+                              launch.flops, launch.parameters, launch.bytes,
+                              launch.helps ? Cell(launch.helps->change) : Cell(),
+                              launch.helps ? Cell(launch.helps->time_s) : Cell()});
     };
-    for (const NetworkLaunch &launch : forecast.launches) {
+    for (const NetworkLaunch &launch : forecast.first().launches) {
         if (!candidates)
             add(launch, {}, launch.strategy(), launch.time_s);
         for (std::size_t i = 0; candidates && i < launch.candidates.size(); ++i)
@@ -278,9 +343,10 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
                   const Arguments &arguments, const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
     const Format format = format_of(verb, arguments, true);
-    const Table sheet = network_sheet(forecast, verb == "choose");
-    std::string total = fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n",
-                                    short_time(forecast.time_s), forecast.nodes, forecast.batch);
+    const Table sheet = network_sheet(dearest(forecast, arguments), verb == "choose");
+    std::string total =
+        fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n", short_time(time_of(forecast)),
+                    *forecast.first().nodes, forecast.first().batch);
     if (const std::string recorded = recorded_words(forecast, asked); !recorded.empty())
         total += recorded + "\n";
     write_file_atomically(arguments.text("output", "-"),
@@ -293,14 +359,17 @@ void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::str
 
 } // namespace
 
-Network network_of_file(const std::string &name, const Arguments &arguments) {
-    const std::string text = read_file(name), shown = name == "-" ? "standard input" : name;
+Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments) {
     if (!is_onnx(text))
         return read_network(text, shown);
     const OnnxGraph graph = read_onnx(text, shown, input_size(arguments));
     for (const std::string &remark : graph.remarks)
         note(remark);
     return import_onnx(graph, shown);
+}
+
+Network network_of_file(const std::string &name, const Arguments &arguments) {
+    return network_of_text(read_file(name), shown_name(name), arguments);
 }
 
 Network asked_network(const Arguments &arguments) {
@@ -372,15 +441,16 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
         const NetworkRun forecast =
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
         if (!first)
-            title = bold(fmt::format("{}, batch {}", forecast.network, forecast.batch));
+            title = bold(fmt::format("{}, batch {}", forecast.network, forecast.first().batch));
         if (left_out.empty())
             left_out = left_out_words(forecast, asked);
-        rows.push_back({variant.name, short_time(forecast.time_s),
-                        first ? fmt::format("{:+.1f} %", 100.0 * (forecast.time_s / *first - 1.0)) : "",
-                        fmt::format("{:.0f}", static_cast<double>(forecast.batch) / forecast.time_s.value),
-                        short_time(forecast.convolutions_s), short_time(forecast.dense_s),
-                        short_time(forecast.others_s)});
-        first = first.value_or(forecast.time_s);
+        rows.push_back(
+            {variant.name, short_time(time_of(forecast)),
+             first ? fmt::format("{:+.1f} %", 100.0 * (time_of(forecast) / *first - 1.0)) : "",
+             fmt::format("{:.0f}", static_cast<double>(forecast.first().batch) / time_of(forecast).value),
+             short_time(*forecast.first().convolutions_s), short_time(*forecast.first().dense_s),
+             short_time(*forecast.first().others_s)});
+        first = first.value_or(time_of(forecast));
     }
     const std::string text = title + "\n" +
                              table({{"GPU"},
@@ -401,7 +471,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions(arguments);
+    refuse_questions(arguments, {"top-nodes"});
     auto schedule = asked_schedule("predict", arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
@@ -412,9 +482,10 @@ int predict_network(const Arguments &arguments) {
     const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkRun &forecast = plan.forecast;
+    const NetworkRun shown = dearest(forecast, arguments);
     write_answer(plan, asked, "predict", arguments,
-                 heading(forecast, asked) + table(launches_table(forecast), terminal_width()) +
-                     what_if_text(forecast) + assumptions(forecast));
+                 heading(forecast, asked) + table(launches_table(shown), terminal_width()) +
+                     totals_text(forecast, shown) + what_if_text(forecast) + assumptions(forecast));
     return 0;
 }
 

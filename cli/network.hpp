@@ -21,7 +21,10 @@ inline constexpr std::array training_options = {"data",  "epochs",   "rate",    
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);
 
-/// A network file or an ONNX file; - is standard input. Throws InputError.
+/// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages. Throws
+/// InputError.
+Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments);
+/// The same of a file; - is standard input.
 Network network_of_file(const std::string &name, const Arguments &arguments);
 
 /// The forecast of the network as text, or as a document by --json and -o. Returns the exit code.

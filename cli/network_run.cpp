@@ -2,6 +2,7 @@
 #include "cli/device.hpp"
 #include "cli/ladder.hpp"
 #include "cli/network.hpp"
+#include "cli/network_cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
@@ -12,14 +13,13 @@
 #include "model/network/generated.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
-#include "model/network/rung_forecast.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "model/network/training.hpp"
+#include "reports/network_page.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -29,10 +29,6 @@
 
 namespace convcast::cli {
 namespace {
-
-bool answers_document(const Arguments &arguments) {
-    return arguments.has("json") || arguments.has("output");
-}
 
 /// A number given for an option; absent if it is none.
 std::optional<double> number_of(const std::string &text) {
@@ -135,26 +131,26 @@ DataSets asked_data(const Arguments &arguments, const Network &network) {
     return sets;
 }
 
-std::string training_text(const TrainingRun &run) {
+std::string training_text(const NetworkRun &run) {
+    const NetworkCase &trained = run.first();
+    const Training &its = *trained.training;
     std::string text = bold(fmt::format("{} on {}, trained in batches of {} on {}", run.network,
-                                        run.conditions.at("gpu"), run.descent.batch, run.data)) +
+                                        run.conditions.at("gpu"), its.descent.batch, its.data)) +
                        "\n";
-    if (run.step_s)
-        text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", run.epochs, run.images,
-                            run.steps, short_time(run.time_s), short_time(*run.step_s)) +
+    if (const auto step = trained.measured_s())
+        text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", its.epochs, its.images,
+                            its.steps, short_time(its.time_s), short_time(*step)) +
                 (run.conditions.contains("split")
                      ? fmt::format("  rate {} throughout, images in the same order every epoch\n",
-                                   run.descent.rate)
-                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", run.descent.rate,
-                                   run.descent.momentum, run.descent.decay));
-    text += fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * run.accuracy, run.test_images,
-                        run.tested_on) +
-            fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", run.checked,
-                        run.disagreements);
-    for (const RungAccuracy &rung : run.rungs)
-        text += fmt::format("  {:<16}{:.2f} %, {} otherwise\n", rung.id, 100.0 * rung.accuracy,
-                            rung.disagreements);
-    return text;
+                                   its.descent.rate)
+                     : fmt::format("  rate {} along half a cosine, momentum {}, decay {}\n", its.descent.rate,
+                                   its.descent.momentum, its.descent.decay));
+    return text +
+           fmt::format("  {:.2f} % of {} {} classified right\n", 100.0 * *trained.accuracy, its.test_images,
+                       its.tested_on) +
+           fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", its.checked,
+                       *trained.disagreements) +
+           table(cases_table(run), terminal_width());
 }
 
 /// Trains on the IDX files of --data, or on generated images, on one GPU or split over `devices`. 1 where GPU
@@ -173,18 +169,18 @@ int train_network(const Arguments &arguments, const Network &network, const Ladd
             check_writable(file);
     const DataSets sets = asked_data(arguments, network);
     const bool one = devices.empty();
-    TrainingRun run = train_on_devices(ladder, network, sets.images, sets.tests, options,
-                                       one ? std::vector<int>{arguments.integer("device")} : devices,
-                                       one ? std::nullopt : std::optional(split));
-    run.data = arguments.text("data", "") == "generated"
-                   ? "generated images, no data set"
-                   : "the IDX files of " + last_folder(arguments.text("data", ""));
+    TrainedNetwork trained = train_on_devices(ladder, network, sets.images, sets.tests, options,
+                                              one ? std::vector<int>{arguments.integer("device")} : devices,
+                                              one ? std::nullopt : std::optional(split));
+    NetworkRun &run = trained.run;
+    run.first().training->data = arguments.text("data", "") == "generated"
+                                     ? "generated images, no data set"
+                                     : "the IDX files of " + last_folder(arguments.text("data", ""));
     run.conditions["version"] = producer().version;
     if (arguments.has("weights"))
-        write_file_atomically(arguments.text("weights", "-"), to_text(described::write(run.weights)));
-    write_file_atomically(output,
-                          answers_document(arguments) ? to_text(described::write(run)) : training_text(run));
-    return run.disagreements == 0 ? 0 : 1;
+        write_file_atomically(arguments.text("weights", "-"), to_text(described::write(trained.weights)));
+    write_network(arguments, run, training_text(run));
+    return code_of(run);
 }
 
 } // namespace
@@ -221,20 +217,14 @@ int run_network(const Arguments &arguments) {
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);
-    LadderRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
+    NetworkRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
     run.conditions["version"] = producer().version;
     // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
     const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
     if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
-        add_forecasts(run, ladder, network, profile);
-    write_file_atomically(output, answers_document(arguments)
-                                      ? to_text(described::write(run))
-                                      : printable(ladder_text(run, run.conditions.at("gpu"))));
-    const bool wrong = std::any_of(run.rungs.begin(), run.rungs.end(), [](const RungResult &rung) {
-        return rung.status == Status::wrong_result || rung.status == Status::failed ||
-               rung.status == Status::not_run;
-    });
-    return wrong ? 1 : 0;
+        run = forecast_anew(std::move(run), network, profile);
+    write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
+    return code_of(run);
 }
 
 } // namespace convcast::cli

@@ -49,7 +49,7 @@ RunEnd run_on_device(Run &, const GpuProfile &, const RunRequest &) {
     throw GpuError(why);
 }
 
-LadderRun run_ladder_on_device(const Ladder &, const Network &, std::int64_t, int) {
+NetworkRun run_ladder_on_device(const Ladder &, const Network &, std::int64_t, int) {
     throw GpuError(why);
 }
 
@@ -57,12 +57,13 @@ NetworkRun run_whole_on_device(const PlannedNetwork &, int, const std::string &)
     throw GpuError(why);
 }
 
-void run_scaling_on_devices(const Network &, Scaling &, const std::function<void(const Scaling &)> &) {
+void run_scaling_on_devices(const Network &, NetworkRun &, const std::function<void(const NetworkRun &)> &) {
     throw GpuError(why);
 }
 
-TrainingRun train_on_devices(const Ladder &, const Network &, const LabelledImages &, const LabelledImages &,
-                             const TrainingOptions &, const std::vector<int> &, std::optional<DeviceSplit>) {
+TrainedNetwork train_on_devices(const Ladder &, const Network &, const LabelledImages &,
+                                const LabelledImages &, const TrainingOptions &, const std::vector<int> &,
+                                std::optional<DeviceSplit>) {
     throw GpuError(why);
 }
 

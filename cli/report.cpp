@@ -18,13 +18,10 @@
 #include "model/fit/fit.hpp"
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
-#include "model/network/network.hpp"
-#include "model/network/scaling_forecast.hpp"
 #include "model/record/measured_calls.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/study.hpp"
 #include "reports/html.hpp"
-#include "reports/network_page.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
 #include "reports/profile_page.hpp"
@@ -260,37 +257,6 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     return answer_with_page(report, answer(profile) + "\n\n", write_profile(profile), arguments);
 }
 
-/// Forecasts by the profile of --gpu, or by that of the document where it ships. Those of a profile that is
-/// not at hand stay as they are.
-Scaling with_forecasts_of_this_version(Scaling scaling, const Arguments &arguments) {
-    const std::vector<std::string> shipped = shipped_profiles();
-    const std::string profile = arguments.text("gpu", scaling.profile_id);
-    if (!arguments.has("gpu") && std::find(shipped.begin(), shipped.end(), profile) == shipped.end())
-        return scaling;
-    const Network network = find_network(scaling.network);
-    scaling = forecast_anew(std::move(scaling), network, find_profile(profile));
-    scaling.conditions["forecast"] = "by version " + producer().version;
-    return scaling;
-}
-
-/// A page of what steps took: on several GPUs, or of a training.
-int report_of_steps(const std::string &document, const std::string &shown, const std::string &schema,
-                    const Arguments &arguments) {
-    refuse_options_of_runs(arguments);
-    const auto answer = [&](const auto &read) {
-        return answer_with_page(report_on(read), judgement_of(read) + "\n\n", to_text(described::write(read)),
-                                arguments);
-    };
-    if (!schema.starts_with("convcast/training/"))
-        return answer(with_forecasts_of_this_version(
-            described::read_document<Scaling>(document, shown, "convcast/scaling/1"), arguments));
-    if (arguments.has("figure"))
-        throw UsageError("report: a training has no figure; leave out --figure");
-    if (arguments.has("gpu"))
-        throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
-    return answer(described::read_document<TrainingRun>(document, shown, "convcast/training/1"));
-}
-
 } // namespace
 
 int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,
@@ -324,15 +290,12 @@ int report(const Arguments &arguments) {
     const std::string file = arguments.positional().front();
     NamedDocument given = look_at(file);
     const std::string shown = given.shown;
-    const auto is_a = [&](const char *kind) {
-        return given.schema.starts_with(std::string("convcast/") + kind + "/");
-    };
+    const auto is_a = [&](const char *kind) { return given.is_a(kind); };
     if (is_a("profile"))
         return report_profile(given.profile(), arguments);
-    if (is_a("ladder_run") || is_a("network_forecast") /* of version 0.1 */ || is_a("network_run"))
-        return report_of_network(*given.text, shown, given.schema, arguments);
-    if (is_a("scaling") || is_a("training"))
-        return report_of_steps(*given.text, shown, given.schema, arguments);
+    for (const char *kind : {"network_run", "ladder_run", "scaling", "training", "network_forecast"})
+        if (is_a(kind)) // all but the first of version 0.1
+            return report_of_network(*given.text, shown, arguments);
     // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
     const bool as_lines = arguments.has("bundle") && holds_lines(file) &&
                           cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&

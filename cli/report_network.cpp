@@ -1,13 +1,14 @@
 #include "cli/report_network.hpp"
 
-#include "cli/ladder.hpp"
+#include "cli/network_cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "cli/version.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
-#include "model/network/rung_forecast.hpp"
+#include "model/network/ladder.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "reports/html.hpp"
 #include "reports/network_page.hpp"
@@ -24,31 +25,31 @@
 namespace convcast::cli {
 namespace {
 
-/// The profile that a ladder's forecasts are of: by --gpu, the document's, or the one of the GPU it was
+/// The profile that a document's forecasts are of: by --gpu, the document's, or the one of the GPU it was
 /// measured on. Absent where none of these is at hand.
-std::optional<GpuProfile> profile_of(const LadderRun &run, const Arguments &arguments) {
+std::optional<GpuProfile> profile_of(const NetworkRun &run, const Arguments &arguments) {
     if (arguments.has("gpu"))
         return find_profile(arguments.text("gpu", ""));
     const auto gpu = run.conditions.find("gpu");
     for (const std::string &name : shipped_profiles()) {
         GpuProfile profile = find_profile(name);
-        if (run.profile_id ? profile.id == *run.profile_id
-                           : gpu != run.conditions.end() && profile.name == gpu->second)
+        if (!run.profile_id.empty() ? profile.id == run.profile_id
+                                    : gpu != run.conditions.end() && profile.name == gpu->second)
             return profile;
     }
     return std::nullopt;
 }
 
 /// Says which of a document's rungs the ladder does not have.
-void note_foreign_rungs(const LadderRun &run, const Ladder &ladder, const std::string &shown) {
+void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::string &shown) {
     std::vector<std::string> ids, foreign;
     for (const Rung &rung : ladder.rungs)
         ids.push_back(rung.id);
     std::string close;
-    for (const RungResult &rung : run.rungs)
-        if (std::find(ids.begin(), ids.end(), rung.id) == ids.end()) {
-            foreign.push_back("\"" + shortened(rung.id) + "\"");
-            close += close.empty() ? did_you_mean(rung.id, ids) : "";
+    for (const NetworkCase &item : run.cases)
+        if (item.id && std::find(ids.begin(), ids.end(), *item.id) == ids.end()) {
+            foreign.push_back("\"" + shortened(*item.id) + "\"");
+            close += close.empty() ? did_you_mean(*item.id, ids) : "";
         }
     if (!foreign.empty())
         note(fmt::format(
@@ -65,37 +66,24 @@ void note_foreign_network(const std::string &network, const std::string &shown) 
                          shortened(network), did_you_mean(network, names)));
 }
 
-/// The ladder with forecasts by this version, and what it says of several GPUs.
-LadderReport report_of(LadderRun run, const std::string &shown, const Arguments &arguments) {
-    LadderReport report;
+/// Forecasts of a ladder's implementations and of steps on GPUs by this version, and what it says of several
+/// GPUs. Those of a profile that is not at hand stay as they are.
+BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arguments &arguments) {
+    BesideNetwork beside;
     const Network network = find_network(run.network);
-    const Ladder ladder = find_ladder(network);
-    note_foreign_rungs(run, ladder, shown);
-    const auto gpu = run.conditions.find("gpu");
-    report.gpu = gpu == run.conditions.end() ? "" : gpu->second;
+    note_foreign_rungs(run, find_ladder(network), shown);
     const auto profile = profile_of(run, arguments);
-    if (profile) {
-        add_forecasts(run, ladder, network, *profile);
-        if (report.gpu.empty())
-            report.gpu = profile->name;
-        if (has_split_kernels(network) && !profile->peers.empty()) {
-            ScalingQuestion question{{}, {DeviceSplit::batch}, {run.batch}};
-            for (int device = 0; device < most_split_devices; ++device)
-                question.devices.push_back(device);
-            report.scaling = scaling_points(forecast_scaling(network, *profile, question), run.batch);
-        }
+    if (!profile)
+        return beside;
+    run = forecast_anew(std::move(run), network, *profile);
+    run.conditions["forecast"] = "by version " + producer().version;
+    if (run.first().id && has_split_kernels(network) && !profile->peers.empty()) {
+        ScalingQuestion question{{}, {DeviceSplit::batch}, {run.first().batch}};
+        for (int device = 0; device < most_split_devices; ++device)
+            question.devices.push_back(device);
+        beside.scaling = scaling_points(forecast_scaling(network, *profile, question), run.first().batch);
     }
-    report.run = std::move(run);
-    return report;
-}
-
-int report_ladder(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    const LadderReport report = report_of(
-        described::read_document<LadderRun>(document, shown, "convcast/ladder_run/1"), shown, arguments);
-    const std::string judged = judgement_of(report.run);
-    return answer_with_page(
-        report_on(report), ladder_text(report.run, report.gpu) + "\n" + (judged.empty() ? "" : judged + "\n"),
-        to_text(described::write(report.run)), arguments);
+    return beside;
 }
 
 /// What tests/gpu/torch_networks.py writes: seconds of PyTorch by network and batch, in each of its settings.
@@ -141,23 +129,12 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
     if (times.gpu != gpu)
         return std::nullopt;
     for (const TorchTime &time : times.times_s)
-        if (time.network == run.network && time.batch == run.batch)
+        if (time.network == run.network && time.batch == run.first().batch)
             return OtherTime{fmt::format("PyTorch {} with cuDNN {}.{}, FP32",
                                          times.torch.substr(0, times.torch.find('+')), times.cudnn / 10000,
                                          times.cudnn / 100 % 100),
                              time.fastest_fp32()};
     return std::nullopt;
-}
-
-int report_whole(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    const auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
-    note_foreign_network(run.network, shown);
-    const std::string name = gpu_name(run.conditions, run.profile_id);
-    const std::optional<OtherTime> other = run.measured ? time_of_pytorch(run, shown, name) : std::nullopt;
-    const std::string title = run.measured ? fmt::format("{} on {}, batch {}", run.network, name, run.batch)
-                                           : fmt::format("{}, forecast for {}", run.network, run.profile_id);
-    return answer_with_page(report_on(run, other), bold(title) + ": " + judgement_of(run, other) + "\n",
-                            to_text(described::write(run)), arguments);
 }
 
 } // namespace
@@ -177,11 +154,30 @@ void refuse_options_of_runs(const Arguments &arguments) {
                          "--figure and --json");
 }
 
-int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
-                      const Arguments &arguments) {
+int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments) {
     refuse_options_of_runs(arguments);
-    return schema.starts_with("convcast/ladder_run/") ? report_ladder(document, shown, arguments)
-                                                      : report_whole(document, shown, arguments);
+    auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
+    const NetworkCase &first = run.first();
+    if (first.training && arguments.has("figure"))
+        throw UsageError("report: a training has no figure; leave out --figure");
+    if (first.training && arguments.has("gpu"))
+        throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
+    BesideNetwork beside;
+    std::string text;
+    const std::string name = gpu_name(run.conditions, run.profile_id);
+    if (first.is_whole()) {
+        note_foreign_network(run.network, shown);
+        if (first.ran())
+            beside.other = time_of_pytorch(run, shown, name);
+        text = bold(first.ran() ? fmt::format("{} on {}, batch {}", run.network, name, first.batch)
+                                : fmt::format("{}, forecast for {}", run.network, run.profile_id)) +
+               ": ";
+    } else if (!first.training) {
+        beside = forecast_here(run, shown, arguments);
+        text = cases_text(run, gpu_name(run.conditions, run.profile_id)) + "\n";
+    }
+    return answer_with_page(report_on(run, beside), text + judgement_of(run, beside.other) + "\n\n",
+                            to_text(described::write(run)), arguments);
 }
 
 } // namespace convcast::cli

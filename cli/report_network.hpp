@@ -10,8 +10,7 @@ namespace convcast::cli {
 
 /// A ladder's document, a whole network's run or its forecast: text and page, or one figure. Returns the exit
 /// code.
-int report_of_network(const std::string &document, const std::string &shown, const std::string &schema,
-                      const Arguments &arguments);
+int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments);
 
 /// Throws UsageError for an option of `report` that only a run has an answer to.
 void refuse_options_of_runs(const Arguments &arguments);

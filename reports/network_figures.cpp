@@ -26,9 +26,9 @@ std::string with_unit(Seconds time) {
     return microseconds(time) + " µs";
 }
 
-Figure rungs_figure(const LadderRun &run) {
+Figure rungs_figure(const NetworkRun &run) {
     Figure figure{
-        "ladder", fmt::format("Implementations of {}, batch {}", run.network, run.batch), "", {}, {}};
+        "ladder", fmt::format("Implementations of {}, batch {}", run.network, run.first().batch), "", {}, {}};
     figure.caption =
         "Forecast and measured: one CUDA graph, L2 as the call before left it; cold: L2 flushed before. "
         "From the first implementation down, each does what the one above does and one thing more, or "
@@ -38,30 +38,27 @@ Figure rungs_figure(const LadderRun &run) {
     Series forecast{"forecast", styles::forecast, Drawn::points, true},
         measured{"measured", styles::measured}, cold{"measured, cold L2", styles::context},
         published{"published" + (run.published_gpu ? ", " + *run.published_gpu : std::string()), 4};
-    for (const RungResult &rung : run.rungs) {
+    std::size_t pairs = 0, within = 0;
+    for (const NetworkCase &rung : run.cases) {
+        if (!rung.id)
+            continue;
         const auto y = static_cast<double>(figure.y.categories.size());
         const auto add = [&](Series &series, const std::optional<Seconds> &time) {
             if (time)
                 series.points.push_back(
-                    {time->value * us_per_s, y, rung.id + ", " + series.name + ": " + with_unit(*time), {}});
+                    {time->value * us_per_s, y, *rung.id + ", " + series.name + ": " + with_unit(*time), {}});
         };
-        if (rung.predicted)
-            add(forecast, rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s);
-        add(measured, rung.graph_warm_s);
-        add(cold, rung.graph_cold_s);
-        if (run.batch == 1)
+        add(forecast, rung.forecast_s());
+        add(measured, rung.measured_s());
+        if (rung.measured)
+            add(cold, rung.measured->cold_s);
+        if (rung.batch == run.published_images.value_or(1))
             add(published, rung.published_s);
-        figure.y.categories.push_back(rung.id);
-    }
-    std::size_t pairs = 0, within = 0;
-    for (const RungResult &rung : run.rungs) {
-        if (!rung.predicted || !rung.graph_warm_s)
-            continue;
-        const auto its = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
-        if (!its)
-            continue;
-        ++pairs;
-        within += std::abs(*its / *rung.graph_warm_s - 1.0) <= 0.1 ? 1 : 0;
+        figure.y.categories.push_back(*rung.id);
+        if (run.comparable(rung)) {
+            ++pairs;
+            within += std::abs(*rung.forecast_s() / *rung.measured_s() - 1.0) <= 0.1 ? 1 : 0;
+        }
     }
     if (pairs > 0)
         figure.title += fmt::format(": {} of {} forecasts within 10 %", within, pairs);
@@ -73,23 +70,22 @@ Figure rungs_figure(const LadderRun &run) {
 }
 
 /// The layer that a launch is named by: the first operator that it computes.
-std::string layer_of(const RungLaunchForecast &launch) {
+std::string layer_of(const KernelForecast &launch) {
     return launch.operators.empty() ? launch.kernel : launch.operators.front();
 }
 
 /// Layers in the order in which they first come, of which those that take most in all rungs keep their names:
 /// no more than can be told apart by colour.
-std::vector<std::string> named_layers(const LadderRun &run) {
+std::vector<std::string> named_layers(const NetworkRun &run) {
     constexpr std::size_t most = 4; // beside the others and launching
     std::vector<std::string> layers;
     std::map<std::string, double> time;
-    for (const RungResult &rung : run.rungs)
-        if (rung.predicted)
-            for (const RungLaunchForecast &launch : rung.predicted->launches) {
-                if (!time.contains(layer_of(launch)))
-                    layers.push_back(layer_of(launch));
-                time[layer_of(launch)] += launch.time_s.value;
-            }
+    for (const NetworkCase &rung : run.cases)
+        for (const KernelForecast &launch : rung.kernels_forecast) {
+            if (!time.contains(layer_of(launch)))
+                layers.push_back(layer_of(launch));
+            time[layer_of(launch)] += launch.time_s.value;
+        }
     std::vector<std::string> longest = layers;
     std::stable_sort(longest.begin(), longest.end(),
                      [&](const std::string &a, const std::string &b) { return time[a] > time[b]; });
@@ -100,12 +96,13 @@ std::vector<std::string> named_layers(const LadderRun &run) {
     return layers;
 }
 
-Figure launches_figure(const LadderRun &run) {
-    Figure figure{"ladder_launches",
-                  fmt::format("What the forecasts of {} consist of, batch {}", run.network, run.batch),
-                  "",
-                  {},
-                  {}};
+Figure launches_figure(const NetworkRun &run) {
+    Figure figure{
+        "ladder_launches",
+        fmt::format("What the forecasts of {} consist of, batch {}", run.network, run.first().batch),
+        "",
+        {},
+        {}};
     figure.caption =
         "Launches one after another, each named by the first operator that it computes. Launching is "
         "the start of the first launch, the gaps between launches and copies to constant memory.";
@@ -116,23 +113,23 @@ Figure launches_figure(const LadderRun &run) {
         figure.series.push_back({layer, figure.series.size(), Drawn::bars});
     figure.series.push_back({"other layers", styles::context, Drawn::bars});
     figure.series.push_back({"launching", styles::context, Drawn::bars, true});
-    for (const RungResult &rung : run.rungs) {
-        if (!rung.predicted || rung.predicted->launches.empty())
+    for (const NetworkCase &rung : run.cases) {
+        if (!rung.id || rung.kernels_forecast.empty())
             continue;
         const auto y = static_cast<double>(figure.y.categories.size());
-        figure.y.categories.push_back(rung.id);
+        figure.y.categories.push_back(*rung.id);
         double at = 0.0;
         const auto add = [&](std::size_t series, const std::string &what, double us) {
             figure.series[series].points.push_back(
-                {at + us, y, fmt::format("{}, {}: {:.2f} µs", rung.id, what, us), {}, at});
+                {at + us, y, fmt::format("{}, {}: {:.2f} µs", *rung.id, what, us), {}, at});
             at += us;
         };
-        for (const RungLaunchForecast &launch : rung.predicted->launches) {
+        for (const KernelForecast &launch : rung.kernels_forecast) {
             const auto found = std::find(layers.begin(), layers.end(), layer_of(launch));
             add(static_cast<std::size_t>(found - layers.begin()), launch.kernel,
                 launch.time_s.value * us_per_s);
         }
-        if (const auto total = rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s)
+        if (const auto total = rung.forecast_s())
             add(layers.size() + 1, "launching", total->value * us_per_s - at);
     }
     std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
@@ -200,7 +197,7 @@ Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title)
 
 } // namespace
 
-std::vector<Figure> ladder_figures(const LadderRun &run) {
+std::vector<Figure> ladder_figures(const NetworkRun &run) {
     return {rungs_figure(run), launches_figure(run)};
 }
 
@@ -228,8 +225,8 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
     return figure;
 }
 
-Figure speed_up_figure(const Scaling &scaling) {
-    Figure figure{"speed_up", "Speed-up of a step of " + scaling.network + " over one GPU", "", {}, {}};
+Figure speed_up_figure(const NetworkRun &run) {
+    Figure figure{"speed_up", "Speed-up of a step of " + run.network + " over one GPU", "", {}, {}};
     figure.caption =
         "Lines are the forecast. A plot for each number of images a step; on the dashed line each GPU "
         "adds as much as the first.";
@@ -237,14 +234,14 @@ Figure speed_up_figure(const Scaling &scaling) {
     figure.y = {"speed-up", Scale::binary, {}, {}, {}};
     figure.references = {{Guide::diagonal, 1.0, "as many times as GPUs", 1}};
     // What several shares on one GPU take is no speed-up.
-    const bool shared = scaling.conditions.contains("several_shares_a_gpu");
+    const bool shared = run.shares_a_gpu();
     if (shared)
         figure.caption += " The measured steps ran several shares on one GPU, which speeds nothing up.";
     int most = 1;
-    std::map<std::int64_t, std::map<DeviceSplit, std::vector<const ScalingCase *>>> batches;
-    for (const ScalingCase &c : scaling.cases)
-        if (c.split != DeviceSplit::one) {
-            batches[c.batch][c.split].push_back(&c);
+    std::map<std::int64_t, std::map<DeviceSplit, std::vector<const NetworkCase *>>> batches;
+    for (const NetworkCase &c : run.cases)
+        if (c.split && c.split != DeviceSplit::one) {
+            batches[c.batch][*c.split].push_back(&c);
             most = std::max(most, c.devices);
         }
     for (const auto &[batch, splits] : batches) {
@@ -253,19 +250,20 @@ Figure speed_up_figure(const Scaling &scaling) {
             const auto style = static_cast<std::size_t>(split) - 1;
             Series forecast{to_text(split), style, Drawn::lines, false, {{1.0, 1.0, "one GPU", {}}}};
             Series measured{to_text(split) + ", measured", style, Drawn::points, true};
-            for (const ScalingCase *c : cases) {
-                const auto add = [&](Series &series, const std::optional<ScalingRates> &rates,
+            for (const NetworkCase *c : cases) {
+                const auto add = [&](Series &series, const std::optional<NetworkTimes> &times_of,
                                      const char *how) {
-                    if (rates)
-                        series.points.push_back({static_cast<double>(c->devices),
-                                                 rates->speed_up,
-                                                 fmt::format("{}, {} GPUs, {} images: {}, {}", to_text(split),
-                                                             c->devices, batch, times(rates->speed_up), how),
-                                                 {}});
+                    if (times_of && times_of->speed_up)
+                        series.points.push_back(
+                            {static_cast<double>(c->devices),
+                             *times_of->speed_up,
+                             fmt::format("{}, {} GPUs, {} images: {}, {}", to_text(split), c->devices, batch,
+                                         times(*times_of->speed_up), how),
+                             {}});
                 };
-                add(forecast, c->forecast_rates, "forecast");
+                add(forecast, c->forecast, "forecast");
                 if (!shared)
-                    add(measured, c->measured_rates, "measured");
+                    add(measured, c->measured, "measured");
             }
             for (Series *series : {&forecast, &measured})
                 if (series->points.size() > (series == &forecast ? 1U : 0U))
@@ -288,8 +286,9 @@ Figure speed_up_figure(const Scaling &scaling) {
 
 Figure network_layers_figure(const NetworkRun &run) {
     constexpr double least_share = 0.005;
+    const NetworkCase &item = run.first();
     Figure figure{"network_layers",
-                  fmt::format("What the launches of {} take, batch {}", run.network, run.batch),
+                  fmt::format("What the launches of {} take, batch {}", run.network, run.first().batch),
                   "",
                   {},
                   {}};
@@ -299,17 +298,17 @@ Figure network_layers_figure(const NetworkRun &run) {
     // As many rows as a page of a paper has room for.
     constexpr std::size_t most = 40;
     std::vector<std::size_t> named;
-    for (std::size_t i = 0; i < run.launches.size(); ++i)
-        if (run.launches[i].share >= least_share)
+    for (std::size_t i = 0; i < run.first().launches.size(); ++i)
+        if (run.first().launches[i].share >= least_share)
             named.push_back(i);
     if (named.size() > most) {
         std::stable_sort(named.begin(), named.end(), [&](std::size_t a, std::size_t b) {
-            return run.launches[a].share > run.launches[b].share;
+            return run.first().launches[a].share > run.first().launches[b].share;
         });
         named.resize(most);
         figure.caption =
             fmt::format("Forecast, one CUDA graph; the {} longest of {} launches, the others together.", most,
-                        run.launches.size());
+                        run.first().launches.size());
     }
     const std::set<std::size_t> rows(named.begin(), named.end());
     figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
@@ -320,15 +319,15 @@ Figure network_layers_figure(const NetworkRun &run) {
         series.points.push_back(
             {time.value * us_per_s,
              static_cast<double>(figure.y.categories.size()),
-             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / run.time_s)),
+             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / *item.forecast_s())),
              {},
              0.0});
         figure.y.categories.push_back(name);
     };
     Seconds rest(0.0);
     std::size_t small = 0;
-    for (std::size_t i = 0; i < run.launches.size(); ++i) {
-        const NetworkLaunch &launch = run.launches[i];
+    for (std::size_t i = 0; i < run.first().launches.size(); ++i) {
+        const NetworkLaunch &launch = run.first().launches[i];
         if (!rows.contains(i)) {
             rest += launch.time_s, ++small;
             continue;
@@ -342,11 +341,11 @@ Figure network_layers_figure(const NetworkRun &run) {
     if (small > 0)
         add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
     const auto longest =
-        std::max_element(run.launches.begin(), run.launches.end(),
+        std::max_element(run.first().launches.begin(), run.first().launches.end(),
                          [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.share < b.share; });
-    if (longest != run.launches.end())
+    if (longest != run.first().launches.end())
         figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", run.network,
-                                   run.batch, longest->operators.front(), 100.0 * longest->share);
+                                   run.first().batch, longest->operators.front(), 100.0 * longest->share);
     for (Series *series : {&convolutions, &dense, &others})
         if (!series->points.empty())
             figure.series.push_back(std::move(*series));
@@ -360,7 +359,7 @@ namespace {
 std::vector<Seconds> traced_ends(const NetworkRun &run) {
     std::vector<Seconds> ends;
     Seconds summed(0.0);
-    for (const NetworkLaunch &launch : run.launches) {
+    for (const NetworkLaunch &launch : run.first().launches) {
         if (!launch.measured)
             return {};
         summed += launch.measured->time_s.median_s;
@@ -373,10 +372,11 @@ std::vector<Seconds> traced_ends(const NetworkRun &run) {
 
 double untraced_share(const NetworkRun &run) {
     const std::vector<Seconds> ends = traced_ends(run);
-    if (ends.empty() || !run.measured || !run.measured->replayed_s)
+    const NetworkCase &item = run.first();
+    if (ends.empty() || !item.measured || !item.measured->time_s)
         return 1.0;
     const Seconds traced = *std::max_element(ends.begin(), ends.end());
-    return traced.value > 0.0 ? run.measured->replayed_s->median_s / traced : 1.0;
+    return traced.value > 0.0 ? *item.measured->time_s / traced : 1.0;
 }
 
 std::vector<Seconds> ends_of(const NetworkRun &run) {
@@ -393,7 +393,7 @@ Figure network_timeline_figure(const NetworkRun &run) {
                         launch.stream.value_or(0), ends, time});
     };
     Seconds summed(0.0);
-    for (const NetworkLaunch &launch : run.launches) {
+    for (const NetworkLaunch &launch : run.first().launches) {
         summed += launch.time_s;
         const Seconds ends = launch.ends_s.value_or(summed);
         add(launch, "forecast", ends, launch.begins_s ? ends - *launch.begins_s : launch.time_s);
@@ -401,16 +401,18 @@ Figure network_timeline_figure(const NetworkRun &run) {
     const std::vector<Seconds> ends = ends_of(run);
     const double share = untraced_share(run);
     for (std::size_t i = 0; i < ends.size(); ++i)
-        add(run.launches[i], "measured", ends[i], run.launches[i].measured->time_s.median_s * share);
+        add(run.first().launches[i], "measured", ends[i],
+            run.first().launches[i].measured->time_s.median_s * share);
     const std::string gpu = gpu_name(run.conditions, run.profile_id);
-    Figure figure = timeline_of(bars, fmt::format("Timeline of {}, batch {}, {} {}", run.network, run.batch,
-                                                  run.measured ? "on" : "as forecast for", gpu));
-    if (!run.measured) {
+    Figure figure =
+        timeline_of(bars, fmt::format("Timeline of {}, batch {}, {} {}", run.network, run.first().batch,
+                                      run.first().ran() ? "on" : "as forecast for", gpu));
+    if (!run.first().ran()) {
         figure.caption = "Each launch with the gap before it.";
         return figure;
     }
     figure.caption = "Each launch from the end of what it waits for to its own.";
-    const bool kept = !ends.empty() && run.launches.front().measured->ends_s.has_value();
+    const bool kept = !ends.empty() && run.first().launches.front().measured->ends_s.has_value();
     if (!ends.empty())
         figure.caption += kept ? " Measured: medians of CUPTI's records."
                                : " Measured: the median time of each launch by CUPTI's records, one after "
@@ -419,7 +421,7 @@ Figure network_timeline_figure(const NetworkRun &run) {
         figure.caption += fmt::format(
             " Tracing makes the call longer, so its times are multiplied by {:.3f}: they end with the {} "
             "that the call takes without tracing.",
-            share, with_unit(run.measured->replayed_s->median_s));
+            share, with_unit(*run.first().measured->time_s));
     return figure;
 }
 

@@ -1,7 +1,6 @@
 // Figures of networks: the rungs of a ladder, what their launches take, a network's layers and its timeline.
 #pragma once
 
-#include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
 #include "reports/figure.hpp"
@@ -12,14 +11,14 @@
 namespace convcast {
 
 /// Rungs with their forecast, measured and published times, and the launches that each forecast consists of.
-std::vector<Figure> ladder_figures(const LadderRun &run);
+std::vector<Figure> ladder_figures(const NetworkRun &run);
 
 /// Efficiency on several GPUs, as forecast.
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
                       const std::string &gpu);
 
 /// Time of a step on one GPU over that on several, of each way to divide it and number of images.
-Figure speed_up_figure(const Scaling &scaling);
+Figure speed_up_figure(const NetworkRun &run);
 
 /// What each launch of a network takes by the forecast; those of little time together.
 Figure network_layers_figure(const NetworkRun &run);

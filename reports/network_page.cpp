@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,19 +22,8 @@
 namespace convcast {
 namespace {
 
-std::optional<Seconds> forecast_of(const RungResult &rung) {
-    if (!rung.predicted)
-        return std::nullopt;
-    return rung.predicted->graph_s ? rung.predicted->graph_s : rung.predicted->stream_s;
-}
-
 Cell ratio_of(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
     return forecast && measured && measured->value > 0.0 ? Cell(*forecast / *measured) : Cell();
-}
-
-/// Of a title: where it was measured.
-std::string on(const std::string &gpu) {
-    return gpu.empty() ? "" : ", on " + gpu;
 }
 
 /// The last section: what is assumed, and facts of the document with its conditions.
@@ -59,69 +49,104 @@ std::string micro(Seconds time) {
 }
 
 /// Forecast over measured less 1.
-double error_of(const RungResult &rung) {
-    return *forecast_of(rung) / *rung.graph_warm_s - 1.0;
+double error_of(const NetworkCase &item) {
+    return *item.forecast_s() / *item.measured_s() - 1.0;
 }
 
-std::vector<Card> cards_of(const LadderRun &run) {
-    const RungResult *best = nullptr, *papers = nullptr, *off = nullptr;
-    std::size_t all = 0, within = 0;
-    for (const RungResult &rung : run.rungs) {
-        if (!rung.graph_warm_s)
-            continue;
-        if (best == nullptr || *rung.graph_warm_s < *best->graph_warm_s)
-            best = &rung;
-        if (run.batch == 1 && rung.published_s &&
-            (papers == nullptr || *rung.published_s < *papers->published_s))
-            papers = &rung;
-        if (!forecast_of(rung))
-            continue;
-        ++all;
-        within += std::abs(error_of(rung)) <= 0.1 ? 1 : 0;
-        if (off == nullptr || std::abs(error_of(rung)) > std::abs(error_of(*off)))
-            off = &rung;
-    }
-    if (best == nullptr)
-        return {};
-    std::vector<Card> cards = {
-        {micro(*best->graph_warm_s), "the fastest implementation, " + breakable(best->id),
-         fmt::format("of {}, in one CUDA graph",
-                     count(std::ssize(run.rungs), "implementation", "implementations"))}};
-    if (papers != nullptr)
+/// Of all cases whose forecast has a time to be held against.
+struct CasesAccuracy {
+    std::size_t all = 0, within = 0; ///< 10 %
+    const NetworkCase *worst = nullptr;
+    std::vector<double> errors{};
+};
+
+CasesAccuracy accuracy_of(const NetworkRun &run) {
+    constexpr double near = 0.1;
+    CasesAccuracy out;
+    for (const NetworkCase &item : run.cases)
+        if (run.comparable(item)) {
+            out.errors.push_back(std::abs(error_of(item)));
+            out.within += out.errors.back() <= near ? 1 : 0;
+            if (out.worst == nullptr || out.errors.back() > std::abs(error_of(*out.worst)))
+                out.worst = &item;
+        }
+    out.all = out.errors.size();
+    return out;
+}
+
+/// The case with the largest `key`; nullptr where none has one.
+const NetworkCase *most(const NetworkRun &run,
+                        const std::function<std::optional<double>(const NetworkCase &)> &key) {
+    const NetworkCase *out = nullptr;
+    for (const NetworkCase &item : run.cases)
+        if (const auto its = key(item); its && (out == nullptr || *its > *key(*out)))
+            out = &item;
+    return out;
+}
+
+std::optional<double> speed_up_of(const std::optional<NetworkTimes> &times) {
+    return times ? times->speed_up : std::nullopt;
+}
+
+/// Of the cases of a ladder and of steps on GPUs.
+std::vector<Card> cards_of(const NetworkRun &run) {
+    using C = const NetworkCase &;
+    std::vector<Card> cards;
+    if (const NetworkCase *best = most(run, [](C c) {
+            return c.id && c.measured_s() ? std::optional(-c.measured_s()->value) : std::nullopt;
+        }))
+        cards.push_back({micro(*best->measured_s()), "the fastest implementation, " + breakable(*best->id),
+                         fmt::format("of {}, in one CUDA graph",
+                                     count(std::ssize(run.cases), "implementation", "implementations"))});
+    if (const NetworkCase *papers = most(run, [&](C c) {
+            return c.published_s && c.measured_s() && c.batch == run.published_images.value_or(1)
+                       ? std::optional(-c.published_s->value)
+                       : std::nullopt;
+        }))
         cards.push_back(
-            {times(*papers->published_s / *papers->graph_warm_s),
-             "faster here than published, the paper's fastest, " + breakable(papers->id),
-             fmt::format("{} here, {} published{}", micro(*papers->graph_warm_s), micro(*papers->published_s),
+            {times(*papers->published_s / *papers->measured_s()),
+             "faster here than published, the paper's fastest, " + breakable(papers->name()),
+             fmt::format("{} here, {} published{}", micro(*papers->measured_s()), micro(*papers->published_s),
                          run.published_gpu ? " on " + *run.published_gpu : std::string())});
-    if (off != nullptr) {
+    if (const NetworkCase *fastest =
+            most(run, [&](C c) { return run.comparable(c) ? speed_up_of(c.measured) : std::nullopt; }))
+        cards.push_back({times(*fastest->measured->speed_up), "the largest speed-up, measured",
+                         breakable(fastest->name())});
+    if (const NetworkCase *best = most(run, [](C c) { return speed_up_of(c.forecast); }))
         cards.push_back(
-            {signed_percent(error_of(*off)), "the largest miss of the forecast, " + breakable(off->id),
-             fmt::format("{} forecast, {} measured", micro(*forecast_of(*off)), micro(*off->graph_warm_s))});
+            {times(*best->forecast->speed_up), "the largest speed-up, forecast", breakable(best->name())});
+    if (const CasesAccuracy accuracy = accuracy_of(run); accuracy.worst != nullptr) {
+        const NetworkCase &off = *accuracy.worst;
         cards.push_back(
-            {fmt::format("{} of {}", within, all), "forecasts within 10\u00a0%", "of the measured time"});
+            {signed_percent(error_of(off)), "the largest miss of the forecast, " + breakable(off.name()),
+             fmt::format("{} forecast, {} measured", micro(*off.forecast_s()), micro(*off.measured_s()))});
+        cards.push_back({fmt::format("{} of {}", accuracy.within, accuracy.all), "forecasts within 10\u00a0%",
+                         "of the measured time"});
     }
+    if (!run.devices.empty())
+        cards.push_back({std::to_string(run.devices.size()), run.shares_a_gpu() ? "shares of a step" : "GPUs",
+                         run.shares_a_gpu() ? "several of them on one GPU" : "of one host"});
     return cards;
 }
 
 /// Each kernel in a call by its activity records, of the rungs that kept it.
 struct KernelOfRung {
-    const RungResult &rung;
-    const RungKernelTime &kernel;
+    const NetworkCase &rung;
+    const KernelTime &kernel;
 
     std::optional<Seconds> forecast() const {
         std::optional<Seconds> time;
-        if (rung.predicted)
-            for (const RungLaunchForecast &launch : rung.predicted->launches)
-                if (launch.kernel == kernel.kernel)
-                    time = launch.record_s;
+        for (const KernelForecast &launch : rung.kernels_forecast)
+            if (launch.kernel == kernel.kernel)
+                time = launch.record_s;
         return time;
     }
 };
 
-Section kernels_section(const LadderRun &run) {
+Section kernels_section(const NetworkRun &run) {
     std::vector<KernelOfRung> kernels;
-    for (const RungResult &rung : run.rungs)
-        for (const RungKernelTime &kernel : rung.kernels)
+    for (const NetworkCase &rung : run.cases)
+        for (const KernelTime &kernel : rung.kernels)
             kernels.push_back({rung, kernel});
     using K = const KernelOfRung &;
     return {"kernels",
@@ -141,116 +166,56 @@ Section kernels_section(const LadderRun &run) {
                  "small")}};
 }
 
-Table rungs_table(const LadderRun &run) {
-    using R = const RungResult &;
-    return table_of<RungResult>(
-        run.rungs,
-        {{{"implementation"},
-          [](R rung) {
-              Cell cell(rung.id);
-              cell.under = rung.reason ? rung.title + ": " + *rung.reason : rung.title;
-              return cell;
-          }},
-         {{"measured", As::time}, &RungResult::graph_warm_s},
-         {{"forecast", As::time}, [](R rung) { return forecast_of(rung); }},
-         {{"forecast / measured", As::ratio},
-          [](R rung) { return ratio_of(forecast_of(rung), rung.graph_warm_s); }},
-         {{"cold L2", As::time}, &RungResult::graph_cold_s},
-         {{"stream", As::time}, &RungResult::stream_warm_s},
-         {{"stream forecast", As::time},
-          [](R rung) { return rung.predicted ? Cell(rung.predicted->stream_s) : Cell(); }},
-         {{"published", As::time}, [&](R rung) { return run.batch == 1 ? Cell(rung.published_s) : Cell(); }},
-         {{"kernels", As::number}, &RungResult::launches}});
-}
-
 /// Each kernel once, with the parts of its forecast in its first rung.
-Table launches_table(const LadderRun &run) {
+Section kernels_forecast_section(const NetworkRun &run) {
     struct FirstLaunch {
         std::string rung;
-        const RungLaunchForecast &launch;
+        const KernelForecast &launch;
     };
     std::vector<FirstLaunch> firsts;
-    for (const RungResult &rung : run.rungs)
-        if (rung.predicted)
-            for (const RungLaunchForecast &launch : rung.predicted->launches)
-                if (std::none_of(firsts.begin(), firsts.end(), [&](const FirstLaunch &seen) {
-                        return seen.launch.kernel == launch.kernel;
-                    }))
-                    firsts.push_back({rung.id, launch});
+    for (const NetworkCase &rung : run.cases)
+        for (const KernelForecast &launch : rung.kernels_forecast)
+            if (std::none_of(firsts.begin(), firsts.end(),
+                             [&](const FirstLaunch &seen) { return seen.launch.kernel == launch.kernel; }))
+                firsts.push_back({rung.name(), launch});
     using F = const FirstLaunch &;
-    return table_of<FirstLaunch>(
-        firsts, {{{"kernel"}, [](F f) { return f.launch.kernel; }},
-                 {{"first in"}, &FirstLaunch::rung},
-                 {{"parts of its first wave, µs"},
-                  [](F f) {
-                      std::string parts;
-                      for (const PhaseTime &part : f.launch.parts)
-                          parts += (parts.empty() ? "" : ", ") + part.name + " " + microseconds(part.time_s);
-                      return parts;
-                  }},
-                 {{"waves", As::number}, [](F f) { return fmt::format("{:.2f}", f.launch.waves); }},
-                 {{"blocks an SM", As::number}, [](F f) { return f.launch.ctas_per_sm; }},
-                 {{"all", As::time}, [](F f) { return f.launch.time_s; }}});
-}
-
-std::vector<Figure> figures_of(const LadderReport &report) {
-    std::vector<Figure> figures = ladder_figures(report.run);
-    if (!report.scaling.empty())
-        figures.push_back(scaling_figure(report.scaling, "scaling",
-                                         "A step of " + report.run.network + " on several GPUs, forecast",
-                                         report.gpu));
-    return figures;
-}
-
-Page page_of(const LadderReport &report) {
-    const LadderRun &run = report.run;
-    const std::string judged = judgement_of(run);
-    Page page{fmt::format("Ladder of {}, batch {}{}", run.network, run.batch, on(report.gpu)), judged};
-    if (!judged.empty())
-        page.head = {answer_paragraph(judged)};
-    if (std::vector<Card> cards = cards_of(run); !cards.empty())
-        page.opening.push_back(std::move(cards));
-    std::vector<Fact> facts;
-    if (run.sequential_s)
-        facts.push_back({"one thread of the host's CPU, an image", micro(*run.sequential_s)});
-    if (run.published_cpu_s)
-        facts.push_back({"the same as published", micro(*run.published_cpu_s)});
-    page.opening.push_back(std::move(facts));
-    page.sections = {
-        {"rungs",
-         "implementations",
-         "Implementations",
-         {beside("pair", drawn(figures_of(report), SvgUse::in_pair)), Listing{rungs_table(run)}}}};
-    if (std::any_of(run.rungs.begin(), run.rungs.end(),
-                    [](const RungResult &rung) { return !rung.kernels.empty(); }))
-        page.sections.push_back(kernels_section(run));
-    page.sections.push_back(
-        {"launches", "launches", "What a launch's forecast consists of", {Listing{launches_table(run)}}});
-    std::vector<Fact> conditions;
-    for (const char *key : {"date", "version", "toolkit"})
-        if (const auto found = run.conditions.find(key); found != run.conditions.end())
-            conditions.push_back({key, found->second});
-    page.sections.push_back(conditions_section({}, std::move(conditions), {}));
-    return page;
+    return {"kernels_forecast",
+            "launches",
+            "What a launch's forecast consists of",
+            {Listing{table_of<FirstLaunch>(
+                firsts, {{{"kernel"}, [](F f) { return f.launch.kernel; }},
+                         {{"first in"}, &FirstLaunch::rung},
+                         {{"parts of its first wave, µs"},
+                          [](F f) {
+                              std::string parts;
+                              for (const PhaseTime &part : f.launch.parts)
+                                  parts += (parts.empty() ? "" : ", ") + part.name + " " +
+                                           microseconds(part.time_s);
+                              return parts;
+                          }},
+                         {{"waves", As::number}, [](F f) { return fmt::format("{:.2f}", f.launch.waves); }},
+                         {{"blocks an SM", As::number}, [](F f) { return f.launch.ctas_per_sm; }},
+                         {{"all", As::time}, [](F f) { return f.launch.time_s; }}})}}};
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
-std::string share_of(const NetworkRun &run, Seconds part) {
-    return percent_text(part / (run.convolutions_s + run.dense_s + run.others_s), 1);
+std::string share_of(const NetworkCase &item, Seconds part) {
+    return percent_text(part / (*item.convolutions_s + *item.dense_s + *item.others_s), 1);
 }
 
-std::vector<Card> forecast_cards(const NetworkRun &run) {
+std::vector<Card> forecast_cards(const NetworkCase &item) {
     std::vector<Card> cards = {
-        {micro(run.time_s), "forecast of one call", fmt::format("one CUDA graph of {} nodes", run.nodes)},
-        {times(run.time_s / run.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run.light_s))},
-        {share_of(run, run.convolutions_s), "convolutions",
-         fmt::format("dense layers {}, the rest {}", share_of(run, run.dense_s),
-                     share_of(run, run.others_s))}};
+        {micro(*item.forecast_s()), "forecast of one call",
+         fmt::format("one CUDA graph of {} nodes", *item.nodes)},
+        {times(*item.forecast_s() / *item.light_s), "the bound",
+         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))},
+        {share_of(item, *item.convolutions_s), "convolutions",
+         fmt::format("dense layers {}, the rest {}", share_of(item, *item.dense_s),
+                     share_of(item, *item.others_s))}};
     const auto longest =
-        std::max_element(run.launches.begin(), run.launches.end(),
+        std::max_element(item.launches.begin(), item.launches.end(),
                          [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s < b.time_s; });
-    if (longest != run.launches.end())
+    if (longest != item.launches.end())
         cards.push_back({micro(longest->time_s),
                          "the costliest layer, " + breakable(longest->operators.front()),
                          percent_text(longest->share, 1) + " of the time"});
@@ -258,25 +223,25 @@ std::vector<Card> forecast_cards(const NetworkRun &run) {
 }
 
 std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    const TimeSpread *call = run.measured_s();
-    if (call == nullptr)
+    const NetworkCase &item = run.first();
+    if (!item.measured_s())
         return {};
-    const Seconds time = call->median_s;
+    const Seconds time = *item.measured_s();
     std::vector<Card> cards = {
         {micro(time), "measured, one call",
-         fmt::format("{:.0f} images a second", static_cast<double>(run.batch) / time.value)},
-        {signed_percent(run.time_s / time - 1.0), "error of the forecast",
-         fmt::format("{} µs forecast", microseconds(run.time_s))}};
+         fmt::format("{:.0f} images a second", static_cast<double>(item.batch) / time.value)},
+        {signed_percent(*item.forecast_s() / time - 1.0), "error of the forecast",
+         fmt::format("{} µs forecast", microseconds(*item.forecast_s()))}};
     if (other)
         cards.push_back(
             {times(other->time_s / time), "as fast as " + escape_xml(other->by),
              fmt::format("which takes {} µs, timed in the same way", microseconds(other->time_s))});
     cards.push_back(
-        {times(time / run.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(run.light_s))});
+        {times(time / *item.light_s), "the bound",
+         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))});
     Seconds convolutions(0.0), all(0.0);
     const NetworkLaunch *longest = nullptr;
-    for (const NetworkLaunch &launch : run.launches)
+    for (const NetworkLaunch &launch : item.launches)
         if (launch.measured) {
             const Seconds its = launch.measured->time_s.median_s;
             all += its;
@@ -294,32 +259,39 @@ std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<Othe
     return cards;
 }
 
-Section changes_section(const NetworkRun &run) {
+Section changes_section(const NetworkCase &item) {
     return {"changes",
             "changes",
             "What would change it",
             {Listing{table_of<ChangedNetwork>(
-                run.what_if, {{{"change"}, &ChangedNetwork::change},
-                              {{"time", As::time}, &ChangedNetwork::time_s},
-                              {{"difference", As::number}, [&](const ChangedNetwork &change) {
-                                   return signed_percent(change.time_s / run.time_s - 1.0);
-                               }}})}}};
+                item.what_if, {{{"change"}, &ChangedNetwork::change},
+                               {{"time", As::time}, &ChangedNetwork::time_s},
+                               {{"difference", As::number}, [&](const ChangedNetwork &change) {
+                                    return signed_percent(change.time_s / *item.forecast_s() - 1.0);
+                                }}})}}};
 }
 
 /// What the page of a run opens with below its cards: each way in which calls were timed, and how the times
 /// of single launches relate to them.
 std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
-    const NetworkMeasurement &measured = *run.measured;
+    const NetworkCase &item = run.first();
     std::vector<PagePart> parts;
     std::vector<Fact> facts;
-    for (const auto &[name, time] : {std::pair{"one call, by events, nothing traced", &measured.replayed_s},
-                                     {"one call, kernels traced", &measured.graph_s},
-                                     {"the same with cold L2", &measured.graph_cold_s},
-                                     {"launch by launch, kernels traced", &measured.stream_s}})
-        if (*time)
-            facts.push_back({name, fmt::format("{} µs ({} to {})", microseconds((*time)->median_s),
-                                               microseconds((*time)->p05_s), microseconds((*time)->p95_s))});
-    facts.push_back({"bound", microseconds(run.light_s) + " µs"});
+    const auto add = [&](const char *name, const std::optional<TimeSpread> &time) {
+        if (time)
+            facts.push_back({name, fmt::format("{} µs ({} to {})", microseconds(time->median_s),
+                                               microseconds(time->p05_s), microseconds(time->p95_s))});
+    };
+    if (item.measured && item.measured->time_s)
+        add("one call, by events, nothing traced",
+            TimeSpread{*item.measured->time_s, item.measured->low_s.value_or(*item.measured->time_s),
+                       item.measured->high_s.value_or(*item.measured->time_s), 1});
+    if (item.traced) {
+        add("one call, kernels traced", item.traced->graph_s);
+        add("the same with cold L2", item.traced->graph_cold_s);
+        add("launch by launch, kernels traced", item.traced->stream_s);
+    }
+    facts.push_back({"bound", microseconds(*item.light_s) + " µs"});
     parts.emplace_back(std::move(facts));
     if (const double untraced = untraced_share(run); untraced != 1.0)
         parts.emplace_back(paragraph(
@@ -328,196 +300,237 @@ std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
                 "is of the same. Single launches can only be timed while they are traced, which makes the "
                 "call take {1} µs. Their times, here and in the timeline, are therefore multiplied by "
                 "{2:.3f}: they add up to the {0} µs. The document has them as they were recorded.",
-                microseconds(measured.replayed_s->median_s),
-                microseconds(measured.replayed_s->median_s * (1.0 / untraced)), untraced),
+                microseconds(*item.measured->time_s), microseconds(*item.measured->time_s * (1.0 / untraced)),
+                untraced),
             "small"));
     return parts;
 }
 
-Page page_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    const std::string answer = judgement_of(run, other);
-    Page page{fmt::format("{}, batch {}{}{}", run.network, run.batch,
-                          run.measured ? ", on " : ": forecast for ",
-                          gpu_name(run.conditions, run.profile_id)),
-              answer};
-    page.head = {answer_paragraph(answer)};
-    if (std::vector<Card> cards = run.measured ? measured_cards(run, other) : forecast_cards(run);
-        !cards.empty())
-        page.opening.push_back(std::move(cards));
-    std::vector<Fact> facts = {{"profile of the forecast", run.profile_id}};
-    if (run.measured) {
-        for (PagePart &part : ways_of_timing(run))
-            page.opening.push_back(std::move(part));
-        facts.push_back(
-            {"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", run.measured->l2_error)});
-        facts.push_back({"weights", run.measured->weights});
-        facts.push_back({"nodes of the graph", std::to_string(run.nodes)});
-    }
-    Section launches{"launches", "launches", "Launches", {}};
-    if (!run.measured)
-        launches.parts.emplace_back(Drawing{network_layers_figure(run)});
-    launches.parts.emplace_back(Listing{launches_table(run)});
-    page.sections = {
-        {"timeline", "timeline", "Timeline", {Drawing{network_timeline_figure(run), SvgUse::in_width}}},
-        std::move(launches)};
-    if (!run.what_if.empty())
-        page.sections.push_back(changes_section(run));
-    page.sections.push_back(conditions_section(run.assumptions, std::move(facts), run.conditions));
-    return page;
+/// Which decides the title and what the page opens with.
+bool is_training(const NetworkRun &run) {
+    return run.first().training.has_value();
 }
 
-/// Whether the measured time says how good the forecast is: shares that lie on one GPU take turns.
-bool comparable(const Scaling &scaling, const ScalingCase &c) {
-    return c.forecast && c.measured &&
-           (c.devices == 1 || !scaling.conditions.contains("several_shares_a_gpu"));
-}
-
-double error_of(const ScalingCase &c) {
-    return c.forecast->step_s / c.measured->step_s - 1.0;
-}
-
-std::vector<Card> cards_of(const Scaling &scaling) {
-    const ScalingCase *best = nullptr, *off = nullptr, *fastest = nullptr;
-    for (const ScalingCase &c : scaling.cases) {
-        const auto faster = [](const ScalingCase *than, const auto &rates, const ScalingCase &one) {
-            return one.devices > 1 && one.*rates &&
-                   (than == nullptr || (one.*rates)->speed_up > (than->*rates)->speed_up);
-        };
-        if (faster(best, &ScalingCase::forecast_rates, c))
-            best = &c;
-        if (comparable(scaling, c) && faster(fastest, &ScalingCase::measured_rates, c))
-            fastest = &c;
-        if (comparable(scaling, c) && (off == nullptr || std::abs(error_of(c)) > std::abs(error_of(*off))))
-            off = &c;
-    }
-    const auto name = [](const ScalingCase &c) {
-        return fmt::format("{}, {}, {} images", to_text(c.split), count(c.devices, "GPU", "GPUs"), c.batch);
-    };
-    std::vector<Card> cards;
-    if (fastest != nullptr)
-        cards.push_back(
-            {times(fastest->measured_rates->speed_up), "the largest speed-up, measured", name(*fastest)});
-    if (best != nullptr)
-        cards.push_back(
-            {times(best->forecast_rates->speed_up), "the largest speed-up, forecast", name(*best)});
-    if (off != nullptr)
-        cards.push_back({signed_percent(error_of(*off)), "the largest miss of the forecast", name(*off)});
-    const bool shared = scaling.conditions.contains("several_shares_a_gpu");
-    cards.push_back({std::to_string(scaling.devices.size()), shared ? "shares of a step" : "GPUs",
-                     shared ? "several of them on one GPU" : "of one host"});
+std::vector<Card> training_cards(const NetworkCase &item) {
+    const Training &its = *item.training;
+    std::vector<Card> cards = {
+        {fmt::format("{:.2f}\u00a0%", 100.0 * item.accuracy.value_or(0.0)), "classified right",
+         fmt::format("of {} {}", its.test_images, its.tested_on)},
+        {fmt::format("{} of {}", item.disagreements.value_or(0), its.checked),
+         "classified otherwise in double",
+         fmt::format("on the CPU, which is right on {}", percent_text(its.reference_accuracy, 1))}};
+    if (const auto step = item.measured_s())
+        cards.push_back({micro(*step), "a step", fmt::format("of {} images", its.descent.batch)});
+    if (its.steps > 0)
+        cards.push_back({fmt::format("{:.2f}\u00a0s", its.time_s.value), count(its.epochs, "epoch", "epochs"),
+                         fmt::format("of {} images, {} steps", its.images, its.steps)});
     return cards;
 }
 
-Table cases_table(const Scaling &scaling) {
-    using C = const ScalingCase &;
-    return table_of<ScalingCase>(
-        scaling.cases,
-        {{{"split"}, [](C c) { return to_text(c.split); }},
-         {{"GPUs", As::number}, &ScalingCase::devices},
-         {{"images a step", As::number}, &ScalingCase::batch},
-         {{"measured", As::time}, [](C c) { return c.measured ? Cell(c.measured->step_s) : Cell(); }},
-         {{"forecast", As::time}, [](C c) { return c.forecast ? Cell(c.forecast->step_s) : Cell(); }},
-         {{"forecast / measured", As::ratio},
-          [&](C c) { return comparable(scaling, c) ? Cell(1.0 + error_of(c)) : Cell(); }},
-         {{"speed-up measured", As::factor},
-          [&](C c) {
-              return c.measured_rates && c.devices > 1 && comparable(scaling, c)
-                         ? Cell(c.measured_rates->speed_up)
-                         : Cell();
-          }},
-         {{"speed-up forecast", As::factor},
-          [](C c) { return c.forecast_rates && c.devices > 1 ? Cell(c.forecast_rates->speed_up) : Cell(); }},
-         {{"efficiency forecast", As::number},
-          [](C c) {
-              return c.forecast_rates ? Cell(fmt::format("{:.2f}", c.forecast_rates->efficiency)) : Cell();
-          }},
-         {{"exchange forecast", As::time},
-          [](C c) { return c.forecast ? Cell(c.forecast->communication_s) : Cell(); }}});
+Section settings_section(const Training &its) {
+    return {"settings",
+            "settings",
+            "Settings",
+            {std::vector<Fact>{{"images", its.data},
+                               {"images of a step", std::to_string(its.descent.batch)},
+                               {"epochs", std::to_string(its.epochs)},
+                               {"rate of the first epoch", fmt::format("{:g}", its.descent.rate)},
+                               {"momentum", fmt::format("{:g}", its.descent.momentum)},
+                               {"decay", fmt::format("{:g}", its.descent.decay)}}}};
 }
 
-Page page_of(const Scaling &scaling) {
-    const std::string judged = judgement_of(scaling), gpu = gpu_name(scaling.conditions, scaling.profile_id);
-    Page page{scaling.network + " on several GPUs" + (gpu.empty() ? "" : " (" + gpu + ")"), judged};
-    page.head = {answer_paragraph(judged)};
-    page.opening = {cards_of(scaling)};
-    Section speed_up{"speed-up", "speed-up", "Speed-up over one GPU", drawn({speed_up_figure(scaling)})};
-    if (!scaling.advice.empty()) {
-        using A = ScalingAdvice;
-        speed_up.parts.push_back(heading("From how many images a step it pays, by the forecast"));
-        speed_up.parts.push_back(Listing{
-            table_of<A>(scaling.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
-                                         {{"GPUs", As::number}, &A::devices},
-                                         {{"faster than one GPU from", As::number}, &A::pays_from},
-                                         {{"efficiency of 0.9 from", As::number}, &A::efficient_from}})});
+std::string title_of(const NetworkRun &run, const std::string &gpu) {
+    const std::string on = gpu.empty() ? "" : ", on " + gpu;
+    const NetworkCase &first = run.first();
+    if (is_training(run))
+        return (first.training->steps > 0 ? "Training of " : "Accuracy of ") + run.network + on;
+    if (first.split)
+        return run.network + " on several GPUs" + (gpu.empty() ? "" : " (" + gpu + ")");
+    const std::string batch = fmt::format("{}, batch {}", run.network, first.batch);
+    return first.id ? "Ladder of " + batch + on : first.ran() ? batch + on : batch + ": forecast for " + gpu;
+}
+
+std::vector<Section> whole_sections(const NetworkRun &run) {
+    Section launches{"launches", "launches", "Launches", {}};
+    if (!run.first().ran())
+        launches.parts.emplace_back(Drawing{network_layers_figure(run)});
+    launches.parts.emplace_back(Listing{launches_table(run)});
+    std::vector<Section> sections = {
+        {"timeline", "timeline", "Timeline", {Drawing{network_timeline_figure(run), SvgUse::in_width}}},
+        std::move(launches)};
+    if (!run.first().what_if.empty())
+        sections.push_back(changes_section(run.first()));
+    return sections;
+}
+
+/// What is known of the document besides its conditions.
+std::vector<Fact> facts_of(const NetworkRun &run) {
+    const NetworkCase &first = run.first();
+    std::vector<Fact> facts;
+    if (!run.profile_id.empty())
+        facts.push_back({"profile of the forecast", run.profile_id});
+    if (run.peers) {
+        facts.push_back({"link, one way while as much goes the other way",
+                         fmt::format("{:.1f} GB/s", run.peers->bandwidth_bytes_per_s.value * 1e-9)});
+        facts.push_back({"latency of a link", microseconds(run.peers->latency_s) + " µs"});
     }
-    Section cases{"cases", "cases", "Cases", {Listing{cases_table(scaling)}}};
-    if (const auto refused = std::find_if(scaling.cases.begin(), scaling.cases.end(),
-                                          [](const ScalingCase &c) { return c.reason.has_value(); });
-        refused != scaling.cases.end()) // once: they are alike
-        cases.parts.push_back(paragraph(
-            fmt::format("{}: {}.", escape_xml(to_text(refused->split)), escape_xml(*refused->reason)),
-            "small"));
-    page.sections = {
-        std::move(speed_up), std::move(cases),
-        conditions_section(scaling.assumptions,
-                           {{"profile", scaling.profile_id},
-                            {"link, one way while as much goes the other way",
-                             fmt::format("{:.1f} GB/s", scaling.peers.bandwidth_bytes_per_s.value * 1e-9)},
-                            {"latency of a link", microseconds(scaling.peers.latency_s) + " µs"}},
-                           scaling.conditions)};
-    return page;
+    if (run.first().is_whole() && first.ran()) {
+        if (first.output_error)
+            facts.push_back(
+                {"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", *first.output_error)});
+        facts.push_back({"weights", first.weights.value_or("")});
+        facts.push_back({"nodes of the graph", std::to_string(first.nodes.value_or(0))});
+    }
+    return facts;
 }
 
-Page page_of(const TrainingRun &run) {
-    const std::string judged = judgement_of(run);
-    const auto gpu = run.conditions.find("gpu");
-    Page page{(run.steps > 0 ? "Training of " : "Accuracy of ") + run.network +
-                  on(gpu == run.conditions.end() ? "" : gpu->second),
-              judged};
+/// Figures of what the document has; those without a point say why.
+std::vector<Figure> figures_of(const NetworkRun &run, const BesideNetwork &beside) {
+    const NetworkCase &first = run.first();
+    std::vector<Figure> figures;
+    if (run.first().is_whole()) {
+        figures = {network_timeline_figure(run)};
+        if (!first.ran())
+            figures.push_back(network_layers_figure(run));
+    } else if (first.split) {
+        figures = {speed_up_figure(run)};
+    } else if (!is_training(run)) {
+        figures = ladder_figures(run);
+    }
+    if (!beside.scaling.empty())
+        figures.push_back(scaling_figure(beside.scaling, "scaling",
+                                         "A step of " + run.network + " on several GPUs, forecast",
+                                         gpu_name(run.conditions, run.profile_id)));
+    return figures;
+}
+
+Section cases_section(const NetworkRun &run, const BesideNetwork &beside_it) {
+    Section section{"cases", "cases", "Cases", {}};
+    const bool ladder = run.first().id.has_value();
+    std::vector<PagePart> figures =
+        drawn(figures_of(run, beside_it), ladder ? SvgUse::in_pair : SvgUse::in_page);
+    if (ladder)
+        section.parts.push_back(beside("pair", std::move(figures)));
+    else
+        section.parts = std::move(figures);
+    section.parts.push_back(Listing{cases_table(run)});
+    if (!run.advice.empty()) {
+        using A = ScalingAdvice;
+        section.parts.push_back(heading("From how many images a step it pays, by the forecast"));
+        section.parts.push_back(
+            Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
+                                             {{"GPUs", As::number}, &A::devices},
+                                             {{"faster than one GPU from", As::number}, &A::pays_from},
+                                             {{"efficiency of 0.9 from", As::number}, &A::efficient_from}})});
+    }
+    return section;
+}
+
+Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
+    const NetworkCase &first = run.first();
+    const std::string judged = judgement_of(run, beside.other);
+    Page page{title_of(run, gpu_name(run.conditions, run.profile_id)), judged};
     page.head = {answer_paragraph(judged)};
-    std::vector<Card> cards = {
-        {fmt::format("{:.2f}\u00a0%", 100.0 * run.accuracy), "classified right",
-         fmt::format("of {} {}", run.test_images, run.tested_on)},
-        {fmt::format("{} of {}", run.disagreements, run.checked), "classified otherwise in double",
-         fmt::format("on the CPU, which is right on {}", percent_text(run.reference_accuracy, 1))}};
-    if (run.step_s)
-        cards.push_back({micro(*run.step_s), "a step", fmt::format("of {} images", run.descent.batch)});
-    if (run.steps > 0)
-        cards.push_back({fmt::format("{:.2f}\u00a0s", run.time_s.value), count(run.epochs, "epoch", "epochs"),
-                         fmt::format("of {} images, {} steps", run.images, run.steps)});
-    page.opening = {std::move(cards)};
-    if (!run.rungs.empty())
-        page.sections.push_back(
-            {"rungs",
-             "implementations",
-             "The same parameters by each implementation",
-             {Listing{table_of<RungAccuracy>(
-                 run.rungs,
-                 {{{"implementation"}, &RungAccuracy::id},
-                  {{"classified right, %", As::number},
-                   [](const RungAccuracy &rung) { return fmt::format("{:.2f}", 100.0 * rung.accuracy); }},
-                  {{"images classified otherwise", As::number}, &RungAccuracy::disagreements}})}}});
-    page.sections.push_back(
-        {"settings",
-         "settings",
-         "Settings",
-         {std::vector<Fact>{{"images", run.data},
-                            {"images of a step", std::to_string(run.descent.batch)},
-                            {"epochs", std::to_string(run.epochs)},
-                            {"rate of the first epoch", fmt::format("{:g}", run.descent.rate)},
-                            {"momentum", fmt::format("{:g}", run.descent.momentum)},
-                            {"decay", fmt::format("{:g}", run.descent.decay)}}}});
-    page.sections.push_back(conditions_section({}, {}, run.conditions));
+    if (std::vector<Card> cards = is_training(run)          ? training_cards(first)
+                                  : !run.first().is_whole() ? cards_of(run)
+                                  : first.ran()             ? measured_cards(run, beside.other)
+                                                            : forecast_cards(first);
+        !cards.empty())
+        page.opening.push_back(std::move(cards));
+    if (run.first().is_whole() && first.ran())
+        for (PagePart &part : ways_of_timing(run))
+            page.opening.push_back(std::move(part));
+    std::vector<Fact> facts;
+    if (run.sequential_s)
+        facts.push_back({"one thread of the host's CPU, an image", micro(*run.sequential_s)});
+    if (run.published_cpu_s)
+        facts.push_back({"the same as published", micro(*run.published_cpu_s)});
+    if (!facts.empty())
+        page.opening.push_back(std::move(facts));
+    if (run.first().is_whole())
+        page.sections = whole_sections(run);
+    else
+        page.sections.push_back(cases_section(run, beside));
+    const auto any = [&](const auto &has) { return std::any_of(run.cases.begin(), run.cases.end(), has); };
+    if (any([](const NetworkCase &item) { return !item.kernels.empty(); }))
+        page.sections.push_back(kernels_section(run));
+    if (any([](const NetworkCase &item) { return !item.kernels_forecast.empty(); }))
+        page.sections.push_back(kernels_forecast_section(run));
+    if (is_training(run))
+        page.sections.push_back(settings_section(*first.training));
+    page.sections.push_back(conditions_section(run.assumptions, facts_of(run), run.conditions));
     return page;
 }
 
 } // namespace
 
-Table launches_table(const NetworkRun &run) {
-    using L = const NetworkLaunch &;
-    const auto any = [&](const auto &has) {
-        return std::any_of(run.launches.begin(), run.launches.end(), has);
+Table cases_table(const NetworkRun &run) {
+    using C = const NetworkCase &;
+    std::vector<NetworkCase> rows;
+    std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(rows),
+                 [](C c) { return c.id || c.split; });
+    const auto forecast = [](auto member) {
+        return [member](C c) { return c.forecast ? Cell((*c.forecast).*member) : Cell(); };
     };
+    const auto measured = [](auto member) {
+        return [member](C c) { return c.measured ? Cell((*c.measured).*member) : Cell(); };
+    };
+    /// Of the measured step where there is one, else of the forecast.
+    const auto best_known = [](auto member) {
+        return [member](C c) {
+            const auto &known = c.measured ? c.measured : c.forecast;
+            return known ? Cell((*known).*member) : Cell();
+        };
+    };
+    const auto named = [](const std::string &name, C c) {
+        Cell cell(name);
+        cell.under = c.title.value_or("");
+        if (c.reason)
+            cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
+        return cell;
+    };
+    Table table = table_of<NetworkCase>(
+        rows,
+        {{{"implementation", As::text, Keep::must}, [&](C c) { return c.id ? named(*c.id, c) : Cell(); }},
+         {{"split", As::text, Keep::must},
+          [&](C c) { return c.split ? named(to_text(*c.split), c) : Cell(); }},
+         {{"GPUs", As::number, Keep::must}, [](C c) { return c.split ? Cell(c.devices) : Cell(); }},
+         {{"images", As::number, Keep::must, Fit::whole, "images a step"},
+          [](C c) { return c.split ? Cell(c.batch) : Cell(); }},
+         {{"measured", As::time, Keep::must}, [](C c) { return Cell(c.measured_s()); }},
+         {{"forecast", As::time, Keep::must}, [](C c) { return Cell(c.forecast_s()); }},
+         {{"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
+          [&](C c) { return run.comparable(c) ? Cell(1.0 + error_of(c)) : Cell(); }},
+         {{"cold L2", As::time}, measured(&NetworkTimes::cold_s)},
+         {{"stream", As::time}, measured(&NetworkTimes::stream_s)},
+         {{"stream forecast", As::time, Keep::low}, forecast(&NetworkTimes::stream_s)},
+         {{"published", As::time, Keep::high},
+          [&](C c) { return c.batch == run.published_images.value_or(1) ? Cell(c.published_s) : Cell(); }},
+         {{"kernels", As::number, Keep::low}, &NetworkCase::nodes},
+         {{"speed-up measured", As::factor, Keep::high},
+          [&](C c) { return run.comparable(c) ? Cell(speed_up_of(c.measured)) : Cell(); }},
+         {{"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
+          [](C c) { return Cell(speed_up_of(c.forecast)); }},
+         {{"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
+          forecast(&NetworkTimes::efficiency)},
+         {{"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
+          forecast(&NetworkTimes::weak_efficiency)},
+         {{"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
+          forecast(&NetworkTimes::communication_s)},
+         {{"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
+          forecast(&NetworkTimes::computation_over_communication)},
+         {{"forward", As::time, Keep::low}, best_known(&NetworkTimes::forward_s)},
+         {{"backward", As::time, Keep::low}, best_known(&NetworkTimes::backward_s)},
+         {{"classified right, %", As::number},
+          [](C c) { return c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(); }},
+         {{"images classified otherwise", As::number}, &NetworkCase::disagreements}});
+    return without_empty_columns(std::move(table));
+}
+
+Table launches_table(const NetworkRun &run) {
+    const std::vector<NetworkLaunch> &launches = run.first().launches;
+    using L = const NetworkLaunch &;
+    const auto any = [&](const auto &has) { return std::any_of(launches.begin(), launches.end(), has); };
     const auto measured = [untraced = untraced_share(run)](L launch) {
         return launch.measured ? std::optional(launch.measured->time_s.median_s * untraced) : std::nullopt;
     };
@@ -545,9 +558,25 @@ Table launches_table(const NetworkRun &run) {
                  return launch.light_s ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
                                        : Cell();
              }});
+    if (any([](L launch) { return launch.helps.has_value(); }))
+        fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
+                              return launch.helps
+                                         ? launch.helps->change + " " +
+                                               change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
+                                         : "";
+                          }});
+    if (any([](L launch) { return launch.flops.has_value(); })) {
+        fields.push_back({{"FLOPs", As::number, Keep::low}, [](L launch) {
+                              return launch.flops ? Cell(readable(*launch.flops, "FLOP")) : Cell();
+                          }});
+        fields.push_back({{"parameters", As::number, Keep::low}, [](L launch) {
+                              return launch.parameters.value_or(0) > 0 ? Cell(grouped(*launch.parameters))
+                                                                       : Cell();
+                          }});
+    }
     if (timed)
         fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
-                              return ends[static_cast<std::size_t>(&launch - run.launches.data())];
+                              return ends[static_cast<std::size_t>(&launch - launches.data())];
                           }});
     if (any([](L launch) { return launch.stream.value_or(0) != 0; }))
         fields.push_back(
@@ -556,100 +585,69 @@ Table launches_table(const NetworkRun &run) {
         fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
                               return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
                           }});
-    return table_of<NetworkLaunch>(run.launches, fields);
+    return table_of<NetworkLaunch>(launches, fields);
 }
 
-std::string judgement_of(const Scaling &scaling) {
-    std::size_t pairs = 0;
-    std::vector<double> errors;
-    for (const ScalingCase &c : scaling.cases)
-        if (comparable(scaling, c)) {
-            ++pairs;
-            errors.push_back(std::abs(c.forecast->step_s / c.measured->step_s - 1.0));
-        }
-    std::string text =
-        errors.empty()
-            ? "No forecast has a time to hold against it."
-            : fmt::format("Of {} the forecast is off by {:.1f} % in the median and {:.1f} % at worst.",
-                          count(static_cast<std::int64_t>(pairs), "measured step", "measured steps"),
-                          100.0 * percentile(errors, 0.5), 100.0 * percentile(errors, 1.0));
-    if (scaling.conditions.contains("several_shares_a_gpu"))
-        text += " Steps of several shares ran them on one GPU, one after another, so their times are not "
-                "compared.";
-    return text;
-}
+namespace {
 
-std::string judgement_of(const TrainingRun &run) {
-    std::string text = fmt::format("{:.2f} % of {} {} are classified right", 100.0 * run.accuracy,
-                                   run.test_images, run.tested_on);
-    if (run.steps > 0)
-        text += fmt::format(" after {} of {} images in {:.2f} s", count(run.epochs, "epoch", "epochs"),
-                            run.images, run.time_s.value);
-    if (run.step_s)
-        text += fmt::format(", {} µs a step", microseconds(*run.step_s));
+std::string judgement_of_training(const NetworkCase &item) {
+    const Training &its = *item.training;
+    std::string text = fmt::format("{:.2f} % of {} {} are classified right",
+                                   100.0 * item.accuracy.value_or(0.0), its.test_images, its.tested_on);
+    if (its.steps > 0)
+        text += fmt::format(" after {} of {} images in {:.2f} s", count(its.epochs, "epoch", "epochs"),
+                            its.images, its.time_s.value);
+    if (const auto step = item.measured_s())
+        text += fmt::format(", {} µs a step", microseconds(*step));
     return text + ".";
 }
 
-std::string judgement_of(const LadderRun &run) {
-    constexpr double near = 0.1;
-    std::size_t all = 0, within = 0;
-    double worst = 0.0;
-    std::string whose;
-    for (const RungResult &rung : run.rungs)
-        if (const auto forecast = forecast_of(rung); forecast && rung.graph_warm_s) {
-            const double error = *forecast / *rung.graph_warm_s - 1.0;
-            ++all;
-            within += std::abs(error) <= near ? 1 : 0;
-            if (std::abs(error) >= std::abs(worst))
-                worst = error, whose = rung.id;
-        }
-    if (all == 0)
-        return "";
-    return fmt::format("{} of {} forecasts are within 10 % of the measured time; {} is the worst, {}.",
-                       within, all, whose, signed_percent(worst));
-}
-
-std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    if (!run.measured)
+std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
+    const Seconds forecast = *item.forecast_s();
+    if (!item.ran())
         return fmt::format(
             "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {}, dense "
             "layers {}, the rest {}.",
-            microseconds(run.time_s), run.nodes, run.time_s / run.light_s, share_of(run, run.convolutions_s),
-            share_of(run, run.dense_s), share_of(run, run.others_s));
-    if (run.measured->reason)
-        return std::string(boost::describe::enum_to_string(run.measured->status, "?")) + ": " +
-               *run.measured->reason + ".";
-    const TimeSpread *call = run.measured_s();
-    if (call == nullptr)
+            microseconds(forecast), *item.nodes, forecast / *item.light_s,
+            share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
+            share_of(item, *item.others_s));
+    if (item.reason)
+        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
+    if (!item.measured_s())
         return "No time was measured.";
-    const Seconds time = call->median_s;
+    const Seconds time = *item.measured_s();
     std::string text =
         fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
-                    microseconds(time), microseconds(run.time_s), signed_percent(run.time_s / time - 1.0),
-                    static_cast<double>(run.batch) / time.value, time / run.light_s);
+                    microseconds(time), microseconds(forecast), signed_percent(forecast / time - 1.0),
+                    static_cast<double>(item.batch) / time.value, time / *item.light_s);
     if (other)
         text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
                             times(other->time_s / time));
     return text;
 }
 
-PageReport report_on(const LadderReport &report) {
-    return {report.gpu, figures_of(report), page_of(report)};
+} // namespace
+
+std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
+    if (is_training(run))
+        return judgement_of_training(run.first());
+    if (run.first().is_whole())
+        return judgement_of_whole(run.first(), other);
+    const CasesAccuracy accuracy = accuracy_of(run);
+    std::string text = "No forecast has a time to hold against it.";
+    if (accuracy.worst != nullptr)
+        text = fmt::format("{} of {} forecasts are within 10 % of the measured time, the median is off by "
+                           "{:.1f} %; {} is the worst, {}.",
+                           accuracy.within, accuracy.all, 100.0 * percentile(accuracy.errors, 0.5),
+                           accuracy.worst->name(), signed_percent(error_of(*accuracy.worst)));
+    if (run.shares_a_gpu())
+        text += " Steps of several shares ran them on one GPU, one after another, so their times are not "
+                "compared.";
+    return text;
 }
 
-PageReport report_on(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    std::vector<Figure> figures = {network_timeline_figure(run)};
-    if (!run.measured)
-        figures.push_back(network_layers_figure(run));
-    return {gpu_name(run.conditions, run.profile_id), std::move(figures), page_of(run, other)};
-}
-
-PageReport report_on(const Scaling &scaling) {
-    return {gpu_name(scaling.conditions, scaling.profile_id), {speed_up_figure(scaling)}, page_of(scaling)};
-}
-
-PageReport report_on(const TrainingRun &run) {
-    return {"", {}, page_of(run)};
+PageReport report_on(const NetworkRun &run, const BesideNetwork &beside) {
+    return {gpu_name(run.conditions, run.profile_id), figures_of(run, beside), page_of(run, beside)};
 }
 
 } // namespace convcast

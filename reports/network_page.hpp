@@ -1,10 +1,8 @@
 // Pages about networks: a ladder's rungs, a whole network's launches, steps on several GPUs, a training.
 #pragma once
 
-#include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
-#include "model/network/training.hpp"
 #include "reports/table.hpp"
 #include "reports/write_report.hpp"
 
@@ -20,31 +18,26 @@ struct OtherTime {
     Seconds time_s;
 };
 
-/// A ladder with what a report says besides.
-struct LadderReport {
-    LadderRun run;
-    std::string gpu;                   ///< name
-    std::vector<ScalingPoint> scaling; ///< of the rung that trains; empty: there is none
+/// What a page says besides the document.
+struct BesideNetwork {
+    std::optional<OtherTime> other{};
+    std::vector<ScalingPoint> scaling{}; ///< of the ladder's implementation that trains
 };
 
-PageReport report_on(const LadderReport &report);
-/// A launch a row, measured beside forecast where the network ran. Single launches can only be timed while
-/// they are traced, which makes a call longer: their measured times are scaled so that they add up to the
-/// call that nothing traces.
+/// A page and figures of what the document has: a whole network's launches, a ladder's implementations, steps
+/// on several GPUs, a training.
+PageReport report_on(const NetworkRun &run, const BesideNetwork &beside = {});
+
+/// An implementation or a step on GPUs a row; columns that no row has something for are left out.
+Table cases_table(const NetworkRun &run);
+
+/// A launch of the whole network a row, measured beside forecast where it ran. Single launches can only be
+/// timed while they are traced, which makes a call longer: their measured times are scaled so that they add
+/// up to the call that nothing traces.
 Table launches_table(const NetworkRun &run);
 
-PageReport report_on(const NetworkRun &run, const std::optional<OtherTime> &other = std::nullopt);
-/// Steps on several GPUs: the speed-up over one, forecast and measured.
-PageReport report_on(const Scaling &scaling);
-/// What a training came to; it has no figure.
-PageReport report_on(const TrainingRun &run);
-
-/// "13 of 15 implementations within 10 % ...": how good the forecast is; "" where nothing was measured.
-std::string judgement_of(const LadderRun &run);
-/// "540 µs measured, 515 µs forecast (-4.6 %) ...", why there is no time, or of a forecast what it consists
-/// of.
+/// "13 of 15 forecasts are within 10 % ...", "540 µs measured, 515 µs forecast (-4.6 %) ...": how good the
+/// forecast is, why there is no time, what a forecast consists of, or what a training came to.
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other = std::nullopt);
-std::string judgement_of(const Scaling &scaling);
-std::string judgement_of(const TrainingRun &run);
 
 } // namespace convcast

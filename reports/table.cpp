@@ -101,16 +101,26 @@ std::string markdown_text(const std::string &text) {
     return out;
 }
 
-std::string to_markdown(const Table &table) {
-    const TimeUnit times = time_unit(table);
-    std::string head = "|", line = "|";
-    std::vector<std::size_t> shown;
+Table without_empty_columns(Table table) {
+    Table kept;
+    kept.unit_of = table.unit_of;
+    kept.rows.resize(table.rows.size());
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         if (std::all_of(table.rows.begin(), table.rows.end(),
-                        [&](const auto &row) { return row[i].is_empty(); }))
+                        [&](const std::vector<Cell> &row) { return row[i].is_empty(); }))
             continue;
-        shown.push_back(i);
-        const Column &column = table.columns[i];
+        kept.columns.push_back(std::move(table.columns[i]));
+        for (std::size_t row = 0; row < table.rows.size(); ++row)
+            kept.rows[row].push_back(std::move(table.rows[row][i]));
+    }
+    return kept;
+}
+
+std::string to_markdown(const Table &every) {
+    const Table table = without_empty_columns(every);
+    const TimeUnit times = time_unit(table);
+    std::string head = "|", line = "|";
+    for (const Column &column : table.columns) {
         const std::string unit = column.as == As::time    ? times.name
                                  : column.as == As::share ? "%"
                                                           : column.unit;
@@ -120,11 +130,11 @@ std::string to_markdown(const Table &table) {
     std::string out = head + "\n" + line + "\n";
     for (const std::vector<Cell> &row : table.rows) {
         out += "|";
-        for (const std::size_t i : shown)
+        for (std::size_t i = 0; i < row.size(); ++i)
             out += " " + std::visit(MarkdownCell{table.columns[i], times}, row[i].value) + " |";
         out += "\n";
     }
-    return shown.empty() ? "" : printable(out);
+    return table.columns.empty() ? "" : printable(out);
 }
 
 } // namespace convcast

@@ -107,6 +107,9 @@ template <class Row> Table table_of(const auto &rows, const std::vector<Field<Ro
     return table;
 }
 
+/// Leaves out columns that are empty in every row.
+Table without_empty_columns(Table table);
+
 /// The unit of the table's times.
 TimeUnit time_unit(const Table &table);
 

@@ -106,7 +106,7 @@ class Splits {
           data_(network_data(network, std::min(most_images, pool_images), options.seed, {})),
           parameters_(flattened(data_.parameters)) {}
 
-    void settle(ScalingCase &item) {
+    void settle(NetworkCase &item) {
         try {
             const std::shared_ptr<const Nccl> nccl = nccl_for(item);
             const SplitSteps steps(group_, modules_, nccl.get(), network_, item, images(item.batch),
@@ -137,7 +137,7 @@ class Splits {
         return {{data_.images.data(), given * area}, {data_.labels.data(), given}, batch};
     }
 
-    std::shared_ptr<const Nccl> nccl_for(const ScalingCase &item) {
+    std::shared_ptr<const Nccl> nccl_for(const NetworkCase &item) {
         if (item.split != DeviceSplit::batch_nccl)
             return nullptr;
         nccl_opened_ = false;
@@ -170,14 +170,15 @@ class Splits {
         const auto found = ones_.find(batch);
         if (found != ones_.end())
             return found->second;
-        ScalingCase item;
+        NetworkCase item;
+        item.split = DeviceSplit::one;
         item.batch = batch;
         const SplitSteps steps(group_, modules_, nullptr, network_, item, images(batch), parameters_,
                                verified_rate);
         return ones_.emplace(batch, run_steps(steps)).first->second;
     }
 
-    bool verify(const SplitSteps &steps, ScalingCase &item) {
+    bool verify(const SplitSteps &steps, NetworkCase &item) {
         const StepOutcomes &one = of_one(item.batch);
         const StepOutcomes split = run_steps(steps);
         item.output_error = relative_l2<float>(split.first.outputs, one.first.outputs);
@@ -194,18 +195,17 @@ class Splits {
         return false;
     }
 
-    void time(const SplitSteps &steps, ScalingCase &item) {
-        ScalingTimes times;
+    void time(const SplitSteps &steps, NetworkCase &item) {
+        NetworkTimes &times = item.measured.emplace();
         std::string how;
-        times.step_s = Seconds(seconds_of(steps, StepPart::step, group_, how));
+        times.time_s = Seconds(seconds_of(steps, StepPart::step, group_, how));
         item.issued = how;
         times.forward_s = Seconds(seconds_of(steps, StepPart::forward, group_, how));
         times.computation_s = item.split == DeviceSplit::one
-                                  ? times.step_s
+                                  ? *times.time_s
                                   : Seconds(seconds_of(steps, StepPart::computation, group_, how));
-        times.backward_s = times.step_s - times.forward_s;
-        times.communication_s = times.step_s - times.computation_s;
-        item.measured = times;
+        times.backward_s = *times.time_s - *times.forward_s;
+        times.communication_s = *times.time_s - *times.computation_s;
     }
 
     const DeviceGroup &group_;
@@ -221,23 +221,20 @@ class Splits {
 
 } // namespace
 
-void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, Scaling &scaling,
+void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
                  const SplitRunOptions &options) {
-    scaling.conditions["gpu"] = group.facts(0).name;
-    scaling.conditions["split_code_hash"] = network_code_hash(split_sources);
+    run.conditions["gpu"] = group.facts(0).name;
+    run.conditions["split_code_hash"] = network_code_hash(split_sources);
     if (!group.distinct())
-        scaling.conditions["several_shares_a_gpu"] =
+        run.conditions["several_shares_a_gpu"] =
             "a GPU stands in the list several times: what is measured is right, and no speed-up";
     for (std::size_t i = 0; i < group.notes().size(); ++i)
-        scaling.conditions["no_peer_access_" + std::to_string(i + 1)] = group.notes()[i];
+        run.conditions["no_peer_access_" + std::to_string(i + 1)] = group.notes()[i];
     std::int64_t most = 1;
-    for (ScalingCase &item : scaling.cases) {
+    for (const NetworkCase &item : run.cases)
         most = std::max(most, item.batch);
-        if (item.status == Status::ok)
-            item.status = Status::not_run;
-    }
     Splits splits(compiler, group, network, options, most);
-    for (ScalingCase &item : scaling.cases) {
+    for (NetworkCase &item : run.cases) {
         if (item.status == Status::infeasible)
             continue;
         if (splits.lost()) {
@@ -245,21 +242,21 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
             continue;
         }
         splits.settle(item);
-        add_rates(scaling.cases);
+        add_rates(run.cases);
         if (!splits.nccl_version().empty())
-            scaling.conditions["nccl"] = splits.nccl_version();
+            run.conditions["nccl"] = splits.nccl_version();
         if (options.done)
-            options.done(scaling, item);
+            options.done(run, item);
     }
 }
 
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
-                       TrainingRun &run) {
+                       NetworkRun &run) {
     if (images.shape != network.input)
         throw UsageError("the images are " + to_text(images.shape) + ", the network " + network.id +
                          " takes " + to_text(network.input));
-    ScalingCase item;
+    NetworkCase &item = run.cases.emplace_back();
     item.split = split;
     item.devices = static_cast<int>(group.size());
     item.batch = std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels));
@@ -282,11 +279,9 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     for (std::int64_t i = 0; i < options.epochs; ++i)
         epoch.launch();
     const SplitOutcome outcome = steps.outcome(steps.batches() - 1);
-    run.time_s = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    run.descent = {item.batch, options.epochs, options.descent.rate, 0.0, 0.0};
-    run.steps = options.epochs * steps.batches();
-    if (run.steps > 0)
-        run.step_s = run.time_s / static_cast<double>(run.steps);
+    item.training.emplace().descent = {item.batch, options.epochs, options.descent.rate, 0.0, 0.0};
+    took(item, options.epochs * steps.batches(),
+         Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
     run.conditions["split"] = to_text(split) + " over " + std::to_string(group.size()) + " shares";
     run.conditions["issued"] = epoch.how();
     return by_operator(network, outcome.parameters.front());

@@ -63,7 +63,7 @@ const Module &SplitModules::of_rows(std::int64_t rows) {
 
 /// What all GPUs have in common.
 struct SplitSteps::Sizes {
-    Sizes(const Network &network, const ScalingCase &item, std::int64_t images, float its_rate);
+    Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate);
 
     std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
     std::int64_t pool_rows, halo_rows; ///< of the image: a window's, and what all windows need beyond theirs
@@ -104,10 +104,10 @@ struct SplitSteps::Sizes {
     }
 };
 
-SplitSteps::Sizes::Sizes(const Network &network, const ScalingCase &item, std::int64_t images, float its_rate)
+SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate)
     : image_rows(network.input[1]), image_columns(network.input[2]),
       step(launch_of_step(network, "mnist_step")), update(launch_of_step(network, "mnist_update")),
-      split(item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
+      split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
     const Operator &pool = operator_of(network, OperatorKind::max_pooling);
     filters = pool.output[0], rows = pool.output[1], columns = pool.output[2];
     pool_rows = (*pool.window)[0];
@@ -168,7 +168,7 @@ struct SplitSteps::Share {
 };
 
 SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl,
-                       const Network &network, const ScalingCase &item, const SplitImages &images,
+                       const Network &network, const NetworkCase &item, const SplitImages &images,
                        std::span<const float> parameters, float rate)
     : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group), nccl_(nccl) {
     for (std::size_t i = 0; i < room(sizes_->devices()); ++i) {

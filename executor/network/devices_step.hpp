@@ -61,7 +61,7 @@ class SplitSteps {
     /// be null where the split does not need it. Batches of item.batch images, the last one as large as is
     /// left.
     SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl, const Network &network,
-               const ScalingCase &item, const SplitImages &images, std::span<const float> parameters,
+               const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
                float rate);
     SplitSteps(const SplitSteps &) = delete;
     SplitSteps &operator=(const SplitSteps &) = delete;

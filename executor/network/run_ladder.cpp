@@ -11,6 +11,7 @@
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/reference.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/network/rung_times.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -47,13 +47,12 @@ class Ladders {
         : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), options_(options),
           watch_(compiler, device.facts()) {}
 
-    RungResult run(const Rung &rung) {
-        RungResult result = begun(rung);
+    void settle(const Rung &rung, NetworkCase &result) {
         try {
             if (const auto why = refused(rung)) {
                 result.status = Status::infeasible;
                 result.reason = why;
-                return result;
+                return;
             }
             NetworkMemory memory(network_, rung, options_.batch);
             memory.set(verified_step);
@@ -70,20 +69,9 @@ class Ladders {
             result.status = Status::failed;
             result.reason = error.what();
         }
-        return result;
     }
 
     bool lost() const { return lost_; }
-
-    RungResult begun(const Rung &rung) const {
-        RungResult result;
-        result.id = rung.id;
-        result.title = rung.title;
-        result.published_s = rung.published_s;
-        for (const LadderLaunch &launch : rung.launches)
-            result.launches += launch_count(rung, launch, options_.batch);
-        return result;
-    }
 
   private:
     /// Why this GPU cannot run the rung; absent if it can.
@@ -107,7 +95,7 @@ class Ladders {
 
     /// A sentence on what is wrong; absent if nothing is.
     std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
-                                      RungResult &result) {
+                                      NetworkCase &result) {
         const bool exact = std::none_of(network_.operators.begin(), network_.operators.end(),
                                         [](const Operator &op) { return op.kind == OperatorKind::logistic; });
         if (exact)
@@ -123,7 +111,7 @@ class Ladders {
     }
 
     std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
-                                      const NetworkData &data, double limit, RungResult &result) {
+                                      const NetworkData &data, double limit, NetworkCase &result) {
         memory.load(data.images, data.labels, data.parameters);
         const cudaStream_t stream = watch_.stream();
         bound.prepare(stream);
@@ -132,7 +120,7 @@ class Ladders {
         if (const std::string where = memory.overrun(); !where.empty())
             return "a kernel wrote beyond the end of " + where;
         const double error = output_error(memory, output_of(rung), data);
-        result.relative_l2_error = error;
+        result.output_error = error;
         if (!(error <= limit))
             return fmt::format("the outputs differ from the reference by {:.2e} in L2, more than {:.0e}",
                                error, limit);
@@ -190,7 +178,7 @@ class Ladders {
         return std::numeric_limits<double>::infinity();
     }
 
-    void time(const BoundRung &bound, const Rung &rung, RungResult &result) {
+    void time(const BoundRung &bound, const Rung &rung, NetworkCase &result) {
         const Graph graph(watch_.stream(), [&] { bound.call(watch_.stream()); });
         const auto measured = [&](L2State l2, const StopWatch::Call &call) {
             StopWatchOptions options;
@@ -201,10 +189,11 @@ class Ladders {
         };
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
         const StopWatch::Call one_by_one = [&](cudaStream_t stream) { bound.call(stream); };
-        result.graph_warm_s = measured(L2State::warm, as_graph);
-        result.graph_cold_s = measured(L2State::cold, as_graph);
-        result.stream_warm_s = measured(L2State::warm, one_by_one);
-        result.stream_cold_s = measured(L2State::cold, one_by_one);
+        NetworkTimes &times = result.measured.emplace();
+        times.time_s = measured(L2State::warm, as_graph);
+        times.cold_s = measured(L2State::cold, as_graph);
+        times.stream_s = measured(L2State::warm, one_by_one);
+        times.stream_cold_s = measured(L2State::cold, one_by_one);
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
         result.kernels = kernel_times(rung, options_.batch,
@@ -223,14 +212,9 @@ class Ladders {
 
 } // namespace
 
-LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                     const LadderOptions &options) {
-    LadderRun run;
-    run.network = network.id;
-    run.batch = options.batch;
-    run.published_gpu = ladder.published_gpu;
-    run.published_cpu_s = ladder.published_cpu_s;
-    run.published_images = ladder.published_images;
+NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+                      const LadderOptions &options) {
+    NetworkRun run = ladder_run(ladder, network, options.batch);
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     if (options.time) {
@@ -241,16 +225,15 @@ LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &lad
         run.sequential_s = sequential_time(network, data.images, parameters);
     }
     Ladders ladders(compiler, device, ladder, network, options);
-    for (const Rung &rung : ladder.rungs) {
+    for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
+        NetworkCase &item = run.cases[i];
         if (ladders.lost()) {
-            RungResult result = ladders.begun(rung);
-            result.reason = "the GPU stopped answering before";
-            run.rungs.push_back(std::move(result));
+            item.reason = "the GPU stopped answering before";
             continue;
         }
-        run.rungs.push_back(ladders.run(rung));
+        ladders.settle(ladder.rungs[i], item);
         if (options.done)
-            options.done(run.rungs.back());
+            options.done(item);
     }
     return run;
 }

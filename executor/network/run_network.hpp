@@ -21,15 +21,15 @@ namespace convcast {
 
 struct LadderOptions {
     std::int64_t batch = 1;
-    std::uint64_t seed = 0;                       ///< of images, labels and parameters
-    bool time = true;                             ///< false: verify only
-    std::function<void(const RungResult &)> done; ///< sees each rung as it is settled; may be empty
+    std::uint64_t seed = 0;                        ///< of images, labels and parameters
+    bool time = true;                              ///< false: verify only
+    std::function<void(const NetworkCase &)> done; ///< sees each rung as it is settled; may be empty
 };
 
 /// A wrong result and a kernel that does not compile are answers of their rung. Throws DeviceLost, after
 /// marking what was not reached as not run.
-LadderRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                     const LadderOptions &options);
+NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+                      const LadderOptions &options);
 
 struct WholeOptions {
     std::uint64_t seed = 0; ///< of images and parameters
@@ -49,31 +49,33 @@ NetworkRun run_whole(Compiler &compiler, const Device &device, const PlannedNetw
 struct SplitRunOptions {
     std::uint64_t seed = 0; ///< of images, labels and parameters
     bool time = true;       ///< false: verify only
-    std::function<void(const Scaling &, const ScalingCase &)>
+    std::function<void(const NetworkRun &, const NetworkCase &)>
         done; ///< sees each case as it is settled; may be empty
 };
 
 /// Settles the cases of a forecast. What a split gets wrong or cannot do is an answer of its case; after a
 /// GPU was lost the others are not run, with the reason.
-void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, Scaling &scaling,
+void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
                  const SplitRunOptions &options);
 
 /// Parameters after training by a split over all GPUs of the group, in the order of the images; `run` gets
 /// the times.
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
-                       TrainingRun &run);
+                       NetworkRun &run);
 
 /// Trains by the rung of the ladder that does steps of training, in a new order every epoch, and classifies
 /// the test images with the parameters at four decimals, by the last rung that takes batches. Throws
 /// UsageError where no rung trains or the images have another shape.
-TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                  const LabelledImages &images, const LabelledImages &tests, const TrainingOptions &options);
+TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+                     const LabelledImages &images, const LabelledImages &tests,
+                     const TrainingOptions &options);
 
 /// The same by plain gradient descent over all GPUs of the group, the images in their order. `first`, the
 /// group's first GPU and the calling thread's, classifies.
-TrainingRun train_over(Compiler &compiler, const Device &first, const DeviceGroup &group, DeviceSplit split,
-                       const Ladder &ladder, const Network &network, const LabelledImages &images,
-                       const LabelledImages &tests, const TrainingOptions &options);
+TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
+                          DeviceSplit split, const Ladder &ladder, const Network &network,
+                          const LabelledImages &images, const LabelledImages &tests,
+                          const TrainingOptions &options);
 
 } // namespace convcast

@@ -35,30 +35,30 @@ class WholeRunner {
                 const WholeOptions &options)
         : compiler_(compiler), device_(device), plan_(plan), options_(options),
           whole_(compiler, device, plan, options.compile_threads), watch_(compiler, device.facts()),
-          run_(plan.forecast), measured_(run_.measured.emplace()) {}
+          run_(plan.forecast), case_(run_.first()) {}
 
     NetworkRun run() {
         run_.conditions["gpu"] = device_.facts().name;
         run_.conditions["device_code_hash"] = device_code_hash();
         run_.conditions["whole_code_hash"] = code_hash();
-        measured_.weights =
+        case_.weights =
             fmt::format("seed {}: uniform, sized so that activations keep their size (He); biases in +-0.1",
                         options_.seed);
-        measured_.device_bytes = whole_.bytes();
+        case_.device_bytes = whole_.bytes();
         for (const std::string &note : whole_.notes())
             run_.assumptions.push_back(note);
         {
             const NetworkData data =
-                network_data(plan_.network, plan_.forecast.batch, options_.seed, {options_.integers, true});
+                network_data(plan_.network, plan_.batch(), options_.seed, {options_.integers, true});
             whole_.load(data.images, data.parameters, watch_.stream());
             if (!options_.save_tensors.empty())
-                save_inputs(options_.save_tensors, plan_.network, plan_.forecast.batch, data);
+                save_inputs(options_.save_tensors, plan_.network, plan_.batch(), data);
         }
-        measured_.reason = verify();
+        case_.reason = verify();
         if (!options_.save_tensors.empty())
             save_outputs();
-        measured_.status = measured_.reason ? Status::wrong_result : Status::ok;
-        if (!measured_.reason && options_.time)
+        case_.status = case_.reason ? Status::wrong_result : Status::ok;
+        if (!case_.reason && options_.time)
             time();
         return std::move(run_);
     }
@@ -67,7 +67,7 @@ class WholeRunner {
     /// All images' outputs; of the first and last also the output of each launch. A sentence on what is
     /// wrong.
     std::optional<std::string> verify() {
-        const std::int64_t batch = plan_.forecast.batch, at_once = std::min(batch, reference_images);
+        const std::int64_t batch = plan_.batch(), at_once = std::min(batch, reference_images);
         const cudaStream_t stream = watch_.stream();
         whole_.poison_output();
         whole_.enqueue(stream);
@@ -94,11 +94,11 @@ class WholeRunner {
         }
         std::optional<std::string> wrong;
         for (std::size_t i = 0; i < by_launch.size(); ++i) {
-            run_.launches[i].l2_error = by_launch[i].relative();
+            case_.launches[i].l2_error = by_launch[i].relative();
             if (!wrong && !(by_launch[i].relative() <= limit()))
-                wrong = too_far(join(run_.launches[i].operators, "+"), by_launch[i].relative());
+                wrong = too_far(join(case_.launches[i].operators, "+"), by_launch[i].relative());
         }
-        measured_.l2_error = all.relative();
+        case_.output_error = all.relative();
         if (!wrong && !(all.relative() <= limit()))
             wrong = too_far("the outputs", all.relative());
         return wrong;
@@ -116,12 +116,12 @@ class WholeRunner {
         for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
             if (gives_output(i)) {
                 const std::size_t op = plan_.schedule[i].writes.of;
-                std::vector<float> values(static_cast<std::size_t>(
-                    plan_.forecast.batch * elements(plan_.network.operators[op].output)));
+                std::vector<float> values(
+                    static_cast<std::size_t>(plan_.batch() * elements(plan_.network.operators[op].output)));
                 check(cudaMemcpy(values.data(), whole_.written(i), values.size() * sizeof(float),
                                  cudaMemcpyDeviceToHost),
                       "cudaMemcpy of an output");
-                save_output(options_.save_tensors, plan_.network, plan_.forecast.batch, op, values);
+                save_output(options_.save_tensors, plan_.network, plan_.batch(), op, values);
             }
     }
 
@@ -132,7 +132,7 @@ class WholeRunner {
             texts.push_back(
                 plan_.plans[i]
                     ? function_text(plan_.network, element_steps(plan_.network, plan_.schedule[i]).functions)
-                    : whole_kernel(plan_.network, plan_.schedule[i], plan_.forecast.batch).text);
+                    : whole_kernel(plan_.network, plan_.schedule[i], plan_.batch()).text);
         return content_hash(texts);
     }
 
@@ -147,18 +147,22 @@ class WholeRunner {
         const Tensor &tensor = plan_.schedule[launch].writes;
         if (tensor.of == Network::input_index)
             return {};
-        return reference.compare(tensor.of, whole_.written(launch), first,
-                                 tensor.columns ? plan_.forecast.batch : 0, stream);
+        return reference.compare(tensor.of, whole_.written(launch), first, tensor.columns ? plan_.batch() : 0,
+                                 stream);
     }
 
     void time() {
         const Graph graph(watch_.stream(), [&] { whole_.enqueue(watch_.stream()); });
         const StopWatch::Call as_graph = [&](cudaStream_t stream) { graph.launch(stream); };
         const StopWatch::Call one_by_one = [&](cudaStream_t stream) { whole_.enqueue(stream); };
-        measured_.graph_s = timed(as_graph, L2State::warm);
-        measured_.graph_cold_s = timed(as_graph, L2State::cold);
-        measured_.stream_s = timed(one_by_one, L2State::warm);
-        measured_.replayed_s = replayed(graph);
+        TracedTimes &traced = case_.traced.emplace();
+        traced.graph_s = timed(as_graph, L2State::warm);
+        traced.graph_cold_s = timed(as_graph, L2State::cold);
+        traced.stream_s = timed(one_by_one, L2State::warm);
+        const TimeSpread call = replayed(graph, traced.graph_s.median_s);
+        NetworkTimes &measured = case_.measured.emplace();
+        measured.time_s = call.median_s, measured.low_s = call.p05_s, measured.high_s = call.p95_s;
+        measured.samples = call.samples;
         time_launches(as_graph, one_by_one);
     }
 
@@ -176,12 +180,11 @@ class WholeRunner {
         return time_spread(std::move(times));
     }
 
-    /// Rows of replays between two events.
-    TimeSpread replayed(const Graph &graph) {
+    /// Rows of replays between two events; a call takes about `traced`.
+    TimeSpread replayed(const Graph &graph, Seconds traced) {
         constexpr int rows = 15, least = 5, most = 100;
         constexpr double row_s = 0.02;
-        const int replays =
-            std::clamp(static_cast<int>(row_s / measured_.graph_s->median_s.value), least, most);
+        const int replays = std::clamp(static_cast<int>(row_s / traced.value), least, most);
         const cudaStream_t stream = watch_.stream();
         const Event begin, end;
         std::vector<double> times;
@@ -201,7 +204,7 @@ class WholeRunner {
     /// whose records name the host's call.
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         const bool several = streams_of(plan_.schedule) > 1;
-        std::vector<std::vector<double>> times(run_.launches.size()), begins(times.size()),
+        std::vector<std::vector<double>> times(case_.launches.size()), begins(times.size()),
             ends(times.size());
         for (const std::vector<NodeSpan> &nodes :
              node_spans(watch_, several ? one_by_one : as_graph, several, false)) {
@@ -210,7 +213,7 @@ class WholeRunner {
                 if (options_.say)
                     options_.say(
                         fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
-                                    nodes.size(), run_.nodes));
+                                    nodes.size(), *case_.nodes));
                 return;
             }
             for (std::size_t launch = 0; launch < times.size(); ++launch) {
@@ -221,12 +224,12 @@ class WholeRunner {
         }
         double all = 0.0;
         for (std::size_t i = 0; i < times.size(); ++i) {
-            const LaunchMeasurement &launch = run_.launches[i].measured.emplace(LaunchMeasurement{
+            const LaunchMeasurement &launch = case_.launches[i].measured.emplace(LaunchMeasurement{
                 time_spread(std::move(times[i])), 0.0, time_spread(std::move(begins[i])).median_s,
                 time_spread(std::move(ends[i])).median_s});
             all += launch.time_s.median_s.value;
         }
-        for (NetworkLaunch &launch : run_.launches)
+        for (NetworkLaunch &launch : case_.launches)
             launch.measured->share = launch.measured->time_s.median_s.value / all;
     }
 
@@ -237,7 +240,7 @@ class WholeRunner {
     WholeNetwork whole_;
     StopWatch watch_;
     NetworkRun run_;
-    NetworkMeasurement &measured_; ///< of `run_`
+    NetworkCase &case_; ///< of `run_`
 };
 
 } // namespace

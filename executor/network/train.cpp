@@ -76,7 +76,7 @@ class Epochs {
 
 /// Steps of training over all images, epoch by epoch; the time of it.
 Parameters descend(const Module &module, const Network &network, const Rung &rung,
-                   const LabelledImages &images, const TrainingOptions &options, int sms, TrainingRun &run) {
+                   const LabelledImages &images, const TrainingOptions &options, int sms, NetworkCase &item) {
     const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input);
     const DeviceBuffer<float> all_images{std::span<const float>(images.pixels)};
     const DeviceBuffer<std::uint8_t> all_labels{std::span<const std::uint8_t>(images.labels)};
@@ -104,10 +104,8 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
         epoch.launch(stream.handle());
     }
     stream.wait();
-    run.time_s = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    run.steps = options.epochs * std::ssize(steps);
-    if (run.steps > 0)
-        run.step_s = run.time_s / static_cast<double>(run.steps);
+    took(item, options.epochs * std::ssize(steps),
+         Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     return by_operator(network, memory.trained());
 }
 
@@ -189,37 +187,45 @@ const Rung &rung_that_classifies(const Ladder &ladder) {
 
 /// Accuracy on the test images, of the first ones by the CPU too; where nothing was trained, by every rung.
 void classify(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-              const LabelledImages &tests, const Parameters &parameters, TrainingRun &run) {
+              const LabelledImages &tests, const Parameters &parameters, NetworkRun &run) {
+    NetworkCase &trained = run.first();
+    Training &its = *trained.training;
     const Rung &best = rung_that_classifies(ladder);
     const auto by = [&](const Rung &rung) {
         return classes_by(compiler, device, ladder, rung, network, tests, parameters);
     };
     const std::vector<std::uint8_t> classes = by(best);
-    run.test_images = std::ssize(tests.labels);
-    run.accuracy = share_right(classes, tests.labels);
-    run.checked = std::min(most_checked, run.test_images);
+    its.test_images = std::ssize(tests.labels);
+    trained.accuracy = share_right(classes, tests.labels);
+    its.checked = std::min(most_checked, its.test_images);
     const std::vector<double> checked(tests.pixels.begin(),
-                                      tests.pixels.begin() + run.checked * elements(network.input));
+                                      tests.pixels.begin() + its.checked * elements(network.input));
     const std::size_t output = output_operator(network);
     const std::vector<std::uint8_t> by_cpu =
-        classified(forward(network, run.checked, checked, parameters, tests.labels)[output],
+        classified(forward(network, its.checked, checked, parameters, tests.labels)[output],
                    elements(network.operators[output].output));
-    run.reference_accuracy = share_right(by_cpu, tests.labels);
-    run.disagreements = differing(by_cpu, classes);
+    its.reference_accuracy = share_right(by_cpu, tests.labels);
+    trained.disagreements = differing(by_cpu, classes);
+    if (its.epochs > 0)
+        return;
     for (const Rung &rung : ladder.rungs) {
-        const bool runs = !rung.launches.empty() && !rung.trains.value_or(false) &&
-                          !refusal(rung, network, 1, device.facts().compute_capability());
-        if (run.epochs > 0 || !runs)
+        if (rung.launches.empty() || rung.trains.value_or(false) ||
+            refusal(rung, network, 1, device.facts().compute_capability()))
             continue;
-        const std::vector<std::uint8_t> its = by(rung);
-        run.rungs.push_back({rung.id, share_right(its, tests.labels), differing(its, classes)});
+        const std::vector<std::uint8_t> labels = by(rung);
+        NetworkCase &item = run.cases.emplace_back(); // `trained` is of no use any more
+        item.id = rung.id, item.title = rung.title;
+        item.status = Status::ok;
+        item.accuracy = share_right(labels, tests.labels);
+        item.disagreements = differing(labels, classes);
     }
 }
 
 } // namespace
 
-TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                  const LabelledImages &images, const LabelledImages &tests, const TrainingOptions &options) {
+TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
+                     const LabelledImages &images, const LabelledImages &tests,
+                     const TrainingOptions &options) {
     require_shape(network, images);
     require_shape(network, tests);
     const Rung &step = rung_that_trains(ladder);
@@ -228,48 +234,57 @@ TrainingRun train(Compiler &compiler, const Device &device, const Ladder &ladder
         throw UsageError("a step of training in batches of " + std::to_string(options.descent.batch) +
                          " is refused: the implementation " + step.id + " " + *why);
     const Module module = network_module(compiler, ladder, step.source, capability);
-    TrainingRun run;
+    TrainedNetwork out;
+    NetworkRun &run = out.run;
     run.network = network.id;
-    run.images = std::ssize(images.labels);
-    run.epochs = options.epochs;
-    run.descent = options.descent;
-    run.tested_on = options.tested_on;
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     run.conditions["seed"] = std::to_string(options.seed);
+    NetworkCase &item = run.cases.emplace_back();
+    item.batch = options.descent.batch;
+    item.status = Status::ok;
+    Training &its = item.training.emplace();
+    its.images = std::ssize(images.labels);
+    its.epochs = options.epochs;
+    its.descent = options.descent;
+    its.tested_on = options.tested_on;
     const Parameters trained =
-        rounded(descend(module, network, step, images, options, device.facts().sm_count, run));
+        rounded(descend(module, network, step, images, options, device.facts().sm_count, item));
     require_finite(trained, network, options.descent);
     classify(compiler, device, ladder, network, tests, trained, run);
-    run.weights = weights_of(
+    out.weights = weights_of(
         trained, network,
         fmt::format("convcast, gradient descent from rate {} along half a cosine, momentum {}, decay {}, in "
                     "batches of {}, {} epochs of {} images, seed {}: {:.2f} % of {} {}",
                     options.descent.rate, options.descent.momentum, options.descent.decay,
-                    options.descent.batch, options.epochs, run.images, options.seed, 100.0 * run.accuracy,
-                    run.test_images, run.tested_on));
-    return run;
+                    options.descent.batch, options.epochs, images.labels.size(), options.seed,
+                    100.0 * *run.first().accuracy, tests.labels.size(), options.tested_on));
+    return out;
 }
 
-TrainingRun train_over(Compiler &compiler, const Device &first, const DeviceGroup &group, DeviceSplit split,
-                       const Ladder &ladder, const Network &network, const LabelledImages &images,
-                       const LabelledImages &tests, const TrainingOptions &options) {
-    TrainingRun trained;
+TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
+                          DeviceSplit split, const Ladder &ladder, const Network &network,
+                          const LabelledImages &images, const LabelledImages &tests,
+                          const TrainingOptions &options) {
+    NetworkRun trained;
     TrainingOptions classify_only = options;
     classify_only.start = train_split(compiler, group, network, split, images, options, trained);
     classify_only.epochs = 0;
-    TrainingRun run = train(compiler, first, ladder, network, images, tests, classify_only);
-    run.time_s = trained.time_s;
-    run.step_s = trained.step_s;
-    run.descent = trained.descent;
-    run.steps = trained.steps;
-    run.epochs = options.epochs;
-    run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
-    run.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
+    TrainedNetwork out = train(compiler, first, ladder, network, images, tests, classify_only);
+    NetworkCase &item = out.run.first();
+    item.batch = trained.first().batch;
+    item.measured = trained.first().measured;
+    Training &its = *item.training;
+    its.time_s = trained.first().training->time_s;
+    its.steps = trained.first().training->steps;
+    its.descent = trained.first().training->descent;
+    its.epochs = options.epochs;
+    out.run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
+    out.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
                                       "seed {}, {}: {:.2f} % of {} test images",
-                                      run.descent.rate, run.descent.batch, run.epochs, options.seed,
-                                      run.conditions["split"], 100.0 * run.accuracy, run.test_images);
-    return run;
+                                      its.descent.rate, its.descent.batch, its.epochs, options.seed,
+                                      out.run.conditions["split"], 100.0 * *item.accuracy, its.test_images);
+    return out;
 }
 
 } // namespace convcast

@@ -33,7 +33,7 @@ std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int co
     for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
         if (plan.plans[i])
             continue;
-        const WholeKernel kernel = whole_kernel(plan.network, plan.schedule[i], plan.forecast.batch);
+        const WholeKernel kernel = whole_kernel(plan.network, plan.schedule[i], plan.batch());
         names.insert(kernel.name_expression);
         if (texts.insert(kernel.text).second)
             request.source += kernel.text;
@@ -73,9 +73,8 @@ std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compu
 WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                            unsigned threads)
     : plan_(plan), bytes_(whole_bytes(plan)),
-      arena_plan_(arena_of(plan.network, plan.schedule, plan.forecast.batch)), output_(0) {
-    const std::int64_t batch = plan.forecast.batch,
-                       outputs = batch * elements(plan.network.operators.back().output);
+      arena_plan_(arena_of(plan.network, plan.schedule, plan.batch())), output_(0) {
+    const std::int64_t batch = plan.batch(), outputs = batch * elements(plan.network.operators.back().output);
     check_memory(device);
 
     images_ = DeviceBuffer<float>(size_from(batch * elements(plan.network.input)));
@@ -148,7 +147,7 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
 /// Kernels take what they read, parameters, what they write, and some the number of outputs, in this order.
 StreamedWork::Call WholeNetwork::kernel_call(std::size_t i) const {
     const ScheduledLaunch &launch = plan_.schedule[i];
-    const WholeKernel its = whole_kernel(plan_.network, launch, plan_.forecast.batch);
+    const WholeKernel its = whole_kernel(plan_.network, launch, plan_.batch());
     const float *const none = nullptr;
     std::vector<KernelArgument> arguments;
     for (const Tensor &read : launch.reads)

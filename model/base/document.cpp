@@ -461,15 +461,17 @@ namespace {
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
     const auto kind = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
     const std::string_view its = kind(got);
-    const bool replaced = its == "convcast/network_forecast"; // by network_run, since version 0.2
+    const bool of_network = kind(expected) == "convcast/network_run"; // which took the place of other kinds
+    const bool replaced = of_network && (its == "convcast/ladder_run" || its == "convcast/scaling" ||
+                                         its == "convcast/training" || its == "convcast/network_forecast");
     if (its != kind(expected) && !replaced)
         return "is this the right kind of file?";
-    const std::string_view verb = its == "convcast/facts"         ? "facts"
-                                  : its == "convcast/calibration" ? "fit"
-                                  : its == "convcast/profile"     ? "measure"
-                                  : its == "convcast/network_run" ? "run --network"
-                                  : replaced                      ? "predict --network"
-                                                                  : "";
+    const std::string_view verb = its == "convcast/facts"              ? "facts"
+                                  : its == "convcast/calibration"      ? "fit"
+                                  : its == "convcast/profile"          ? "measure"
+                                  : its == "convcast/network_forecast" ? "predict --network"
+                                  : of_network                         ? "run --network"
+                                                                       : "";
     return "another version of convcast wrote it" +
            (verb.empty() ? std::string{} : "; `convcast " + std::string(verb) + "` writes it anew");
 }

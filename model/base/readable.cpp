@@ -37,7 +37,7 @@ ReadableUnit readable_unit(double value, std::string_view unit) {
                 best = prefix;
         return {best.size, std::string(best.text) + "B"};
     }
-    if (unit == "s" || unit == "Hz" || unit == "B/s") {
+    if (unit == "s" || unit == "Hz" || unit == "B/s" || unit == "FLOP") {
         if (size == 0.0 || !std::isfinite(size))
             return {1.0, std::string(unit)};
         if (unit != "s" && size >= tera)

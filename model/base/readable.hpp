@@ -15,8 +15,8 @@ struct ReadableUnit {
 };
 
 /// The prefixed unit in which `value`, given in `unit` (as in UnitOf), is from 1 to 1000. Bytes have binary
-/// prefixes, seconds, hertz and bytes a second decimal ones; "us" is ASCII; the unit "1" has an empty text,
-/// others have none.
+/// prefixes, seconds, hertz, bytes a second and operations decimal ones; "us" is ASCII; the unit "1" has an
+/// empty text, others have none.
 ReadableUnit readable_unit(double value, std::string_view unit);
 
 /// Four significant digits, without an exponent from 0.0001 to a million; whole numbers below that as they

@@ -1,6 +1,7 @@
 #include "model/machine/compare.hpp"
 
-#include "model/base/described.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
 
 #include <algorithm>
@@ -38,77 +39,6 @@ std::map<std::string, Curve> curves_of(const GpuProfile &profile) {
         }
     }
     return curves;
-}
-
-/// What may be said of a value: an interval that does not hold it is of another one.
-std::optional<Interval> interval_of(const ComparedValue &value) {
-    const bool holds =
-        value.interval && value.interval->low <= *value.value && *value.value <= value.interval->high;
-    return holds ? value.interval : std::nullopt;
-}
-
-/// The middle of the values, and its interval; none where a value of the middle has none. Of two values in
-/// the middle it is their mean, of their intervals as well: whatever lies between two that differ would else
-/// be noise.
-struct Middle {
-    double value;
-    std::optional<Interval> interval;
-};
-
-Middle middle_of(const std::vector<ComparedValue> &values) {
-    std::vector<const ComparedValue *> sorted;
-    for (const ComparedValue &value : values)
-        if (value.value)
-            sorted.push_back(&value);
-    std::sort(sorted.begin(), sorted.end(),
-              [](const ComparedValue *a, const ComparedValue *b) { return *a->value < *b->value; });
-    const ComparedValue &low = *sorted[(sorted.size() - 1) / 2], &high = *sorted[sorted.size() / 2];
-    Middle middle{(*low.value + *high.value) / 2.0, std::nullopt};
-    if (const std::optional<Interval> a = interval_of(low), b = interval_of(high); a && b)
-        middle.interval = Interval{(a->low + b->low) / 2.0, (a->high + b->high) / 2.0};
-    return middle;
-}
-
-/// Fills in everything that follows from name and values.
-void judge(ComparedParam &param) {
-    std::vector<std::size_t> there;
-    for (std::size_t i = 0; i < param.values.size(); ++i)
-        if (param.values[i].value)
-            there.push_back(i);
-    if (there.size() >= 2) {
-        const ComparedValue &first = param.values[there.front()];
-        const Middle middle =
-            there.size() == 2 ? Middle{*first.value, interval_of(first)} : middle_of(param.values);
-        const auto off = [&](std::size_t i) { return *param.values[i].value / middle.value - 1.0; };
-        // Of two, the second; of equally far ones, the first.
-        const std::size_t farthest =
-            there.size() == 2
-                ? there.back()
-                : *std::max_element(there.begin(), there.end(), [&](std::size_t a, std::size_t b) {
-                      return std::abs(off(a)) < std::abs(off(b));
-                  });
-        param.reference = middle.value;
-        param.farthest = static_cast<std::int64_t>(farthest);
-        param.ratio = *param.values[farthest].value / middle.value;
-        param.deviation = *param.ratio - 1.0;
-        const std::optional<Interval> interval = interval_of(param.values[farthest]);
-        if (std::abs(*param.deviation) < same_below)
-            param.verdict = Agreement::same;
-        else if (!interval || !middle.interval)
-            param.verdict = Agreement::unknown;
-        else if (interval->low <= middle.interval->high && middle.interval->low <= interval->high)
-            param.verdict = Agreement::noise;
-        else
-            param.verdict =
-                std::abs(*param.deviation) <= param.tolerance ? Agreement::small : Agreement::differs;
-        param.failed = param.verdict == Agreement::differs;
-    }
-    if (there.size() < param.values.size()) {
-        // What two files of three agree on is still lacking in the third; what differs already says more.
-        if (param.verdict != Agreement::differs)
-            param.verdict = Agreement::lacking;
-        param.failed = param.failed || there.front() == 0;
-    }
 }
 
 /// y by x of one line, in one file.
@@ -188,30 +118,18 @@ std::vector<std::string> curve_names(std::span<const NamedProfile> profiles) {
     return names;
 }
 
-void compare_surroundings(std::span<const NamedProfile> profiles, ProfileComparison &comparison) {
+/// Limits and conditions that differ, and checks that fail.
+void compare_surroundings(std::span<const NamedProfile> profiles, ComparedFiles &comparison) {
     for_each_limit([&](auto member) {
-        ComparedLimit limit{member.name, {}};
+        std::vector<std::string> values;
         for (const NamedProfile &named : profiles)
-            limit.values.push_back(named.profile.limits.*member.pointer);
-        if (std::any_of(limit.values.begin(), limit.values.end(),
-                        [&](std::int64_t value) { return value != limit.values.front(); }))
-            comparison.limits.push_back(std::move(limit));
+            values.push_back(grouped(named.profile.limits.*member.pointer));
+        add_difference(comparison.differences, member.name, std::move(values));
     });
-    std::set<std::string> names;
+    Conditions conditions;
     for (const NamedProfile &named : profiles)
-        for (const auto &[name, value] : named.profile.conditions)
-            names.insert(name);
-    names.erase("date"); // stands with the file's name
-    for (const std::string &name : names) {
-        ComparedCondition condition{name, {}};
-        for (const NamedProfile &named : profiles) {
-            const auto found = named.profile.conditions.find(name);
-            condition.values.push_back(found == named.profile.conditions.end() ? "" : found->second);
-        }
-        if (std::any_of(condition.values.begin(), condition.values.end(),
-                        [&](const std::string &value) { return value != condition.values.front(); }))
-            comparison.conditions.push_back(std::move(condition));
-    }
+        conditions.push_back(&named.profile.conditions);
+    add_conditions(comparison.differences, conditions);
     for (const NamedProfile &named : profiles)
         for (const ProfileCheck &check : named.profile.checks)
             if (!check.passed)
@@ -229,43 +147,48 @@ std::vector<std::string> comparable_names(std::span<const NamedProfile> profiles
     return names;
 }
 
-ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options) {
-    ProfileComparison comparison;
+ComparedFiles compare_profiles(std::span<const NamedProfile> profiles, const CompareOptions &options) {
+    ComparedFiles comparison;
+    comparison.of = Compared::profiles;
     const auto wanted = [&](const std::string &name) {
         return options.only.empty() ||
                std::find(options.only.begin(), options.only.end(), name) != options.only.end();
     };
     for (const NamedProfile &named : profiles) {
         const GpuProfile &profile = named.profile;
-        const auto date = profile.conditions.find("date");
-        comparison.files.push_back({named.file, profile.id, profile.name, profile.compute_capability,
-                                    date == profile.conditions.end() ? "" : date->second});
+        comparison.files.push_back({named.file,
+                                    profile.name + ", compute capability " + profile.compute_capability,
+                                    condition_of(profile.conditions, "date")});
     }
     for_each_param([&](auto member) {
-        ComparedParam compared;
-        compared.name = member.name;
-        compared.tolerance = options.tolerance.value_or(
-            compared.name.ends_with("_latency") ? default_latency_tolerance : default_tolerance);
-        bool any = false;
+        ComparedRow row;
+        row.name = member.name;
+        row.tolerance = options.tolerance.value_or(row.name.ends_with("_latency") ? default_latency_tolerance
+                                                                                  : default_tolerance);
         for (const NamedProfile &named : profiles) {
             const auto &param = named.profile.*member.pointer;
-            compared.unit = UnitOf<std::decay_t<decltype(param->value)>>::text;
-            ComparedValue &value = compared.values.emplace_back();
+            row.unit = UnitOf<std::decay_t<decltype(param->value)>>::text;
+            ComparedValue &value = row.values.emplace_back();
             if (param) {
-                any = true;
                 value.value = param->value.value;
-                value.interval = param->interval;
+                if (param->interval)
+                    value.low = param->interval->low, value.high = param->interval->high;
             } else {
-                const auto why = named.profile.missing.find(compared.name);
-                value.missing =
-                    why == named.profile.missing.end() ? "the profile gives no reason" : why->second;
+                const auto why = named.profile.missing.find(row.name);
+                row.reason =
+                    (row.reason ? *row.reason + "; " : "") +
+                    static_cast<char>('A' + static_cast<char>(row.values.size() - 1)) + ": " +
+                    (why == named.profile.missing.end() ? "the profile gives no reason" : why->second);
             }
         }
-        if (!any || !wanted(compared.name))
+        const auto has = [](const ComparedValue &value) { return value.value.has_value(); };
+        if (std::none_of(row.values.begin(), row.values.end(), has) || !wanted(row.name))
             return;
-        judge(compared);
-        comparison.passed = comparison.passed && !compared.failed;
-        comparison.params.push_back(std::move(compared));
+        judge_row(row, false);
+        row.failed =
+            (row.verdict == ComparedVerdict::differs && std::abs(*row.ratio - 1.0) > row.tolerance) ||
+            (has(row.values.front()) && !std::all_of(row.values.begin(), row.values.end(), has));
+        comparison.rows.push_back(std::move(row));
     });
     std::vector<std::map<std::string, Curve>> curves;
     for (const NamedProfile &named : profiles)
@@ -282,9 +205,16 @@ ProfileComparison compare_profiles(std::span<const NamedProfile> profiles, const
         }
     if (options.only.empty())
         compare_surroundings(profiles, comparison);
+    conclude(comparison);
+    std::vector<std::string> off, lacking;
+    for (const ComparedRow &row : comparison.rows)
+        if (row.failed)
+            (row.verdict == ComparedVerdict::differs ? off : lacking).push_back(row.name);
+    if (!comparison.passed)
+        comparison.why = (off.empty() ? "" : "off by more than the tolerance: " + join(off)) +
+                         (off.empty() || lacking.empty() ? "" : "; ") +
+                         (lacking.empty() ? "" : "lacking in a later file: " + join(lacking));
     return comparison;
 }
-
-template const described::Type &described::type_of<ProfileComparison>();
 
 } // namespace convcast

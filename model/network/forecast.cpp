@@ -8,6 +8,7 @@
 #include "model/machine/machine.hpp"
 #include "model/network/l2_content.hpp"
 #include "model/network/rung_forecast.hpp"
+#include "model/network/whole_run.hpp"
 #include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
@@ -153,19 +154,19 @@ class Forecaster {
         return speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
     }
 
-    /// N3: what moves `read` and `written` bytes by so many CTAs and computes next to nothing, where L2 has
-    /// the share `held` of what is read and gives the share `lost` of what is written to DRAM.
-    Seconds moving(double read, double held, double written, double lost, const LaunchGrid &grid) const {
-        return floor() + started(grid) + moved(read, held, written, lost);
-    }
-    /// Its CTAs are there, and have their code and their arguments, each of which comes from L2.
-    Seconds started(const LaunchGrid &grid) const {
-        constexpr double before = 2.0;
-        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y) +
-                       before * machine_.l2_latency_s);
+    /// N3: its CTAs are there, and have their code and their arguments, which come from L2.
+    Seconds started(LaunchKind kind, const LaunchGrid &grid) const {
+        // Latencies of L2: one for arguments, one for a kernel of little code. A kernel made for the launch
+        // has several pieces of it; a layer norm has more, and two sums that the whole CTA waits for.
+        constexpr double small = 2.0, made = 4.0, norm = 6.0;
+        const bool is_small = grid.row_threads > 0 || kind == LaunchKind::softmax ||
+                              kind == LaunchKind::to_columns || kind == LaunchKind::to_rows;
+        const double waits = kind == LaunchKind::layer_norm ? norm : is_small ? small : made;
+        return Seconds(machine_.cta_s * static_cast<double>(grid.x * grid.y) + waits * machine_.l2_latency_s);
     }
 
-    /// N3 without the launch. DRAM's bus carries both ways, L2 has ports for each.
+    /// N3 without the launch, where L2 has the share `held` of what is read and gives the share `lost` of
+    /// what is written to DRAM. DRAM's bus carries both ways, L2 has ports for each.
     Seconds moved(double read, double held, double written, double lost) const {
         const Machine &m = machine_;
         const double from_dram = (1.0 - held) * read, to_dram = lost * written;
@@ -181,8 +182,12 @@ class Forecaster {
         const Machine &m = machine_;
         const Seconds reads =
             formula::pnorm<Seconds>("reads", m.knee, {Seconds(m.latency_s), Seconds(read / m.read_bw)});
-        const Seconds products(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
-        return floor() + std::max({reads, products, Seconds(written / m.write_bw)});
+        return floor() + std::max({reads, multiplied(fmas), Seconds(written / m.write_bw)});
+    }
+    /// At the full rate of all SMs.
+    Seconds multiplied(double fmas) const {
+        const Machine &m = machine_;
+        return Seconds(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
     }
 
   private:
@@ -338,6 +343,20 @@ std::int64_t nodes_of(const Plan &plan) {
                          [](const Partition &part) { return part.constant_bytes > 0; });
 }
 
+/// What its operators are: numbers that they have, operations that they do, bytes that the launch moves.
+void count_work(const Network &network, const ScheduledLaunch &scheduled, const LaunchBytes &bytes,
+                std::int64_t batch, NetworkLaunch &launch) {
+    launch.bytes = bytes.read.bytes + bytes.written;
+    launch.flops = 0.0;
+    launch.parameters = 0;
+    for (const std::size_t i : scheduled.operators) {
+        const Operator &op = network.operators[i];
+        const ImageShape input = network.input_shapes(i).front();
+        *launch.flops += operations_of(op, input, batch);
+        *launch.parameters += parameters(op, input);
+    }
+}
+
 double scheduled_fmas(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     if (launch.operators.empty())
         return 0.0;
@@ -359,17 +378,23 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
                                        ? "input"
                                        : network.operators[scheduled.writes.of].name);
     const LaunchBytes bytes = bytes_of(network, scheduled, held, batch);
+    count_work(network, scheduled, bytes, batch, launch);
     if (!scheduled.shape) {
-        launch.time_s = forecaster.moving(bytes.read.bytes, bytes.read.held(), bytes.written,
-                                          held.written_lost, grid_of(network, scheduled, batch));
-        if (const double fmas = scheduled_fmas(network, scheduled, batch); fmas > 0.0)
+        const double fmas = scheduled_fmas(network, scheduled, batch);
+        const Seconds moved =
+            forecaster.moved(bytes.read.bytes, bytes.read.held(), bytes.written, held.written_lost);
+        launch.time_s = forecaster.floor() +
+                        forecaster.started(scheduled.kind, grid_of(network, scheduled, batch)) + moved;
+        launch.light_s = forecaster.floor() + std::max(moved, forecaster.multiplied(fmas));
+        if (fmas > 0.0)
             launch.time_s = std::max(launch.time_s, forecaster.light_of(fmas, 0.0, 0.0));
         return launch;
     }
     launch.shape = scheduled.shape->id();
     launch.light_s = forecaster.light_of(*scheduled.shape);
     if (scheduled.kind == LaunchKind::dense) {
-        launch.time_s = *launch.light_s + forecaster.started(grid_of(network, scheduled, batch));
+        launch.time_s =
+            *launch.light_s + forecaster.started(scheduled.kind, grid_of(network, scheduled, batch));
     } else {
         const Forecaster::Ways &ways = forecaster.ways_of(scheduled);
         launch.candidates = ways.candidates;
@@ -385,7 +410,7 @@ NetworkLaunch forecast_launch(const Network &network, Forecaster &forecaster,
 double share_of_sms(const PlannedNetwork &plan, std::size_t i, const Forecaster &forecaster) {
     constexpr std::int64_t resident = 8; // CTAs of 256 threads
     if (!plan.plans[i]) {
-        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.forecast.batch);
+        const LaunchGrid grid = grid_of(plan.network, plan.schedule[i], plan.batch());
         return forecaster.share_of(grid.x * grid.y, resident);
     }
     double share = 0.0;
@@ -419,7 +444,7 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
         double asked = 0.0, next = std::numeric_limits<double>::infinity();
         for (Stream &stream : streams) {
             if (may_begin(stream)) {
-                NetworkLaunch &launch = plan.forecast.launches[stream.launches[stream.at]];
+                NetworkLaunch &launch = plan.forecast.first().launches[stream.launches[stream.at]];
                 launch.begins_s = Seconds(now);
                 stream.runs = true;
                 stream.left = launch.time_s.value;
@@ -436,12 +461,12 @@ void overlap(PlannedNetwork &plan, const Forecaster &forecaster) {
             if (!stream.runs || stream.left > 0.0)
                 continue;
             const std::size_t launch = stream.launches[stream.at++];
-            plan.forecast.launches[launch].ends_s = Seconds(now);
+            plan.forecast.first().launches[launch].ends_s = Seconds(now);
             ended[launch] = true;
             stream.runs = false;
         }
     }
-    plan.forecast.time_s = Seconds(now);
+    plan.forecast.first().forecast->time_s = Seconds(now);
 }
 
 /// The launches' times and what they add up to (N2).
@@ -450,24 +475,33 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
     PlannedNetwork out;
     out.network = network;
     out.schedule = std::move(schedule);
-    NetworkRun &forecast = out.forecast;
+    NetworkCase &forecast = out.forecast.cases.emplace_back();
+    Seconds time(0.0), convolutions(0.0), dense(0.0), others(0.0), gaps(0.0);
+    double fmas = 0.0, flops = 0.0;
+    std::int64_t nodes = 0;
     forecast.batch = batch;
     const bool one_stream = streams_of(out.schedule) == 1;
     const std::vector<HeldForLaunch> held = held_for_launches(network, out.schedule, batch, forecaster.gpu());
     for (std::size_t i = 0; i < out.schedule.size(); ++i) {
         ScheduledLaunch &scheduled = out.schedule[i];
         NetworkLaunch launch = forecast_launch(network, forecaster, scheduled, held[i], batch);
-        launch.time_s += forecast.launches.empty() ? forecaster.first_start() : forecaster.gap();
-        if (!one_stream) // none starts before what it waits for has ended
-            launch.time_s += Seconds(dependent_gap_s * static_cast<double>(*launch.nodes));
-        forecast.fmas += scheduled_fmas(network, scheduled, batch);
-        (scheduled.kind == LaunchKind::convolution ? forecast.convolutions_s
-         : scheduled.shape                         ? forecast.dense_s
-                                                   : forecast.others_s) += launch.time_s;
-        launch.begins_s = forecast.time_s;
-        forecast.time_s += launch.time_s;
-        launch.ends_s = forecast.time_s;
-        forecast.nodes += *launch.nodes;
+        const Seconds start = forecast.launches.empty() ? forecaster.first_start() : forecaster.gap();
+        launch.time_s += start;
+        gaps += start;
+        if (!one_stream) { // none starts before what it waits for has ended
+            const Seconds waits(dependent_gap_s * static_cast<double>(*launch.nodes));
+            launch.time_s += waits;
+            gaps += waits;
+        }
+        flops += *launch.flops;
+        fmas += scheduled_fmas(network, scheduled, batch);
+        (scheduled.kind == LaunchKind::convolution ? convolutions
+         : scheduled.shape                         ? dense
+                                                   : others) += launch.time_s;
+        launch.begins_s = time;
+        time += launch.time_s;
+        launch.ends_s = time;
+        nodes += *launch.nodes;
         if (scheduled.writes.columns)
             launch.columns = true;
         if (!one_stream)
@@ -481,9 +515,11 @@ PlannedNetwork timed(const Network &network, Forecaster &forecaster, std::int64_
         }
         forecast.launches.push_back(std::move(launch));
     }
-    const Seconds all = forecast.time_s;
     for (NetworkLaunch &launch : forecast.launches)
-        launch.share = launch.time_s / all;
+        launch.share = launch.time_s / time;
+    forecast.forecast.emplace().time_s = time;
+    forecast.convolutions_s = convolutions, forecast.dense_s = dense, forecast.others_s = others;
+    forecast.fmas = fmas, forecast.flops = flops, forecast.gaps_s = gaps, forecast.nodes = nodes;
     if (!one_stream)
         overlap(out, forecaster);
     return out;
@@ -522,7 +558,7 @@ PlannedNetwork planned(const Network &network, Forecaster &forecaster, std::int6
     for (const auto &[id, shape] : shapes) {
         forecaster.prefer_ending(shape, true);
         PlannedNetwork other = by_choice();
-        if (other.forecast.time_s < best.forecast.time_s)
+        if (other.time() < best.time())
             best = std::move(other);
         else
             forecaster.prefer_ending(shape, false);
@@ -557,12 +593,12 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     const auto time_on = [&](const GpuProfile &other) {
         Forecaster forecaster(plan.network, other, knowledge, question);
         forecaster.leave_ties();
-        return timed(plan.network, forecaster, question.batch, plan.schedule).forecast.time_s;
+        return timed(plan.network, forecaster, question.batch, plan.schedule).time();
     };
     const std::optional<TimeRange> range = range_of_assumed(profile, time_on);
     if (!range)
         return std::nullopt;
-    const Seconds own = time_on(profile), all = plan.forecast.time_s;
+    const Seconds own = time_on(profile), all = plan.time();
     return TimeRange{all * (range->low / own), all * (range->high / own)};
 }
 
@@ -572,33 +608,44 @@ template <class Q> void scale(std::optional<Param<Q>> &param, double by) {
 }
 
 struct Change {
+    const char *what; ///< of a launch, in a word of the name
     const char *name;
     std::function<void(GpuProfile &)> apply;
 };
 
 std::vector<Change> changes() {
-    return {{"twice the SMs, L2 and DRAM as they are",
+    return {{"SMs", "twice the SMs, L2 and DRAM as they are",
              [](GpuProfile &p) {
                  p.limits.sm_count *= 2;
                  scale(p.clusters_of_4_sms, 2.0);
                  scale(p.clusters_of_8_sms, 2.0);
              }},
-            {"L2 of twice the bandwidth and half the latency",
+            {"L2", "L2 of twice the bandwidth and half the latency",
              [](GpuProfile &p) {
                  scale(p.l2_read_bandwidth, 2.0);
                  scale(p.l2_write_bandwidth, 2.0);
                  scale(p.l2_latency, 0.5);
              }},
-            {"DRAM of twice the bandwidth",
+            {"DRAM", "DRAM of twice the bandwidth",
              [](GpuProfile &p) {
                  scale(p.dram_read_bandwidth, 2.0);
                  scale(p.dram_write_bandwidth, 2.0);
              }},
-            {"launches in half the time", [](GpuProfile &p) {
+            {"launches", "launches in half the time", [](GpuProfile &p) {
                  scale(p.launch_floor, 0.5);
                  scale(p.launch_gap, 0.5);
                  scale(p.graph_launch_period, 0.5);
              }}};
+}
+
+/// Keeps for each launch the change that shortens it most.
+void note_help(NetworkCase &forecast, const char *what, const NetworkCase &changed) {
+    for (std::size_t i = 0; i < forecast.launches.size(); ++i) {
+        NetworkLaunch &launch = forecast.launches[i];
+        const Seconds time = changed.launches[i].time_s;
+        if (time < launch.helps.value_or(ChangedNetwork{"", launch.time_s}).time_s)
+            launch.helps = ChangedNetwork{what, time};
+    }
 }
 
 Seconds light_of(const Network &network, const Forecaster &forecaster, std::int64_t batch, double fmas) {
@@ -620,64 +667,62 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
         given = as_given(network, forecaster, *question.schedule);
     PlannedNetwork plan = given ? timed(network, forecaster, question.batch, *given)
                                 : planned(network, forecaster, question.batch);
-    NetworkRun &out = plan.forecast;
-    out.network = network.id;
-    out.batch = question.batch;
-    out.profile_id = profile.id;
-    out.profile_hash = profile_hash(profile);
-    out.light_s = light_of(network, forecaster, question.batch, out.fmas);
-    out.assumptions = {
+    NetworkRun &run = plan.forecast;
+    NetworkCase &out = run.first();
+    run.network = network.id;
+    run.profile_id = profile.id;
+    run.profile_hash = profile_hash(profile);
+    out.light_s = light_of(network, forecaster, question.batch, *out.fmas);
+    run.assumptions = {
         "filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
         "parameters has passed it last"};
     if (std::any_of(out.launches.begin(), out.launches.end(),
                     [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
     if (!profile.graph_launch_period)
-        out.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
+        run.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
                                   "graph_launch_period");
     if (streams_of(plan.schedule) > 1)
-        out.assumptions.emplace_back(
+        run.assumptions.emplace_back(
             "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
             "measured on one network only");
-    out.assumptions.insert(out.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    run.assumptions.insert(run.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    out.memory = memory_of(plan);
     if (const auto range = range_of(plan, profile, knowledge, question))
-        out.low_s = range->low, out.high_s = range->high;
+        out.forecast->low_s = range->low, out.forecast->high_s = range->high;
     if (given)
-        out.chosen_s = planned(network, forecaster, question.batch).forecast.time_s;
+        out.chosen_s = planned(network, forecaster, question.batch).time();
     if (!question.what_if)
         return plan;
     NetworkQuestion again = question;
     again.top = 1;
+    const std::vector<ScheduledLaunch> launches = given.value_or(plan.schedule);
     for (const Change &change : changes()) {
         GpuProfile other = profile;
         change.apply(other);
         Forecaster changed(network, other, knowledge, again);
-        if (!given) {
-            out.what_if.push_back({change.name, planned(network, changed, again.batch).forecast.time_s});
-            continue;
-        }
+        if (!given)
+            out.what_if.push_back({change.name, planned(network, changed, again.batch).time()});
         try {
-            out.what_if.push_back(
-                {change.name, timed(network, changed, again.batch, *given).forecast.time_s});
+            const PlannedNetwork same = timed(network, changed, again.batch, launches);
+            if (given)
+                out.what_if.push_back({change.name, same.time()});
+            note_help(out, change.what, same.forecast.first());
         } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
         }
     }
     if (!given)
         out.what_if.push_back({"bias, relu and add in launches of their own",
-                               planned(network, forecaster, question.batch, false).forecast.time_s});
+                               planned(network, forecaster, question.batch, false).time()});
     return plan;
 }
 
-NetworkRun forecast_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
-                            const NetworkQuestion &question) {
-    return plan_network(network, profile, knowledge, question).forecast;
-}
-
 Schedule schedule_of(const PlannedNetwork &plan) {
-    Schedule schedule = described_schedule(plan.network, plan.forecast.batch, plan.schedule);
+    Schedule schedule = described_schedule(plan.network, plan.batch(), plan.schedule);
     for (std::size_t i = 0; i < schedule.lines.size(); ++i)
-        schedule.lines[i].note = fmt::format("{:.3g} us", 1e6 * plan.forecast.launches[i].time_s.value);
+        schedule.lines[i].note =
+            fmt::format("{:.3g} us", 1e6 * plan.forecast.first().launches[i].time_s.value);
     return schedule;
 }
 

@@ -26,18 +26,18 @@ struct NetworkQuestion {
     std::optional<ScheduleReading> schedule; ///< given: forecast as it stands; its batch is the question's
 };
 
-/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it, InputError
-/// with all that is wrong with a schedule. The profile has what missing_for_forecast asks for.
-NetworkRun forecast_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
-                            const NetworkQuestion &question);
-
 /// What the executor runs: the forecast's launches, and of each convolution the plan of its first candidate.
 struct PlannedNetwork {
     Network network;
     std::vector<ScheduledLaunch> schedule;
     std::vector<std::optional<Plan>> plans; ///< with what prepares filters
-    NetworkRun forecast;                    ///< of which nothing is measured yet
+    NetworkRun forecast;                    ///< with one case, of which nothing is measured yet
+
+    std::int64_t batch() const { return forecast.first().batch; }
+    Seconds time() const { return *forecast.first().forecast_s(); }
 };
+/// Deterministic to the byte. Throws UsageError if a convolution has no strategy that does it, InputError
+/// with all that is wrong with a schedule. The profile has what missing_for_forecast asks for.
 PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                             const NetworkQuestion &question);
 

@@ -212,27 +212,6 @@ std::vector<std::string> networks_with_splits() {
     return names;
 }
 
-void RungKernelTime::check(const FieldProblem &problem) const {
-    if (!(begins_s <= ends_s))
-        problem("ends_s", "expected at least begins_s");
-}
-
-void RungResult::check(const FieldProblem &problem) const {
-    check_error_of_status(status, relative_l2_error, "relative_l2_error", problem);
-    check_error_of_status(status, gradient_error, "gradient_error", problem);
-}
-
-void LadderRun::check(const FieldProblem &problem) const {
-    if (const auto why = why_no_ladder(network))
-        problem("network", *why);
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < rungs.size(); ++i)
-        if (!seen.insert(rungs[i].id).second)
-            problem("rungs/" + std::to_string(i) + "/id",
-                    "\"" + shortened(rungs[i].id) +
-                        "\" stands there twice; expected each implementation once");
-}
-
 Ladder find_ladder(const Network &network) {
     if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json")) {
         if (!is_as_it_ships(network))
@@ -290,6 +269,5 @@ std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t ima
 }
 
 template const described::Type &described::type_of<Ladder>();
-template const described::Type &described::type_of<LadderRun>();
 
 } // namespace convcast

@@ -128,7 +128,7 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
 /// Whether one ships for a network.
 bool has_ladder(const Network &network);
 
-/// Why a document of a ladder, of training or of several GPUs cannot be of the network of this name, a
+/// Why a case of a ladder, of training or of several GPUs cannot be of the network of this name, a
 /// sentence; absent if one with a ladder ships under it.
 std::optional<std::string> why_no_ladder(const std::string &network);
 
@@ -152,117 +152,12 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
 /// Blocks of a launch for a number of images on a GPU of `sms` SMs.
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
 
-struct PhaseTime {
-    std::string name;
-    Seconds time_s;
-    BOOST_DESCRIBE_CLASS(PhaseTime, (), (name, time_s), (), ())
-};
-
-/// The forecast of one launch: rung_forecast.hpp.
-struct RungLaunchForecast {
-    std::string kernel;
-    std::vector<std::string> operators;
-    Seconds time_s;                    ///< from the start of its first CTA to the end of its last
-    std::optional<Seconds> record_s;   ///< as its activity record has it: an empty kernel's time more
-    std::optional<Seconds> in_graph_s; ///< that all its launches take of the rung's graph
-    std::int64_t ctas_per_sm = 0;      ///< resident ones of the busiest SM
-    double waves = 0.0;
-    std::vector<PhaseTime>
-        parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
-    BOOST_DESCRIBE_CLASS(RungLaunchForecast, (),
-                         (kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "time_s" ? std::optional(time_above_zero) : std::nullopt;
-    }
-};
-
-struct RungForecast {
-    std::optional<Seconds> graph_s, stream_s; ///< as one CUDA graph; one launch after the other
-    std::optional<std::string> why_not;       ///< why there is no time
-    std::optional<Seconds> copy_s;            ///< of the images from the host, where a call copies them
-    std::vector<RungLaunchForecast> launches; ///< each once, however often it is launched
-    BOOST_DESCRIBE_CLASS(RungForecast, (), (graph_s, stream_s, why_not, copy_s, launches), (), ())
-
-    static constexpr Range range_of(std::string_view) { return time_above_zero; }
-};
-
 /// The images of a stream of a rung: equal shares, the last streams with what is left.
 struct ImageShare {
     std::int64_t first = 0, count = 0;
 };
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
 
-/// What the launches of a line of the ladder took in a call, by their activity records: medians of several
-/// calls.
-struct RungKernelTime {
-    std::string kernel;
-    std::int64_t launches = 0; ///< of all streams and repetitions
-    Seconds time_s;            ///< of one of them, from its start to its end; their mean
-    Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
-    BOOST_DESCRIBE_CLASS(RungKernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "launches" ? std::optional(count_above_zero)
-               : field == "time_s" ? std::optional(time_above_zero)
-                                   : std::nullopt;
-    }
-    void check(const FieldProblem &problem) const; ///< ends behind what begins
-};
-
-/// What running a rung gave.
-struct RungResult {
-    std::string id, title;
-    Status status = Status::not_run;
-    std::optional<std::string> reason;
-    std::int64_t launches = 0;
-    std::optional<Seconds> published_s;
-    std::optional<RungForecast> predicted; ///< with L2 as it is after a call
-    std::optional<Seconds> graph_warm_s,
-        graph_cold_s; ///< as one CUDA graph; L2 as it is after a call, and flushed
-    std::optional<Seconds> stream_warm_s, stream_cold_s; ///< one launch after the other
-    /// In the ladder's order, warm: in the graph, of several streams in calls launch by launch. Empty where
-    /// there are no activity records.
-    std::vector<RungKernelTime> kernels;
-    std::optional<double> relative_l2_error; ///< of the outputs against double
-    std::optional<double> gradient_error;    ///< the same of the gradient
-    BOOST_DESCRIBE_CLASS(RungResult, (),
-                         (id, title, status, reason, launches, published_s, predicted, graph_warm_s,
-                          graph_cold_s, stream_warm_s, stream_cold_s, kernels, relative_l2_error,
-                          gradient_error),
-                         (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        if (field == "relative_l2_error" || field == "gradient_error")
-            return result_error;
-        return field.ends_with("_s") ? std::optional(time_above_zero) : std::nullopt;
-    }
-    void check(const FieldProblem &problem) const; ///< what is right is near the reference
-};
-
-struct LadderRun {
-    std::string schema = "convcast/ladder_run/1";
-    std::string network;
-    std::int64_t batch = 1;
-    std::optional<std::string> profile_id; ///< that the forecasts are of
-    std::map<std::string, std::string> conditions;
-    std::optional<std::string> published_gpu;
-    std::optional<Seconds> published_cpu_s;
-    std::optional<std::int64_t> published_images;
-    std::optional<Seconds> sequential_s; ///< of an image, one thread of this machine's CPU
-    std::vector<RungResult> rungs;
-    BOOST_DESCRIBE_CLASS(LadderRun, (),
-                         (schema, network, batch, profile_id, conditions, published_gpu, published_cpu_s,
-                          published_images, sequential_s, rungs),
-                         (), ())
-
-    static constexpr Range range_of(std::string_view field) {
-        return field.ends_with("_s") ? time_above_zero : count_above_zero;
-    }
-    void check(const FieldProblem &problem) const; ///< of a network that has a ladder, each rung once
-};
-
 extern template const described::Type &described::type_of<Ladder>();
-extern template const described::Type &described::type_of<LadderRun>();
 
 } // namespace convcast

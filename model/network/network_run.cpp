@@ -2,10 +2,18 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/scaling.hpp"
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,13 +77,84 @@ std::string NetworkLaunch::label() const {
     return text;
 }
 
-void NetworkMeasurement::check(const FieldProblem &problem) const {
-    check_error_of_status(status, l2_error, "l2_error", problem);
+void NetworkTimes::check(const FieldProblem &problem) const {
+    if (low_s && high_s && !(*low_s <= *high_s))
+        problem("low_s", "expected at most high_s");
+    if (samples && time_s && low_s && high_s && !(*low_s <= *time_s && *time_s <= *high_s))
+        problem("time_s", "expected from low_s to high_s");
+}
+
+void KernelTime::check(const FieldProblem &problem) const {
+    if (!(begins_s <= ends_s))
+        problem("ends_s", "expected at least begins_s");
+}
+
+void Training::check(const FieldProblem &problem) const {
+    if (checked > test_images)
+        problem("checked", "expected at most test_images");
+}
+
+void NetworkCase::check(const FieldProblem &problem) const {
+    check_error_of_status(status, output_error, "output_error", problem);
+    check_error_of_status(status, gradient_error, "gradient_error", problem);
+    check_error_of_status(status, parameter_error, "parameter_error", problem);
+    if (is_whole()) {
+        const auto required = [&](bool there, const char *place) {
+            if (!there)
+                problem(place, "expected what the forecast of the whole network says, for example 1e-4");
+        };
+        required(forecast && forecast->time_s, "forecast/time_s");
+        required(light_s.has_value(), "light_s");
+        required(convolutions_s && dense_s && others_s, "convolutions_s");
+        required(nodes.has_value(), "nodes");
+    }
+    if (training && disagreements && *disagreements > training->checked)
+        problem("disagreements", "expected at most training/checked");
+}
+
+std::optional<Seconds> NetworkCase::measured_s() const {
+    if (measured && measured->time_s)
+        return measured->time_s;
+    return traced ? std::optional(traced->graph_s.median_s) : std::nullopt;
+}
+
+std::string NetworkCase::name() const {
+    if (!split)
+        return id.value_or("the network");
+    return fmt::format("{} over {} GPU{}, {} images", boost::describe::enum_to_string(*split, "?"), devices,
+                       devices == 1 ? "" : "s", batch);
 }
 
 void NetworkRun::check(const FieldProblem &problem) const {
-    if (low_s && high_s && !(*low_s <= *high_s))
-        problem("low_s", "expected at most high_s");
+    if (cases.empty())
+        problem("cases", "expected at least one case");
+    if (std::any_of(cases.begin(), cases.end(),
+                    [](const NetworkCase &item) { return item.id || item.split || item.training; }))
+        if (const auto why = why_no_ladder(network))
+            return problem("network", *why);
+    std::set<std::string> seen;
+    std::optional<Network> its; // what a case costs to forecast grows with its shares
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const NetworkCase &item = cases[i];
+        if (item.id && !seen.insert(*item.id).second)
+            problem(fmt::format("cases/{}/id", i), "\"" + shortened(*item.id) +
+                                                       "\" stands there twice; expected each "
+                                                       "implementation once");
+        if (!item.split)
+            continue;
+        if (!its)
+            its = find_network(network);
+        if (const auto why = why_other_shares(item, *its))
+            problem(fmt::format("cases/{}/shares", i), *why);
+    }
+}
+
+int code_of(const NetworkRun &run) {
+    const bool wrong = std::any_of(run.cases.begin(), run.cases.end(), [](const NetworkCase &item) {
+        return item.status == Status::wrong_result || item.status == Status::failed ||
+               item.status == Status::not_run || (item.training && item.disagreements.value_or(0) > 0);
+    });
+    return wrong ? 1 : 0;
 }
 
 template const described::Type &described::type_of<NetworkRun>();

@@ -1,8 +1,10 @@
-// The document of a network as one CUDA graph: each launch with its forecast and, where the network ran, its
-// measured time; what they add up to, and what a change of the GPU would change.
+// The document of a network's runs: each case a network as one CUDA graph by the launches of a schedule, an
+// implementation of its ladder, a step of training divided over GPUs, or a training; with what was forecast
+// and what was measured of it.
 #pragma once
 
 #include "model/base/checked.hpp"
+#include "model/network/descent.hpp"
 #include "model/network/schedule_text.hpp"
 #include "model/record/run.hpp"
 
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +57,15 @@ struct LaunchMeasurement {
     void check(const FieldProblem &problem) const; ///< ends behind what begins
 };
 
+/// The same network or launch after a change of the GPU.
+struct ChangedNetwork {
+    std::string change; ///< "twice the SMs"
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
+
+    static constexpr Range range_of(std::string_view) { return time_above_zero; }
+};
+
 /// A launch of the schedule. Its own times are the forecast.
 struct NetworkLaunch {
     LaunchKind kind = LaunchKind::elementwise;
@@ -64,7 +76,13 @@ struct NetworkLaunch {
     std::optional<std::int64_t>
         nodes;      ///< of the graph: kernels and copies to constant memory; absent in older recordings
     Seconds time_s; ///< with the gap before it
-    std::optional<Seconds> light_s;          ///< of a convolution or dense layer: S1
+    /// The speed of light: S1 of a convolution or dense layer, of another launch its bytes and products
+    /// alone; absent in older recordings
+    std::optional<Seconds> light_s;
+    std::optional<double> flops; ///< floating-point operations; with the rest absent in older recordings
+    std::optional<std::int64_t> parameters;  ///< numbers
+    std::optional<double> bytes;             ///< read and written, each once
+    std::optional<ChangedNetwork> helps;     ///< the change of the GPU that shortens the launch most
     double share = 0.0;                      ///< of the times of all launches
     std::optional<bool> columns;             ///< its output lies in columns, images side by side; absent: no
     std::optional<std::int64_t> stream;      ///< absent: 0
@@ -72,8 +90,8 @@ struct NetworkLaunch {
     std::optional<double> l2_error; ///< of its output against double, relative, first and last images
     std::optional<LaunchMeasurement> measured;
     BOOST_DESCRIBE_CLASS(NetworkLaunch, (),
-                         (kind, operators, shape, candidates, nodes, time_s, light_s, share, columns, stream,
-                          begins_s, ends_s, l2_error, measured),
+                         (kind, operators, shape, candidates, nodes, time_s, light_s, flops, parameters,
+                          bytes, helps, share, columns, stream, begins_s, ends_s, l2_error, measured),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -99,75 +117,285 @@ struct NetworkLaunch {
     std::string label() const;
 };
 
-/// The same network after a change, strategies chosen anew.
-struct ChangedNetwork {
-    std::string change; ///< "twice the SMs"
-    Seconds time_s;
-    BOOST_DESCRIBE_CLASS(ChangedNetwork, (), (change, time_s), (), ())
+/// A call, as it is forecast or as it was measured. What does not apply is absent.
+struct NetworkTimes {
+    std::optional<Seconds> time_s; ///< as one CUDA graph, with L2 as the call before left it
+    /// Of a forecast I3, as the profile's assumed numbers lie in their ranges; of measurements the 5th and
+    /// the 95th percentile of `samples`, each a row of replays between two events.
+    std::optional<Seconds> low_s, high_s;
+    std::optional<std::int64_t> samples;
+    std::optional<Seconds> cold_s;                  ///< as `time_s`, with L2 flushed before
+    std::optional<Seconds> stream_s, stream_cold_s; ///< one launch after the other
+    std::optional<Seconds> copy_s;                  ///< of it: the images from the host
+    /// Of a step of training. Backward is what the step takes more than the forward part, communication what
+    /// it takes more than with nothing exchanged.
+    std::optional<Seconds> forward_s, backward_s, computation_s, communication_s;
+    /// Of several GPUs against one (Sc4): equations (1) and (2) of the thesis, against one GPU with its share
+    /// of the images, and the thesis' ratio of computation to communication.
+    std::optional<double> speed_up, efficiency, weak_efficiency, computation_over_communication;
+    std::optional<std::string> why_not; ///< why there is no time
+    BOOST_DESCRIBE_CLASS(NetworkTimes, (),
+                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, copy_s, forward_s,
+                          backward_s, computation_s, communication_s, speed_up, efficiency, weak_efficiency,
+                          computation_over_communication, why_not),
+                         (), ())
 
-    static constexpr Range range_of(std::string_view) { return time_above_zero; }
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "samples")
+            return count_above_zero;
+        if (field == "speed_up" || field.ends_with("efficiency"))
+            return Range{1e-9, 1e9};
+        return field.ends_with("_s") && field != "backward_s" && field != "communication_s"
+                   ? std::optional(time_above_zero)
+                   : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< in ascending order
+
+    /// As one CUDA graph; launch by launch where nobody knows that.
+    std::optional<Seconds> call_s() const { return time_s ? time_s : stream_s; }
 };
 
-/// What running the whole network gave. Times are of one call; L2 warm except where it says cold.
-struct NetworkMeasurement {
+/// A whole network's call while its kernels are traced, which makes it longer.
+struct TracedTimes {
+    TimeSpread graph_s;                               ///< as one CUDA graph
+    std::optional<TimeSpread> graph_cold_s, stream_s; ///< with L2 flushed before; one launch after the other
+    BOOST_DESCRIBE_CLASS(TracedTimes, (), (graph_s, graph_cold_s, stream_s), (), ())
+};
+
+/// A phase of a launch's CTA, or what bounds the launch.
+struct PhaseTime {
+    std::string name;
+    Seconds time_s;
+    BOOST_DESCRIBE_CLASS(PhaseTime, (), (name, time_s), (), ())
+};
+
+/// The forecast of one launch of an implementation: rung_forecast.hpp.
+struct KernelForecast {
+    std::string kernel;
+    std::vector<std::string> operators;
+    Seconds time_s;                    ///< from the start of its first CTA to the end of its last
+    std::optional<Seconds> record_s;   ///< as its activity record has it: an empty kernel's time more
+    std::optional<Seconds> in_graph_s; ///< that all its launches take of the implementation's graph
+    std::int64_t ctas_per_sm = 0;      ///< resident ones of the busiest SM
+    double waves = 0.0;
+    std::vector<PhaseTime>
+        parts; ///< of a CTA in the first wave, and what bounds the launch if more than that
+    BOOST_DESCRIBE_CLASS(KernelForecast, (),
+                         (kernel, operators, time_s, record_s, in_graph_s, ctas_per_sm, waves, parts), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "time_s" ? std::optional(time_above_zero) : std::nullopt;
+    }
+};
+
+/// What the launches of a line of the ladder took in a call, by their activity records: medians of several
+/// calls.
+struct KernelTime {
+    std::string kernel;
+    std::int64_t launches = 0; ///< of all streams and repetitions
+    Seconds time_s;            ///< of one of them, from its start to its end; their mean
+    Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
+    BOOST_DESCRIBE_CLASS(KernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "launches" ? std::optional(count_above_zero)
+               : field == "time_s" ? std::optional(time_above_zero)
+                                   : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< ends behind what begins
+};
+
+/// What a training was asked and did, beside the time of its steps.
+struct Training {
+    std::string data, tested_on; ///< which images
+    std::int64_t images = 0, epochs = 0, steps = 0;
+    Descent descent;
+    Seconds time_s;                  ///< all epochs, host to host, without loading
+    double reference_accuracy = 0.0; ///< the same parameters on the CPU in double, on `checked` images
+    std::int64_t test_images = 0, checked = 0;
+    BOOST_DESCRIBE_CLASS(Training, (),
+                         (data, tested_on, images, epochs, steps, descent, time_s, reference_accuracy,
+                          test_images, checked),
+                         (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        if (field == "reference_accuracy")
+            return Range{0.0, 1.0};
+        return field == "images" || field == "test_images" ? std::optional(count_above_zero) : std::nullopt;
+    }
+    void check(const FieldProblem &problem) const; ///< no more than all images
+};
+
+/// How the work of a step is divided.
+enum class DeviceSplit {
+    one,        ///< one GPU: what the others are compared with
+    rows,       ///< rows of every image with their halo; features go to all GPUs, deltas are summed
+    parameters, ///< likewise, and a GPU has only its features' weights: sums of the dense layer are exchanged
+    batch,      ///< images; gradients are exchanged by copies between the GPUs
+    batch_nccl, ///< images; gradients are summed by NCCL
+};
+BOOST_DESCRIBE_ENUM(DeviceSplit, one, rows, parameters, batch, batch_nccl)
+
+constexpr int most_split_devices = 8; ///< as in the kernels
+
+/// Bytes of the GPU's memory that a call takes.
+struct MemoryUse {
+    std::int64_t parameters_bytes = 0;
+    std::int64_t images_bytes = 0;      ///< inputs and results
+    std::int64_t activations_bytes = 0; ///< tensors between launches: on one stream they share memory by
+                                        ///< lifetime
+    std::int64_t workspace_bytes = 0;   ///< of convolutions
+    BOOST_DESCRIBE_CLASS(MemoryUse, (), (parameters_bytes, images_bytes, activations_bytes, workspace_bytes),
+                         (), ())
+
+    std::int64_t all_bytes() const {
+        return parameters_bytes + images_bytes + activations_bytes + workspace_bytes;
+    }
+};
+
+/// With an `id` a network by that implementation of its ladder, with a `split` a step of training on GPUs,
+/// with `training` all steps of one; with none of these the whole network by the launches of a schedule.
+struct NetworkCase {
+    std::optional<std::string> id, title; ///< of an implementation: "constant", and what it does
+    std::optional<DeviceSplit> split;
+    int devices = 1;
+    std::int64_t batch = 1;           ///< images of a call, all GPUs together
+    std::vector<std::int64_t> shares; ///< rows of windows, or images, of each GPU
     Status status = Status::not_run;
     std::optional<std::string> reason;
-    std::string weights;                  ///< where they are from
-    double l2_error = 0.0;                ///< of the outputs of all images against double, relative
-    std::int64_t device_bytes = 0;        ///< tensors, parameters, workspaces
-    std::optional<TimeSpread> replayed_s; ///< a graph in a row of replays, by events: what a server sees
-    std::optional<TimeSpread> graph_s, graph_cold_s, stream_s; ///< while kernels are traced
-    BOOST_DESCRIBE_CLASS(NetworkMeasurement, (),
-                         (status, reason, weights, l2_error, device_bytes, replayed_s, graph_s, graph_cold_s,
-                          stream_s),
-                         (), ())
+    std::optional<NetworkTimes> forecast, measured;
+    std::optional<Seconds> published_s; ///< for the document's `published_images`
+    std::optional<std::int64_t> nodes;  ///< kernels of a call; of a schedule with copies to constant memory
+    /// Relative L2 errors: of the outputs and the gradient against double, or of a split against one GPU
+    /// after a first step, of its parameters after some.
+    std::optional<double> output_error, gradient_error, parameter_error;
 
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "l2_error" ? std::optional(result_error) : std::nullopt;
-    }
-    void check(const FieldProblem &problem) const; ///< what is right is near the reference
-
-    /// Of a call that nothing traces, or else of a traced one; nullptr where no call was timed.
-    const TimeSpread *call_s() const { return replayed_s ? &*replayed_s : graph_s ? &*graph_s : nullptr; }
-};
-
-/// Its own times are the forecast: equations N1 to N4, N8 and N9 of docs/equations.md.
-struct NetworkRun {
-    std::string schema = "convcast/network_run/2";
-    std::string network;
-    std::int64_t batch = 1;
-    std::string profile_id, profile_hash; ///< that the forecast is of
-    std::map<std::string, std::string>
-        conditions; ///< who made it, with which facts and calibration, where it ran
-    Seconds time_s;
-    Seconds light_s; ///< N4: everything in one launch, every byte that must move once
-    double fmas = 0.0;
-    Seconds convolutions_s, dense_s, others_s; ///< what `time_s` consists of, on one stream
-    std::int64_t nodes = 0;
+    // By a schedule: equations N1 to N4, N8 and N9 of docs/equations.md.
+    std::optional<Seconds> light_s; ///< N4: everything in one launch, every byte that must move once
+    std::optional<double> fmas;
+    std::optional<double> flops; ///< of all launches; with the two below absent in older recordings
+    std::optional<MemoryUse> memory;
+    std::optional<Seconds> gaps_s; ///< of the launches' times, what passes between one and the next
+    std::optional<Seconds> convolutions_s, dense_s,
+        others_s;                    ///< what the forecast consists of, on one stream
+    std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
     std::vector<NetworkLaunch> launches;
     std::vector<ChangedNetwork> what_if;
-    std::vector<std::string> assumptions;
-    std::optional<Seconds> chosen_s; ///< of a schedule that was given: what the forecast's own would take
-    /// I3: of these launches, as the profile's assumed numbers lie in their ranges. Absent where it has none.
-    std::optional<Seconds> low_s, high_s;
-    std::optional<NetworkMeasurement> measured; ///< absent where nothing ran
-    BOOST_DESCRIBE_CLASS(NetworkRun, (),
-                         (schema, network, batch, profile_id, profile_hash, conditions, time_s, light_s, fmas,
-                          convolutions_s, dense_s, others_s, nodes, launches, what_if, assumptions, chosen_s,
-                          low_s, high_s, measured),
+    std::optional<TracedTimes> traced;
+    std::optional<std::string> weights;       ///< where they are from
+    std::optional<std::int64_t> device_bytes; ///< tensors, parameters, workspaces
+
+    // By an implementation of the ladder, a line each; empty where there is no forecast, no activity record.
+    std::vector<KernelForecast> kernels_forecast;
+    std::vector<KernelTime> kernels; ///< warm: in the graph, of several streams in calls launch by launch
+
+    std::optional<std::string> issued; ///< how the measured steps reached the GPUs
+    std::optional<Training> training;
+    std::optional<double> accuracy; ///< share of the test images classified right
+    /// Images classified otherwise: by a training's GPU than by the CPU in double, by an implementation than
+    /// by the one that accuracy is of.
+    std::optional<std::int64_t> disagreements;
+    BOOST_DESCRIBE_CLASS(NetworkCase, (),
+                         (id, title, split, devices, batch, shares, status, reason, forecast, measured,
+                          published_s, nodes, output_error, gradient_error, parameter_error, light_s, fmas,
+                          flops, memory, gaps_s, convolutions_s, dense_s, others_s, chosen_s, launches,
+                          what_if, traced, weights, device_bytes, kernels_forecast, kernels, issued, training,
+                          accuracy, disagreements),
                          (), ())
 
+    static constexpr bool has_default(std::string_view field) { return field == "devices"; }
     static constexpr std::optional<Range> range_of(std::string_view field) {
-        for (const char *time : {"time_s", "light_s", "chosen_s", "low_s", "high_s"})
-            if (field == time)
-                return time_above_zero;
+        if (field.ends_with("_error"))
+            return result_error;
+        if (field == "light_s" || field == "chosen_s" || field == "published_s")
+            return time_above_zero;
+        if (field == "devices")
+            return Range{1.0, most_split_devices};
+        if (field == "accuracy")
+            return Range{0.0, 1.0};
         return field == "batch" || field == "nodes" ? std::optional(count_above_zero) : std::nullopt;
     }
-    void check(const FieldProblem &problem) const; ///< low_s up to high_s
+    /// What is right is near the reference; of a whole network there is the forecast and what it adds up to.
+    void check(const FieldProblem &problem) const;
 
-    /// Of a call that was timed: see NetworkMeasurement::call_s.
-    const TimeSpread *measured_s() const { return measured ? measured->call_s() : nullptr; }
+    bool is_whole() const { return !id && !split && !training; }
+    bool ran() const { return status != Status::not_run && status != Status::infeasible; }
+    std::optional<Seconds> forecast_s() const { return forecast ? forecast->call_s() : std::nullopt; }
+    /// Of a call that nothing traces, or else of a traced one.
+    std::optional<Seconds> measured_s() const;
+    /// For people: "constant", "batch over 2 GPUs, 2048 images"; the network's name of another case.
+    std::string name() const;
 };
+
+/// What copies between the GPUs of a host do, and where that is from.
+struct PeerNumbers {
+    Bandwidth bandwidth_bytes_per_s; ///< one way while as much goes the other way
+    Seconds latency_s;
+    Source source = Source::measured;
+    std::string by;
+    BOOST_DESCRIBE_CLASS(PeerNumbers, (), (bandwidth_bytes_per_s, latency_s, source, by), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "latency_s" ? Range{0.0, 1.0} : Range{1.0, 1e18};
+    }
+};
+
+/// From which size on a split is worth it, by the forecast. Absent: not up to the largest batch.
+struct ScalingAdvice {
+    DeviceSplit split = DeviceSplit::rows;
+    int devices = 2;
+    std::optional<std::int64_t> pays_from;      ///< images of a step from which it is faster than one GPU
+    std::optional<std::int64_t> efficient_from; ///< and from which its efficiency is at least 0.9
+    BOOST_DESCRIBE_CLASS(ScalingAdvice, (), (split, devices, pays_from, efficient_from), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field == "devices" ? Range{1.0, most_split_devices} : count_above_zero;
+    }
+};
+
+struct NetworkRun {
+    std::string schema = "convcast/network_run/3";
+    std::string network;
+    std::string profile_id, profile_hash; ///< that the forecasts are of; "": there are none
+    std::map<std::string, std::string>
+        conditions; ///< who made it, with which facts and calibration, where it ran
+    std::optional<std::string> published_gpu;
+    std::optional<Seconds> published_cpu_s;       ///< one thread, one image
+    std::optional<std::int64_t> published_images; ///< that published times are of; absent: one
+    std::optional<Seconds> sequential_s;          ///< of an image, one thread of this machine's CPU
+    std::vector<int> devices; ///< CUDA ordinals of steps on GPUs; one may stand there several times
+    std::optional<PeerNumbers> peers;
+    std::vector<NetworkCase> cases;
+    std::vector<ScalingAdvice> advice;
+    std::vector<std::string> assumptions;
+    BOOST_DESCRIBE_CLASS(NetworkRun, (),
+                         (schema, network, profile_id, profile_hash, conditions, published_gpu,
+                          published_cpu_s, published_images, sequential_s, devices, peers, cases, advice,
+                          assumptions),
+                         (), ())
+
+    static constexpr bool has_default(std::string_view field) { return field.starts_with("profile_"); }
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field.ends_with("_s")         ? std::optional(time_above_zero)
+               : field == "published_images" ? std::optional(count_above_zero)
+                                             : std::nullopt;
+    }
+    /// At least one case, each implementation once; what takes a ladder's kernels is of a network that has
+    /// one, and shares are those that each GPU has.
+    void check(const FieldProblem &problem) const;
+
+    const NetworkCase &first() const { return cases.front(); }
+    NetworkCase &first() { return cases.front(); }
+    /// Whether a GPU takes several shares of a step, one after the other: no speed-up.
+    bool shares_a_gpu() const { return std::set(devices.begin(), devices.end()).size() < devices.size(); }
+    /// Whether the case's measured time says how good its forecast is.
+    bool comparable(const NetworkCase &item) const {
+        return item.forecast_s() && item.measured_s() && (item.devices == 1 || !shares_a_gpu());
+    }
+};
+
+/// 1 where a case of it went wrong or did not run, or a training's GPU and CPU classify an image differently.
+int code_of(const NetworkRun &run);
 
 extern template const described::Type &described::type_of<NetworkRun>();
 

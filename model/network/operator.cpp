@@ -205,16 +205,19 @@ Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int
         read +=
             float_bytes * images *
             (op.kind == OperatorKind::cross_entropy ? 1.0 : static_cast<double>(elements(inputs.front())));
-    const std::optional<ConvShape> convolution = as_convolution(op, inputs.front(), batch);
+    const OperatorType &type = type_of(op.kind);
     Work work;
-    work.fmas = convolution ? convolution->fmas().value
-                : op.kind == OperatorKind::transposed_convolution
-                    ? static_cast<double>(parameters(op, inputs.front())) * images *
-                          static_cast<double>(inputs.front()[1] * inputs.front()[2])
-                    : 0.0;
+    work.fmas = type.multiply_adds ? images * type.multiply_adds(op, inputs.front()) : 0.0;
     work.dram_read_bytes = read;
     work.dram_write_bytes = images * static_cast<double>(elements(op.output)) * float_bytes;
     return work;
+}
+
+double operations_of(const Operator &op, const ImageShape &input, std::int64_t batch) {
+    const OperatorType &type = type_of(op.kind);
+    const double products = type.multiply_adds ? type.multiply_adds(op, input) : 0.0,
+                 others = type.operations ? type.operations(op, input) : 0.0;
+    return static_cast<double>(batch) * (2.0 * products + others * static_cast<double>(elements(op.output)));
 }
 
 } // namespace convcast

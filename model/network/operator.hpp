@@ -139,6 +139,10 @@ bool is_loss(OperatorKind kind);
 /// moved once. Comparisons and additions without a product are not counted.
 Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch);
 
+/// Floating-point operations of an operator for a batch: two for each multiply-add, and the others as its row
+/// counts them.
+double operations_of(const Operator &op, const ImageShape &input, std::int64_t batch);
+
 /// Bytes that it reads of its input number `input`: all of it, or what a slice takes.
 double read_bytes(const Operator &op, const ImageShape &input, std::int64_t batch);
 

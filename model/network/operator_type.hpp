@@ -58,6 +58,12 @@ struct OperatorType {
     /// Numbers that training changes. Absent: none.
     std::int64_t (*parameters)(const Operator &op, const ImageShape &input) = nullptr;
 
+    /// Multiply-adds of an image, two operations each. Absent: none.
+    double (*multiply_adds)(const Operator &op, const ImageShape &input) = nullptr;
+    /// Its other floating-point operations for each number of the output. A comparison is one, and so is a
+    /// function such as exp. Absent: none.
+    double (*operations)(const Operator &op, const ImageShape &input) = nullptr;
+
     void (*forward)(const OperatorStep &step, double *out) = nullptr;
     /// Absent: no network that trains has this kind.
     void (*backward)(const OperatorStep &step, const double *out, const double *by_out,
@@ -69,6 +75,11 @@ struct OperatorType {
     /// in p.
     std::string (*device)(const Operator &op, const std::vector<ImageShape> &inputs) = nullptr;
 };
+
+/// OperatorType::operations of a kind that always does so many.
+template <int N> double each(const Operator &, const ImageShape &) {
+    return N;
+}
 
 const OperatorType &type_of(OperatorKind kind);
 

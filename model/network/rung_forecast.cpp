@@ -5,6 +5,7 @@
 #include "model/machine/machine.hpp"
 #include "model/network/count_work.hpp"
 #include "model/network/rung_times.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "model/time/call.hpp"
@@ -166,7 +167,7 @@ double cold_code(const Phases &phases, const LaunchWork &work, double ctas, std:
 }
 
 struct ForecastLaunch {
-    RungLaunchForecast forecast;
+    KernelForecast forecast;
     double busy_s = 0.0; ///< of the whole GPU, which other launches cannot use
 };
 
@@ -181,7 +182,7 @@ ForecastLaunch forecast_of(const LadderLaunch &launch, const LaunchWork &work, c
     const auto sms = static_cast<double>(launch_terms::usable_sms(placed, m));
     const double most = resident_ctas(gpu, work.threads, work.registers, work.shared_bytes),
                  ctas = static_cast<double>(work.ctas), busiest = std::min(most, std::ceil(ctas / sms));
-    RungLaunchForecast out;
+    KernelForecast out;
     out.kernel = launch.kernel;
     out.operators = launch.operators;
     out.ctas_per_sm = static_cast<std::int64_t>(busiest);
@@ -327,8 +328,8 @@ Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps
     return Seconds(Phases(profile, m).time(phase, ctas, cta_warps) / m.clock);
 }
 
-RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
-                                   const GpuProfile &profile) {
+KernelForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
+                               const GpuProfile &profile) {
     const Gpu gpu(profile);
     const bool in_l2 = work.read_bytes + work.written_bytes <= static_cast<double>(profile.limits.l2_bytes);
     return forecast_of(launch, work, gpu, machine_of(gpu, DataType::f32, {}), in_l2).forecast;
@@ -393,7 +394,7 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
         const double period = profile.graph_launch_period->value.value;
         LaunchPace in_graph{period + dependent_gap_s, period, 0.0};
         in_graph.meet = meeting(profile, "graph_meets", calls.streams, in_graph, m.launch_s);
-        out.graph_s = Seconds(m.launch_s + calls.time(in_graph, each));
+        out.time_s = Seconds(m.launch_s + calls.time(in_graph, each));
         for (std::size_t i = 0; i < launches.size(); ++i)
             launches[i].forecast.in_graph_s = Seconds(each[i]);
     }
@@ -409,17 +410,6 @@ RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network
     return RungForecaster(ladder, network, profile).forecast(rung, images);
 }
 
-void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile) {
-    run.profile_id = profile.id;
-    RungForecaster forecaster(ladder, network, profile);
-    for (RungResult &result : run.rungs) {
-        result.predicted.reset();
-        for (const Rung &rung : ladder.rungs)
-            if (rung.id == result.id)
-                result.predicted = forecaster.forecast(rung, run.batch);
-    }
-}
-
 Ladder training_part(Ladder ladder) {
     std::erase_if(ladder.rungs, [](const Rung &rung) { return !rung.trains.value_or(false); });
     return ladder;
@@ -432,26 +422,33 @@ std::int64_t training_batch(const Ladder &ladder) {
     return 1;
 }
 
-LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
-                          const GpuProfile &profile) {
-    LadderRun run;
+NetworkRun ladder_run(const Ladder &ladder, const Network &network, std::int64_t images) {
+    NetworkRun run;
     run.network = network.id;
-    run.batch = images;
     run.published_gpu = ladder.published_gpu;
     run.published_cpu_s = ladder.published_cpu_s;
+    run.published_images = ladder.published_images;
     for (const Rung &rung : ladder.rungs) {
-        RungResult result;
-        result.id = rung.id, result.title = rung.title;
+        NetworkCase &item = run.cases.emplace_back();
+        item.id = rung.id, item.title = rung.title;
+        item.batch = images;
+        std::int64_t kernels = 0;
         for (const LadderLaunch &launch : rung.launches)
-            result.launches += launch_count(rung, launch, images);
-        result.published_s = rung.published_s;
-        run.rungs.push_back(std::move(result));
+            kernels += launch_count(rung, launch, images);
+        if (kernels > 0)
+            item.nodes = kernels;
+        item.published_s = rung.published_s;
     }
-    add_forecasts(run, ladder, network, profile);
-    for (RungResult &result : run.rungs)
-        if (result.predicted->why_not) {
-            result.status = Status::infeasible;
-            result.reason = result.predicted->why_not;
+    return run;
+}
+
+NetworkRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
+                           const GpuProfile &profile) {
+    NetworkRun run = forecast_anew(ladder_run(ladder, network, images), network, profile);
+    for (NetworkCase &item : run.cases)
+        if (item.forecast->why_not) {
+            item.status = Status::infeasible;
+            item.reason = item.forecast->why_not;
         }
     return run;
 }

@@ -5,8 +5,12 @@
 #include "model/machine/architecture.hpp"
 #include "model/network/count_work.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace convcast {
 
@@ -28,8 +32,12 @@ Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile);
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile);
 
 /// N6: a launch from the start of its first CTA to the end of its last one.
-RungLaunchForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work,
-                                   const GpuProfile &profile);
+KernelForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &work, const GpuProfile &profile);
+
+/// A call of an implementation, with L2 as it is after a call.
+struct RungForecast : NetworkTimes {
+    std::vector<KernelForecast> launches; ///< each once, however often it is launched
+};
 
 /// N7: calls of a ladder's rungs on a GPU.
 class RungForecaster {
@@ -53,16 +61,15 @@ class RungForecaster {
 RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
                            std::int64_t images, const GpuProfile &profile);
 
-/// The forecast of every rung put beside what `run` has measured; that of rungs that the ladder no longer has
-/// is absent.
-void add_forecasts(LadderRun &run, const Ladder &ladder, const Network &network, const GpuProfile &profile);
-
 /// The rungs of a ladder that train, and how many images a step of theirs takes unless told otherwise.
 Ladder training_part(Ladder ladder);
 std::int64_t training_batch(const Ladder &ladder);
 
-/// A ladder with forecasts only.
-LadderRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
-                          const GpuProfile &profile);
+/// A case of each rung, of which nothing is known yet.
+NetworkRun ladder_run(const Ladder &ladder, const Network &network, std::int64_t images);
+
+/// The same with forecasts; a rung that has none says why.
+NetworkRun forecast_ladder(const Ladder &ladder, const Network &network, std::int64_t images,
+                           const GpuProfile &profile);
 
 } // namespace convcast

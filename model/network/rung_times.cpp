@@ -15,8 +15,8 @@ std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int
     return repeat * std::min(rung.streams.value_or(1), ceil_div(images, share));
 }
 
-std::vector<RungKernelTime> kernel_times(const Rung &rung, std::int64_t images,
-                                         const std::vector<std::vector<NodeSpan>> &calls) {
+std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
+                                     const std::vector<std::vector<NodeSpan>> &calls) {
     const auto seconds = [](std::uint64_t from, std::uint64_t to) {
         return 1e-9 * (static_cast<double>(to) - static_cast<double>(from));
     };
@@ -43,7 +43,7 @@ std::vector<RungKernelTime> kernel_times(const Rung &rung, std::int64_t images,
         if (next != call.size())
             return {};
     }
-    std::vector<RungKernelTime> out;
+    std::vector<KernelTime> out;
     for (std::size_t line = 0; line < times.size() && !calls.empty(); ++line)
         out.push_back({rung.launches[line].kernel, launch_count(rung, rung.launches[line], images),
                        time_spread(times[line]).median_s, time_spread(begins[line]).median_s,

@@ -15,7 +15,7 @@ std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int
 
 /// Of each line of the rung the medians of several calls. A call has the span of each of its kernels, in the
 /// order in which they were launched. Empty where a call has not as many spans as the rung has launches.
-std::vector<RungKernelTime> kernel_times(const Rung &rung, std::int64_t images,
-                                         const std::vector<std::vector<NodeSpan>> &calls);
+std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
+                                     const std::vector<std::vector<NodeSpan>> &calls);
 
 } // namespace convcast

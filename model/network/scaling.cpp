@@ -75,8 +75,8 @@ std::vector<int> counts_up_to(int devices) {
     return counts;
 }
 
-ScalingCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch) {
-    ScalingCase item;
+NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch) {
+    NetworkCase item;
     item.split = split;
     item.devices = devices;
     item.batch = batch;
@@ -96,50 +96,32 @@ ScalingCase case_of(const Network &network, DeviceSplit split, int devices, std:
     return item;
 }
 
-using TimesMember = std::optional<ScalingTimes> ScalingCase::*;
-using RatesMember = std::optional<ScalingRates> ScalingCase::*;
-
 /// Sc4
-ScalingRates rates_of(const ScalingTimes &times, int devices, const std::optional<ScalingTimes> &one,
-                      const std::optional<ScalingTimes> &share) {
-    ScalingRates rates;
+void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &one,
+               const std::optional<Seconds> &share) {
     if (one)
-        rates.speed_up = one->step_s / times.step_s;
-    rates.efficiency = rates.speed_up / devices;
+        times.speed_up = *one / *times.time_s;
+    times.efficiency = times.speed_up.value_or(1.0) / devices;
     if (share)
-        rates.weak_efficiency = share->step_s / times.step_s;
-    if (times.communication_s.value > 0.0)
-        rates.computation_over_communication = times.computation_s / times.communication_s;
-    return rates;
+        times.weak_efficiency = *share / *times.time_s;
+    if (times.computation_s && times.communication_s && times.communication_s->value > 0.0)
+        times.computation_over_communication = *times.computation_s / *times.communication_s;
 }
 
 } // namespace
 
 // Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
 // windows' pixels, which any share has.
-void ScalingCase::check(const FieldProblem &problem) const {
-    check_error_of_status(status, output_error, "output_error", problem);
-    check_error_of_status(status, gradient_error, "gradient_error", problem);
-    check_error_of_status(status, parameter_error, "parameter_error", problem);
-}
-
-void Scaling::check(const FieldProblem &problem) const {
-    if (const auto why = why_no_ladder(network))
-        return problem("network", *why);
-    // What a case costs to forecast grows with its shares.
-    const Network its = find_network(network);
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-        const ScalingCase &item = cases[i];
-        const ScalingCase right = case_of(its, item.split, item.devices, item.batch);
-        if (item.status == Status::infeasible || item.shares == right.shares)
-            continue;
-        std::vector<std::string> shares;
-        for (const std::int64_t share : right.shares)
-            shares.push_back(std::to_string(share));
-        problem(fmt::format("cases/{}/shares", i),
-                right.reason ? "expected the status \"infeasible\": " + *right.reason
-                             : "expected [" + join(shares) + "], what each GPU has of this step");
-    }
+std::optional<std::string> why_other_shares(const NetworkCase &item, const Network &network) {
+    const NetworkCase right = case_of(network, *item.split, item.devices, item.batch);
+    if (item.status == Status::infeasible || item.shares == right.shares)
+        return std::nullopt;
+    if (right.reason)
+        return "expected the status \"infeasible\": " + *right.reason;
+    std::vector<std::string> shares;
+    for (const std::int64_t share : right.shares)
+        shares.push_back(std::to_string(share));
+    return "expected [" + join(shares) + "], what each GPU has of this step";
 }
 
 std::vector<RowShare> row_shares(const Network &network, int devices) {
@@ -200,7 +182,7 @@ std::string to_text(DeviceSplit split) {
     return boost::describe::enum_to_string(split, "?");
 }
 
-std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQuestion &question) {
+std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question) {
     const std::vector<int> counts = counts_up_to(static_cast<int>(question.devices.size()));
     std::set<std::pair<int, std::int64_t>> asked; // GPUs and images
     std::set<std::int64_t> of_one;
@@ -214,7 +196,7 @@ std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQues
             }
         }
     }
-    std::vector<ScalingCase> cases;
+    std::vector<NetworkCase> cases;
     for (const std::int64_t batch : of_one)
         cases.push_back(case_of(network, DeviceSplit::one, 1, batch));
     for (const DeviceSplit split : question.splits)
@@ -239,49 +221,41 @@ void require_split_kernels(const Network &network) {
                          join(networks_with_splits()) + ", as it ships");
 }
 
-void add_rates(std::vector<ScalingCase> &cases) {
-    for (const auto &[times, rates] :
-         {std::pair<TimesMember, RatesMember>{&ScalingCase::forecast, &ScalingCase::forecast_rates},
-          {&ScalingCase::measured, &ScalingCase::measured_rates}}) {
-        const auto one_gpu = [&cases, time = times](std::int64_t batch) -> std::optional<ScalingTimes> {
-            for (const ScalingCase &item : cases)
+void add_rates(std::vector<NetworkCase> &cases) {
+    for (const auto times : {&NetworkCase::forecast, &NetworkCase::measured}) {
+        const auto one_gpu = [&](std::int64_t batch) -> std::optional<Seconds> {
+            for (const NetworkCase &item : cases)
                 if (item.split == DeviceSplit::one && item.batch == batch)
-                    return item.*time;
+                    return item.*times ? (item.*times)->time_s : std::nullopt;
             return std::nullopt;
         };
-        for (ScalingCase &item : cases) {
-            if (!(item.*times) || item.split == DeviceSplit::one || !one_gpu(item.batch))
-                continue;
-            item.*rates =
-                rates_of(*(item.*times), item.devices, one_gpu(item.batch),
-                         item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
-        }
+        for (NetworkCase &item : cases)
+            if (item.*times && (item.*times)->time_s && item.split != DeviceSplit::one && one_gpu(item.batch))
+                add_rates(*(item.*times), item.devices, one_gpu(item.batch),
+                          item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
     }
 }
 
-std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t batch) {
-    const auto of = [&](DeviceSplit split, int devices, std::int64_t images) {
-        const auto found =
-            std::find_if(scaling.cases.begin(), scaling.cases.end(), [&](const ScalingCase &c) {
-                return c.split == split && c.devices == devices && c.batch == images && c.forecast &&
-                       (split == DeviceSplit::one || c.forecast_rates); // one GPU is compared with nothing
-            });
-        return found == scaling.cases.end() ? nullptr : &*found;
+std::vector<ScalingPoint> scaling_points(const NetworkRun &run, std::int64_t batch) {
+    const auto of = [&](DeviceSplit split, int devices, std::int64_t images) -> const NetworkTimes * {
+        const auto found = std::find_if(run.cases.begin(), run.cases.end(), [&](const NetworkCase &c) {
+            return c.split == split && c.devices == devices && c.batch == images && c.forecast_s() &&
+                   (split == DeviceSplit::one || c.forecast->efficiency); // one GPU is compared with nothing
+        });
+        return found == run.cases.end() ? nullptr : &*found->forecast;
     };
     std::vector<ScalingPoint> points;
-    if (const ScalingCase *one = of(DeviceSplit::one, 1, batch))
-        points.push_back({1, one->forecast->step_s, one->forecast->step_s, Seconds(0.0)});
+    if (const NetworkTimes *one = of(DeviceSplit::one, 1, batch))
+        points.push_back({1, *one->call_s(), *one->call_s(), Seconds(0.0)});
     for (int gpus = 2; gpus <= most_split_devices; gpus *= 2) {
-        const ScalingCase *strong = of(DeviceSplit::batch, gpus, batch),
-                          *weak = of(DeviceSplit::batch, gpus, batch * gpus);
+        const NetworkTimes *strong = of(DeviceSplit::batch, gpus, batch),
+                           *weak = of(DeviceSplit::batch, gpus, batch * gpus);
         if (strong && weak)
-            points.push_back({gpus, strong->forecast->step_s, weak->forecast->step_s,
-                              strong->forecast->communication_s, strong->forecast_rates->efficiency,
-                              weak->forecast_rates->weak_efficiency.value_or(0.0)});
+            points.push_back({gpus, *strong->call_s(), *weak->call_s(),
+                              strong->communication_s.value_or(Seconds(0.0)), *strong->efficiency,
+                              weak->weak_efficiency.value_or(0.0)});
     }
     return points;
 }
-
-template const described::Type &described::type_of<Scaling>();
 
 } // namespace convcast

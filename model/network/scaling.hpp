@@ -1,35 +1,16 @@
-// A network's training on several GPUs of one host: who has which rows or images, and the document that sets
-// forecast and measurement side by side. Equations Sc1 to Sc4; docs/several_gpus.md.
+// A network's training on several GPUs of one host: who has which rows or images, and which cases are asked.
+// Equations Sc1 to Sc4; docs/several_gpus.md.
 #pragma once
 
-#include "model/base/checked.hpp"
-#include "model/machine/profile.hpp"
 #include "model/network/network.hpp"
-#include "model/record/run.hpp"
+#include "model/network/network_run.hpp"
 
-#include <boost/describe.hpp>
-
-#include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace convcast {
-
-/// How the work of a step is divided.
-enum class DeviceSplit {
-    one,        ///< one GPU: what the others are compared with
-    rows,       ///< rows of every image with their halo; features go to all GPUs, deltas are summed
-    parameters, ///< likewise, and a GPU has only its features' weights: sums of the dense layer are exchanged
-    batch,      ///< images; gradients are exchanged by copies between the GPUs
-    batch_nccl, ///< images; gradients are summed by NCCL
-};
-BOOST_DESCRIBE_ENUM(DeviceSplit, one, rows, parameters, batch, batch_nccl)
-
-constexpr int most_split_devices = 8; ///< as in the kernels
 
 /// What a GPU has of every image (Sc1). Ends are exclusive.
 struct RowShare {
@@ -46,104 +27,6 @@ std::vector<RowShare> row_shares(const Network &network, int devices);
 /// First images of the GPUs' shares, and `batch` behind: shares differ by at most one image.
 std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices);
 
-/// Seconds of a step of training. Backward is what the step takes more than the forward part, communication
-/// what it takes more than with nothing exchanged.
-struct ScalingTimes {
-    Seconds forward_s, backward_s, step_s, computation_s, communication_s;
-    BOOST_DESCRIBE_CLASS(ScalingTimes, (), (forward_s, backward_s, step_s, computation_s, communication_s),
-                         (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "step_s" || field == "forward_s" || field == "computation_s"
-                   ? std::optional(time_above_zero)
-                   : std::nullopt;
-    }
-};
-
-/// Equations (1) and (2) of the thesis, and its ratio of computation to communication (Sc4).
-struct ScalingRates {
-    double speed_up = 1.0, efficiency = 1.0;
-    std::optional<double> weak_efficiency; ///< against one GPU with its share of the images
-    std::optional<double> computation_over_communication;
-    BOOST_DESCRIBE_CLASS(ScalingRates, (),
-                         (speed_up, efficiency, weak_efficiency, computation_over_communication), (), ())
-
-    static constexpr Range range_of(std::string_view field) {
-        return field == "computation_over_communication" ? Range{} : Range{1e-9, 1e9};
-    }
-};
-
-struct ScalingCase {
-    DeviceSplit split = DeviceSplit::one;
-    int devices = 1;
-    std::int64_t batch = 0;           ///< images of a step, all GPUs together
-    std::vector<std::int64_t> shares; ///< rows of windows, or images, of each GPU
-    Status status = Status::not_run;
-    std::optional<std::string> reason;
-    std::optional<ScalingTimes> forecast, measured;
-    std::optional<ScalingRates> forecast_rates, measured_rates;
-    std::optional<std::string> issued; ///< how the measured steps reached the GPUs
-    // Against one GPU, relative L2: outputs and gradient of a first step, parameters after some.
-    std::optional<double> output_error, gradient_error, parameter_error;
-    BOOST_DESCRIBE_CLASS(ScalingCase, (),
-                         (split, devices, batch, shares, status, reason, forecast, measured, forecast_rates,
-                          measured_rates, issued, output_error, gradient_error, parameter_error),
-                         (), ())
-
-    static constexpr std::optional<Range> range_of(std::string_view field) {
-        if (field.ends_with("_error"))
-            return result_error;
-        if (field == "devices")
-            return Range{1.0, most_split_devices};
-        return field == "batch" ? std::optional(count_above_zero) : std::nullopt;
-    }
-    void check(const FieldProblem &problem) const; ///< what is right is near the steps of one GPU
-};
-
-/// From which size on a split is worth it, by the forecast. Absent: not up to the largest batch.
-struct ScalingAdvice {
-    DeviceSplit split = DeviceSplit::rows;
-    int devices = 2;
-    std::optional<std::int64_t> pays_from;      ///< images of a step from which it is faster than one GPU
-    std::optional<std::int64_t> efficient_from; ///< and from which its efficiency is at least 0.9
-    BOOST_DESCRIBE_CLASS(ScalingAdvice, (), (split, devices, pays_from, efficient_from), (), ())
-
-    static constexpr Range range_of(std::string_view field) {
-        return field == "devices" ? Range{1.0, most_split_devices} : count_above_zero;
-    }
-};
-
-/// What copies between the GPUs of a host do, and where that is from.
-struct PeerNumbers {
-    Bandwidth bandwidth_bytes_per_s; ///< one way while as much goes the other way
-    Seconds latency_s;
-    Source source = Source::measured;
-    std::string by;
-    BOOST_DESCRIBE_CLASS(PeerNumbers, (), (bandwidth_bytes_per_s, latency_s, source, by), (), ())
-
-    static constexpr Range range_of(std::string_view field) {
-        return field == "latency_s" ? Range{0.0, 1.0} : Range{1.0, 1e18};
-    }
-};
-
-struct Scaling {
-    std::string schema = "convcast/scaling/1";
-    std::string network;
-    std::vector<int> devices; ///< CUDA ordinals; one may stand there several times
-    std::string profile_id, profile_hash;
-    std::map<std::string, std::string> conditions;
-    PeerNumbers peers;
-    std::vector<ScalingCase> cases;
-    std::vector<ScalingAdvice> advice;
-    std::vector<std::string> assumptions;
-    BOOST_DESCRIBE_CLASS(Scaling, (),
-                         (schema, network, devices, profile_id, profile_hash, conditions, peers, cases,
-                          advice, assumptions),
-                         (), ())
-
-    void check(const FieldProblem &problem) const; ///< of a network that has a ladder
-};
-
 /// The split by images on a number of GPUs.
 struct ScalingPoint {
     std::int64_t gpus = 1;
@@ -153,8 +36,8 @@ struct ScalingPoint {
     double strong_efficiency = 1.0, weak_efficiency = 1.0;
 };
 
-/// The forecast split by images of `batch` on 1, 2, 4, ... GPUs, where the scaling has both cases of it.
-std::vector<ScalingPoint> scaling_points(const Scaling &scaling, std::int64_t batch);
+/// The forecast split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of it.
+std::vector<ScalingPoint> scaling_points(const NetworkRun &run, std::int64_t batch);
 
 struct ScalingQuestion {
     std::vector<int> devices;
@@ -174,7 +57,10 @@ std::string to_text(DeviceSplit split);
 
 /// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs. A
 /// split that is not possible is there with its reason.
-std::vector<ScalingCase> scaling_cases(const Network &network, const ScalingQuestion &question);
+std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question);
+
+/// Why the shares of a split case are none of it, a sentence; absent where they are.
+std::optional<std::string> why_other_shares(const NetworkCase &item, const Network &network);
 
 /// Whether the network is one as it ships for which there are kernels that split it.
 bool has_split_kernels(const Network &network);
@@ -183,8 +69,6 @@ bool has_split_kernels(const Network &network);
 void require_split_kernels(const Network &network);
 
 /// Fills in the rates of forecasts and measurements.
-void add_rates(std::vector<ScalingCase> &cases);
-
-extern template const described::Type &described::type_of<Scaling>();
+void add_rates(std::vector<NetworkCase> &cases);
 
 } // namespace convcast

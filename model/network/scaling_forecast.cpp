@@ -33,35 +33,35 @@ class Steps {
                      : gap;
     }
 
-    ScalingTimes of(const ScalingCase &item) {
+    NetworkTimes of(const NetworkCase &item) {
         const DeclaredSplit &split = split_of(item);
         const double forward = exchanged(split.forward_floats, item);
-        ScalingTimes times;
+        NetworkTimes times;
         times.forward_s = computed(split.forward, item) + Seconds(forward);
         times.computation_s = computed(split.step, item);
         times.communication_s = Seconds(forward + exchanged(split.step_floats, item));
-        times.step_s = times.computation_s + times.communication_s;
-        times.backward_s = times.step_s - times.forward_s;
+        times.time_s = *times.computation_s + *times.communication_s;
+        times.backward_s = *times.time_s - *times.forward_s;
         return times;
     }
 
-    Seconds step_of(const ScalingCase &item) {
+    Seconds step_of(const NetworkCase &item) {
         const DeclaredSplit &split = split_of(item);
         return computed(split.step, item) +
                Seconds(exchanged(split.forward_floats, item) + exchanged(split.step_floats, item));
     }
 
   private:
-    const DeclaredSplit &split_of(const ScalingCase &item) const {
-        return ladder_.splits.at(to_text(item.split));
+    const DeclaredSplit &split_of(const NetworkCase &item) const {
+        return ladder_.splits.at(to_text(*item.split));
     }
 
-    static std::int64_t images_of(const ScalingCase &item) {
-        return splits_rows(item.split) ? item.batch : item.shares.front();
+    static std::int64_t images_of(const NetworkCase &item) {
+        return splits_rows(*item.split) ? item.batch : item.shares.front();
     }
-    static std::map<std::string, double> values_of(const ScalingCase &item) {
+    static std::map<std::string, double> values_of(const NetworkCase &item) {
         std::map<std::string, double> values = {{"devices", item.devices}};
-        if (splits_rows(item.split))
+        if (splits_rows(*item.split))
             values["rows"] = static_cast<double>(item.shares.front());
         return values;
     }
@@ -71,7 +71,7 @@ class Steps {
 
     /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
     /// same.
-    Seconds computed(const std::string &id, const ScalingCase &item) {
+    Seconds computed(const std::string &id, const NetworkCase &item) {
         const auto [known, fresh] =
             computed_.try_emplace({id, images_of(item), item.devices, item.shares.front()});
         if (!fresh)
@@ -81,14 +81,14 @@ class Steps {
             launch.values.merge(values_of(item));
         const RungForecast forecast = forecaster_.forecast(rung, images_of(item));
         if (forecast.why_not)
-            throw UsageError("no forecast of the split " + to_text(item.split) + " on " + profile_.id + ": " +
-                             *forecast.why_not);
-        return known->second = forecast.graph_s.value_or(*forecast.stream_s);
+            throw UsageError("no forecast of the split " + to_text(*item.split) + " on " + profile_.id +
+                             ": " + *forecast.why_not);
+        return known->second = *forecast.call_s();
     }
 
     /// Sc3: a GPU sends so many floats to each other one. The copies are nodes of the graph that run at once
     /// and share its link.
-    double exchanged(const std::optional<std::string> &floats, const ScalingCase &item) {
+    double exchanged(const std::optional<std::string> &floats, const NetworkCase &item) {
         if (!floats)
             return 0.0;
         const double devices = item.devices;
@@ -162,7 +162,7 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
         ScalingQuestion question{{}, {split}, {batch}, false};
         question.devices.assign(static_cast<std::size_t>(devices), 0);
         std::optional<double> one, several;
-        for (const ScalingCase &item : scaling_cases(network, question)) {
+        for (const NetworkCase &item : scaling_cases(network, question)) {
             if (item.status == Status::infeasible)
                 continue;
             if (item.split == DeviceSplit::one)
@@ -240,60 +240,86 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
                      "\"by\": \"data sheet\"}");
 }
 
-ScalingTimes forecast_case(const ScalingCase &item, const Network &network, const GpuProfile &profile,
+NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
                            const PeerNumbers &peers) {
     return Steps(network, profile, peers).of(item);
 }
 
-Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question) {
-    Scaling scaling;
-    scaling.network = network.id;
-    scaling.devices = question.devices;
-    scaling.cases = scaling_cases(network, question);
-    for (ScalingCase &item : scaling.cases)
-        if (item.status != Status::infeasible)
-            item.status = Status::ok;
-    return forecast_anew(std::move(scaling), network, profile);
+NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
+                            const ScalingQuestion &question) {
+    NetworkRun run;
+    run.network = network.id;
+    run.devices = question.devices;
+    run.cases = scaling_cases(network, question);
+    return forecast_anew(std::move(run), network, profile);
 }
 
-Scaling forecast_anew(Scaling scaling, const Network &network, const GpuProfile &profile) {
-    require_split_kernels(network);
-    scaling.profile_id = profile.id;
-    scaling.profile_hash = profile_hash(profile);
-    scaling.assumptions.clear();
-    scaling.advice.clear();
-    scaling.peers = peer_numbers(profile, scaling.devices, scaling.assumptions);
-    Steps steps(network, profile, scaling.peers);
+namespace {
+
+/// Forecasts of the cases that are split, and what they advise.
+void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &profile) {
+    run.assumptions.clear();
+    run.advice.clear();
+    run.peers = peer_numbers(profile, run.devices, run.assumptions);
+    Steps steps(network, profile, *run.peers);
     std::vector<std::pair<DeviceSplit, int>> told;
     bool by_nccl = false;
-    for (ScalingCase &item : scaling.cases) {
-        item.forecast.reset(), item.forecast_rates.reset();
+    for (NetworkCase &item : run.cases) {
+        if (!item.split)
+            continue;
+        item.forecast.reset();
         by_nccl = by_nccl || item.split == DeviceSplit::batch_nccl;
         if (item.status == Status::infeasible)
             continue;
         item.forecast = steps.of(item);
-        const std::pair<DeviceSplit, int> which{item.split, item.devices};
+        const std::pair<DeviceSplit, int> which{*item.split, item.devices};
         // NCCL's has the same forecast as ours.
         if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
             std::find(told.begin(), told.end(), which) == told.end()) {
             told.push_back(which);
-            scaling.advice.push_back(advice_for(network, steps, item.split, item.devices));
+            run.advice.push_back(advice_for(network, steps, *item.split, item.devices));
         }
     }
-    add_rates(scaling.cases);
+    add_rates(run.cases);
     if (line_of(profile, "peer_meets") == nullptr)
-        scaling.assumptions.push_back("GPUs wait for each other for two latencies of their link: the profile "
-                                      "has no measured meetings (probe "
-                                      "peer_meets); two H100s took 10 us longer for each exchange");
+        run.assumptions.push_back("GPUs wait for each other for two latencies of their link: the profile "
+                                  "has no measured meetings (probe "
+                                  "peer_meets); two H100s took 10 us longer for each exchange");
     else if (const double most = line_of(profile, "peer_meets")->x.back();
-             static_cast<double>(scaling.devices.size()) > most)
-        scaling.assumptions.push_back(
-            fmt::format("more than {:g} GPUs meet as fast as {:g} do: peer_meets was "
-                        "measured on no more",
-                        most, most));
+             static_cast<double>(run.devices.size()) > most)
+        run.assumptions.push_back(fmt::format("more than {:g} GPUs meet as fast as {:g} do: peer_meets was "
+                                              "measured on no more",
+                                              most, most));
     if (by_nccl)
-        scaling.assumptions.push_back("NCCL's sum takes as long as our exchange by copies");
-    return scaling;
+        run.assumptions.push_back("NCCL's sum takes as long as our exchange by copies");
+}
+
+} // namespace
+
+NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfile &profile) {
+    const bool splits = std::any_of(run.cases.begin(), run.cases.end(),
+                                    [](const NetworkCase &item) { return item.split.has_value(); });
+    if (splits)
+        require_split_kernels(network);
+    run.profile_id = profile.id;
+    run.profile_hash = profile_hash(profile);
+    const Ladder ladder = find_ladder(network);
+    RungForecaster forecaster(ladder, network, profile);
+    for (NetworkCase &item : run.cases) {
+        if (!item.id)
+            continue;
+        item.forecast.reset();
+        item.kernels_forecast.clear();
+        for (const Rung &rung : ladder.rungs)
+            if (rung.id == *item.id) {
+                RungForecast forecast = forecaster.forecast(rung, item.batch);
+                item.kernels_forecast = std::move(forecast.launches);
+                item.forecast = std::move(forecast);
+            }
+    }
+    if (splits)
+        forecast_splits(run, network, profile);
+    return run;
 }
 
 } // namespace convcast

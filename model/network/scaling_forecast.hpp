@@ -1,5 +1,5 @@
-// The forecast of a step of training on several GPUs, from the profile and its matrix of copies between GPUs.
-// Equations Sc2 and Sc3.
+// The forecast of the cases of a network's ladder: a step of training on several GPUs, from the profile and
+// its matrix of copies between GPUs (equations Sc2 and Sc3), and its implementations (rung_forecast.hpp).
 #pragma once
 
 #include "model/network/scaling.hpp"
@@ -17,14 +17,16 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
 
 /// Times of one case. Throws UsageError where a kernel of it has none on the GPU. The profile has what
 /// missing_for_forecast asks for.
-ScalingTimes forecast_case(const ScalingCase &item, const Network &network, const GpuProfile &profile,
+NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
                            const PeerNumbers &peers);
 
 /// All cases with their forecasts and rates, and the sizes from which splits pay.
-Scaling forecast_scaling(const Network &network, const GpuProfile &profile, const ScalingQuestion &question);
+NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
+                            const ScalingQuestion &question);
 
 /// The same cases with what was measured of them, and forecasts of this profile in place of those that the
-/// document has. Throws UsageError as forecast_scaling does.
-Scaling forecast_anew(Scaling scaling, const Network &network, const GpuProfile &profile);
+/// document has, of implementations of the ladder and of steps on GPUs; those that the ladder does not have
+/// have none. Throws UsageError as forecast_scaling does.
+NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfile &profile);
 
 } // namespace convcast

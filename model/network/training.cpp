@@ -4,7 +4,6 @@
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/network/ladder.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,13 +43,11 @@ std::vector<std::string> networks_with_weights() {
 
 } // namespace
 
-void TrainingRun::check(const FieldProblem &problem) const {
-    if (const auto why = why_no_ladder(network))
-        problem("network", *why);
-    if (checked > test_images)
-        problem("checked", "expected at most test_images");
-    if (disagreements > checked)
-        problem("disagreements", "expected at most checked");
+void took(NetworkCase &item, std::int64_t steps, Seconds time) {
+    item.training->steps = steps;
+    item.training->time_s = time;
+    if (steps > 0)
+        item.measured.emplace().time_s = time / static_cast<double>(steps);
 }
 
 Weights read_weights(const std::string &text, const std::string &file, const Network &network) {
@@ -131,6 +128,5 @@ std::vector<std::uint8_t> classified(const std::vector<double> &outputs, std::in
 }
 
 template const described::Type &described::type_of<Weights>();
-template const described::Type &described::type_of<TrainingRun>();
 
 } // namespace convcast

@@ -16,7 +16,7 @@
 namespace convcast {
 
 std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vector<NodeSpan> &nodes) {
-    if (std::ssize(nodes) != plan.forecast.nodes || nodes.empty())
+    if (std::ssize(nodes) != plan.forecast.first().nodes || nodes.empty())
         return {};
     const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
     std::map<std::int64_t, std::uint64_t> ended; // of each stream
@@ -31,7 +31,7 @@ std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vect
     };
     for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
         NodeSpan its = nodes[next];
-        for (std::int64_t node = 0; node < plan.forecast.launches[i].nodes.value(); ++node, ++next) {
+        for (std::int64_t node = 0; node < plan.forecast.first().launches[i].nodes.value(); ++node, ++next) {
             its.start_ns = std::min(its.start_ns, nodes[next].start_ns);
             its.end_ns = std::max(its.end_ns, nodes[next].end_ns);
         }
@@ -66,16 +66,18 @@ std::optional<std::string> why_not_whole(const Network &network) {
                        unknown.size() > 1 ? fmt::format(", nor {} other operators", unknown.size() - 1) : "");
 }
 
-std::int64_t whole_bytes(const PlannedNetwork &plan) {
-    const std::int64_t batch = plan.forecast.batch;
-    std::int64_t floats =
-        batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
+MemoryUse memory_of(const PlannedNetwork &plan) {
+    const std::int64_t batch = plan.batch();
+    MemoryUse memory;
+    memory.images_bytes =
+        4 * batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
     for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        floats += parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
-    std::int64_t bytes = 4 * floats + arena_of(plan.network, plan.schedule, batch).bytes;
+        memory.parameters_bytes +=
+            4 * parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
+    memory.activations_bytes = arena_of(plan.network, plan.schedule, batch).bytes;
     for (const std::optional<Plan> &conv : plan.plans)
-        bytes += conv ? conv->workspace_bytes : 0;
-    return bytes;
+        memory.workspace_bytes += conv ? conv->workspace_bytes : 0;
+    return memory;
 }
 
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
@@ -85,8 +87,8 @@ std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::
     if (needed <= free_bytes - spare * all_bytes)
         return std::nullopt;
     return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",
-                       plan.network.id, plan.forecast.batch, needed / 1e9, gpu, free_bytes / 1e9,
-                       plan.forecast.batch > 1 ? "; ask for a smaller --batch" : "");
+                       plan.network.id, plan.batch(), needed / 1e9, gpu, free_bytes / 1e9,
+                       plan.batch() > 1 ? "; ask for a smaller --batch" : "");
 }
 
 namespace {

@@ -28,8 +28,11 @@ std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vect
 /// Why no kernel runs this network, a sentence; absent if one does.
 std::optional<std::string> why_not_whole(const Network &network);
 
-/// Device memory that a plan takes: images, tensors, parameters and the workspaces of convolutions.
-std::int64_t whole_bytes(const PlannedNetwork &plan);
+/// Device memory that a plan takes.
+MemoryUse memory_of(const PlannedNetwork &plan);
+inline std::int64_t whole_bytes(const PlannedNetwork &plan) {
+    return memory_of(plan).all_bytes();
+}
 
 /// Why a GPU with so many bytes free, of all that it has, cannot run a plan, a sentence; absent if it can.
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,

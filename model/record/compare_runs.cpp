@@ -1,14 +1,17 @@
 #include "model/record/compare_runs.hpp"
 
-#include "model/base/described.hpp"
+#include "model/base/readable.hpp"
 #include "model/strategies/list.hpp"
 
-#include <boost/mp11.hpp>
+#include <boost/describe.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,24 +21,6 @@
 
 namespace convcast {
 namespace {
-
-/// How many samples lie outside the 95 % interval of a median on each side: the largest k with
-/// P(B < k) <= 2.5 % of a binomial B(n, 1/2); 0 where no interval of samples is wide enough.
-std::size_t samples_outside(std::size_t n) {
-    constexpr double each_side = 0.025;
-    if (n > 1000) { // the binomial is normal there
-        const double half = 0.5 * static_cast<double>(n);
-        return static_cast<std::size_t>(std::max(0.0, half - 1.96 * std::sqrt(0.5 * half)));
-    }
-    double probability = std::pow(0.5, static_cast<double>(n)), below = 0.0;
-    for (std::size_t k = 0; k <= n; ++k) {
-        below += probability;
-        if (below > each_side)
-            return k;
-        probability *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-    }
-    return 0;
-}
 
 /// Cases of one key belong together; none: the case is left out.
 std::optional<std::string> key_of(const Case &item, CompareBy by) {
@@ -53,19 +38,21 @@ bool is_measured(const Run &run, L2State l2) {
                        [&](const Case &item) { return item.measured(l2) != nullptr; });
 }
 
-std::optional<MedianTime> measured_time(const Case &item, L2State l2) {
-    const Measurement *found = item.measured(l2);
-    if (found == nullptr || item.status != Status::ok)
-        return std::nullopt;
-    return median_time(found->time_s, found->samples_s);
-}
-
 /// A forecast is one number: its interval is itself.
-std::optional<MedianTime> forecast_time(const Case &item) {
-    if (!item.prediction || !item.prediction->time_s || item.status != Status::ok)
-        return std::nullopt;
-    const Seconds time = *item.prediction->time_s;
-    return MedianTime{time, time, time, 1};
+ComparedValue value_in(const Case &item, bool measured, L2State l2) {
+    ComparedValue value;
+    if (item.status == Status::ok && measured) {
+        if (const Measurement *found = item.measured(l2)) {
+            std::vector<double> samples;
+            for (const Seconds sample : found->samples_s)
+                samples.push_back(sample.value);
+            value = median_value(found->time_s.value, std::move(samples));
+        }
+    } else if (item.status == Status::ok && item.forecast_s()) {
+        value.value = value.low = value.high = item.forecast_s()->value;
+    }
+    value.by = item.called();
+    return value;
 }
 
 std::string status_text(const Case &item) {
@@ -73,217 +60,217 @@ std::string status_text(const Case &item) {
            (item.reason ? ": " + *item.reason : "");
 }
 
-CaseVerdict verdict_of(const ComparedCase &compared, double tolerance) {
-    if (!compared.ratio_low)
-        return CaseVerdict::unsure;
-    if (*compared.ratio_low >= 1.0 / (1.0 + tolerance) && *compared.ratio_high <= 1.0 + tolerance)
-        return CaseVerdict::same;
-    if (*compared.ratio_low > 1.0)
-        return CaseVerdict::slower;
-    return *compared.ratio_high < 1.0 ? CaseVerdict::faster : CaseVerdict::unsure;
-}
-
-std::optional<MedianTime> time_in(const Case &item, bool measured, L2State l2) {
-    return measured ? measured_time(item, l2) : forecast_time(item);
-}
-
 /// A document's cases by key, in their order; of several with one key, settings by a wider key, the fastest,
 /// and else the first.
 struct KeyedCases {
     std::vector<std::string> order;
-    std::map<std::string, const Case *> by_key;
+    struct Keyed {
+        const Case *item = nullptr;
+        ComparedValue value;
+    };
+    std::map<std::string, Keyed> by_key;
+    std::int64_t timed() const {
+        return std::count_if(by_key.begin(), by_key.end(),
+                             [](const auto &entry) { return entry.second.value.value.has_value(); });
+    }
 };
 
 KeyedCases keyed(const Run &run, bool measured, const CompareRunsOptions &options) {
     KeyedCases out;
-    std::map<std::string, Seconds> fastest;
     for (const Case &item : run.cases) {
         const std::optional<std::string> key = key_of(item, options.by);
         if (!key)
             continue;
-        const bool first = out.by_key.emplace(*key, &item).second;
-        if (first)
+        KeyedCases::Keyed &best = out.by_key[*key];
+        if (best.item == nullptr)
             out.order.push_back(*key);
-        const std::optional<MedianTime> time = time_in(item, measured, options.l2);
-        if (!time || (!first && options.by == CompareBy::setting))
+        else if (options.by == CompareBy::setting)
             continue;
-        const auto best = fastest.find(*key);
-        if (best == fastest.end() || time->median_s < best->second) {
-            fastest[*key] = time->median_s;
-            out.by_key[*key] = &item;
-        }
+        ComparedValue value = value_in(item, measured, options.l2);
+        if (best.item == nullptr || (value.value && (!best.value.value || *value.value < *best.value.value)))
+            best = {&item, std::move(value)};
     }
     return out;
 }
 
-ComparedCase compare_case(const Case &before, const Case &after, bool measured,
-                          const CompareRunsOptions &options) {
-    ComparedCase out;
-    out.study = after.study;
-    out.shape = after.shape;
-    out.name = after.name ? after.name : before.name;
-    out.strategy = after.strategy;
-    out.baseline = after.baseline;
-    if (before.strategy != after.strategy)
-        out.strategy_before = before.strategy;
+ComparedRow row_of(const Case &item, const CompareRunsOptions &options) {
+    ComparedRow row;
+    row.name = item.name.value_or(item.shape);
+    row.study = item.study;
+    row.shape = item.shape;
+    row.unit = "s";
+    row.tolerance = options.tolerance;
+    return row;
+}
+
+/// Of a case that one document lacks.
+ComparedRow only_in(std::size_t file, const KeyedCases::Keyed &it, const CompareRunsOptions &options) {
+    ComparedRow row = row_of(*it.item, options);
+    row.values.resize(2);
+    row.values[file] = it.value;
+    row.only = static_cast<std::int64_t>(file);
+    return row;
+}
+
+/// Of cases of which one or both have no result; absent where both have one.
+std::optional<ComparedVerdict> verdict_of_status(const Case &before, const Case &after, std::string &reason) {
     if (before.status != after.status && (before.status == Status::ok || after.status == Status::ok)) {
-        out.verdict = before.status == Status::ok ? CaseVerdict::broken : CaseVerdict::mended;
-        out.reason = status_text(before.status == Status::ok ? after : before);
+        reason = status_text(before.status == Status::ok ? after : before);
         if (before.status == Status::not_run || after.status == Status::not_run)
-            out.verdict = CaseVerdict::untimed;
-        return out;
+            return ComparedVerdict::lacking;
+        return before.status == Status::ok ? ComparedVerdict::broken : ComparedVerdict::mended;
     }
-    out.before = time_in(before, measured, options.l2);
-    out.after = time_in(after, measured, options.l2);
     const auto refused = [](const Case &item) {
         return item.status == Status::unsupported || item.status == Status::infeasible;
     };
-    if (refused(before) && refused(after)) {
-        out.verdict = CaseVerdict::refused;
-        out.reason = status_text(after);
-        return out;
-    }
-    if (!out.before || !out.after) {
-        out.verdict = CaseVerdict::untimed;
-        out.reason = before.status == Status::ok
-                         ? std::string(out.before ? "no time after" : "no time before")
-                         : status_text(after);
-        return out;
-    }
-    out.ratio = out.after->median_s / out.before->median_s;
-    if (out.before->low_s && out.after->low_s) { // errors of two medians that know nothing of each other
-        const auto apart = [](Seconds a, Seconds b) { return std::log(a / b); };
-        const MedianTime &x = *out.before, &y = *out.after;
-        out.ratio_low =
-            *out.ratio * std::exp(-std::hypot(apart(*x.high_s, x.median_s), apart(y.median_s, *y.low_s)));
-        out.ratio_high =
-            *out.ratio * std::exp(std::hypot(apart(x.median_s, *x.low_s), apart(*y.high_s, y.median_s)));
-    }
-    out.verdict = verdict_of(out, options.tolerance);
-    if (measured && before.measured(options.l2)->samples_s == after.measured(options.l2)->samples_s &&
-        out.before->median_s == out.after->median_s) {
-        out.verdict = CaseVerdict::same; // one measurement, however wide its interval is
-        return out;
-    }
-    if (measured && out.verdict != CaseVerdict::same)
-        for (const Case *item : {&before, &after})
-            if (const auto inside = item->measured(options.l2)->host_time_samples) {
-                out.verdict = CaseVerdict::unsure;
-                out.reason = std::to_string(*inside) + " of the samples may have time of the host inside";
-            }
-    return out;
+    if (before.status == Status::ok)
+        return std::nullopt;
+    reason = status_text(after);
+    return refused(before) && refused(after) ? ComparedVerdict::refused : ComparedVerdict::lacking;
 }
 
-std::vector<RunDifference> differences_of(const Run &before, const Run &after) {
-    std::vector<RunDifference> out;
-    const auto add = [&](const std::string &what, const std::string &a, const std::string &b) {
-        if (a != b)
-            out.push_back({what, a, b});
-    };
-    const auto condition = [](const Run &run, const std::string &name) {
-        const auto found = run.conditions.find(name);
-        return found == run.conditions.end() ? std::string() : found->second;
-    };
+ComparedRow compare_case(const KeyedCases::Keyed &before, const KeyedCases::Keyed &after, bool measured,
+                         const CompareRunsOptions &options) {
+    ComparedRow row = row_of(*after.item, options);
+    row.name = after.item->name.value_or(before.item->name.value_or(after.item->shape));
+    row.values = {before.value, after.value};
+    std::string reason;
+    if (const auto verdict = verdict_of_status(*before.item, *after.item, reason)) {
+        row.verdict = *verdict;
+    } else if (!row.values[0].value || !row.values[1].value) {
+        reason = row.values[0].value ? "no time after" : "no time before";
+    } else {
+        judge_row(row, true);
+        if (measured && row.verdict != ComparedVerdict::same)
+            for (const KeyedCases::Keyed *of : {&before, &after})
+                if (const auto inside = of->item->measured(options.l2)->host_time_samples) {
+                    row.verdict = ComparedVerdict::unsure;
+                    reason = std::to_string(*inside) + " of the samples may have time of the host inside";
+                }
+    }
+    if (!reason.empty())
+        row.reason = reason;
+    // Nobody who compares two runs has changed a vendor's library.
+    row.failed = options.fail_over && after.item->strategy &&
+                 (row.verdict == ComparedVerdict::broken ||
+                  (row.verdict == ComparedVerdict::slower && *row.ratio_low > 1.0 + *options.fail_over));
+    return row;
+}
+
+std::vector<Difference> differences_of(const Run &before, const Run &after) {
+    std::vector<Difference> out;
+    const Conditions conditions = {&before.conditions, &after.conditions};
     // First what most explains another time.
-    std::vector<std::string> names = {"gpu", "sms", "driver_cuda", "toolkit", "cudnn", "cublas"};
-    std::set<std::string> others;
-    for (const Run *run : {&before, &after})
-        for (const auto &[name, text] : run->conditions)
-            if (name != "date" && std::find(names.begin(), names.end(), name) == names.end())
-                others.insert(name);
-    add("gpu", condition(before, "gpu"), condition(after, "gpu"));
-    add("profile", before.profile_id, after.profile_id);
+    std::vector<std::string> first = {"sms", "driver_cuda", "toolkit", "cudnn", "cublas"};
+    add_condition(out, "gpu", conditions);
+    add_difference(out, "profile", {before.profile_id, after.profile_id});
     if (before.profile_id == after.profile_id)
-        add("profile hash", before.profile_hash, after.profile_hash);
-    names.erase(names.begin());
-    for (const std::string &name : names)
-        add(name, condition(before, name), condition(after, name));
-    add("convcast version", before.producer.version, after.producer.version);
-    add("device code", before.producer.device_code_hash, after.producer.device_code_hash);
-    add("measuring code", before.producer.measuring_code_hash, after.producer.measuring_code_hash);
-    for (const std::string &name : others)
-        add(name, condition(before, name), condition(after, name));
+        add_difference(out, "profile hash", {before.profile_hash, after.profile_hash});
+    for (const std::string &name : first)
+        add_condition(out, name, conditions);
+    const Producer &a = before.producer, &b = after.producer;
+    add_difference(out, "convcast version", {a.version, b.version});
+    add_difference(out, "device code", {a.device_code_hash, b.device_code_hash});
+    add_difference(out, "measuring code", {a.measuring_code_hash, b.measuring_code_hash});
+    first.emplace_back("gpu");
+    add_conditions(out, conditions, first);
     return out;
 }
 
-/// Counts, the mean, the order, and whether it passes.
-void conclude(RunComparison &out) {
-    std::stable_sort(out.cases.begin(), out.cases.end(), [](const ComparedCase &a, const ComparedCase &b) {
-        return a.verdict != b.verdict ? a.verdict < b.verdict : a.ratio.value_or(0.0) > b.ratio.value_or(0.0);
+/// Whether a case that only `mine` has would find one of `others` by a wider key. Libraries have no knobs.
+bool finds_by(CompareBy wider, const KeyedCases &mine, const KeyedCases &others) {
+    const auto wider_key = [&](const KeyedCases::Keyed &of) {
+        return of.item->strategy ? key_of(*of.item, wider) : std::nullopt;
+    };
+    std::set<std::optional<std::string>> known;
+    for (const auto &[key, of] : others.by_key)
+        known.insert(wider_key(of));
+    return std::any_of(mine.by_key.begin(), mine.by_key.end(), [&](const auto &entry) {
+        const std::optional<std::string> key = wider_key(entry.second);
+        return key && !others.by_key.contains(entry.first) && known.contains(key);
     });
-    boost::mp11::mp_for_each<boost::describe::describe_enumerators<CaseVerdict>>([&](auto enumerator) {
-        const auto cases = std::count_if(out.cases.begin(), out.cases.end(), [&](const ComparedCase &item) {
-            return item.verdict == enumerator.value;
-        });
-        if (cases > 0)
-            out.counts.push_back({enumerator.value, cases});
+}
+
+/// The option by which cases that one document lacks would find others; absent if none would.
+std::optional<std::string> hint_for(const KeyedCases &before, const KeyedCases &after, CompareBy by) {
+    for (const auto &[wider, hint] :
+         {std::pair(CompareBy::strategy, "--by strategy compares the fastest setting of each strategy"),
+          std::pair(CompareBy::shape, "--by shape compares the fastest FP32 setting of each shape")})
+        if (wider > by && (finds_by(wider, before, after) || finds_by(wider, after, before)))
+            return hint;
+    return std::nullopt;
+}
+
+/// With fail_over: whether it passed, and a sentence on why.
+void judge_all(ComparedFiles &out, std::int64_t timed, std::int64_t comparable) {
+    const double percent = 100.0 * *out.fail_over;
+    const bool broken = std::any_of(out.rows.begin(), out.rows.end(), [](const ComparedRow &row) {
+        return row.failed && row.verdict == ComparedVerdict::broken;
     });
-    double logs = 0.0;
-    for (const ComparedCase &item : out.cases) {
-        if (item.ratio) {
-            logs += std::log(*item.ratio);
-            ++out.timed;
-        }
-        if (!out.fail_over || item.baseline) // nobody who compares two runs has changed a vendor's library
-            continue;
-        if (item.verdict == CaseVerdict::broken ||
-            (item.verdict == CaseVerdict::slower && *item.ratio_low > 1.0 + *out.fail_over))
-            out.passed = false;
-    }
-    if (out.timed > 0)
-        out.mean_ratio = std::exp(logs / static_cast<double>(out.timed));
-    if (out.fail_over && 2 * out.timed < std::max<std::int64_t>(out.comparable, 1))
-        out.passed = false; // what nobody compared has not passed
+    const bool enough = 2 * timed >= std::max<std::int64_t>(comparable, 1);
+    if (out.passed && enough)
+        out.why =
+            fmt::format("no kernel of {} is surely slower by more than {:.3g} %, or broken", timed, percent);
+    else if (timed == 0 && !broken)
+        out.why = "no case has a time in both";
+    else if (!enough && !broken)
+        out.why = fmt::format(
+            "only {} of the {} timed cases of the smaller document found a partner, fewer than half", timed,
+            comparable);
+    else
+        out.why =
+            fmt::format("there are kernels that are surely slower by more than {:.3g} %, or broken", percent);
+    out.passed = out.passed && enough; // what nobody compared has not passed
+}
+
+ComparedFile file_of(const Run &run, const std::string &file) {
+    const std::string gpu = condition_of(run.conditions, "gpu");
+    return {file, count_text(std::ssize(run.cases), "case") + " on " + (gpu.empty() ? run.profile_id : gpu),
+            condition_of(run.conditions, "date")};
 }
 
 } // namespace
 
-MedianTime median_time(Seconds median, std::vector<Seconds> samples) {
-    MedianTime out;
-    out.median_s = median;
-    out.samples = std::ssize(samples);
-    std::sort(samples.begin(), samples.end());
-    if (const std::size_t outside = samples_outside(samples.size()); outside > 0) {
-        out.low_s = std::min(samples[outside - 1], median);
-        out.high_s = std::max(samples[samples.size() - outside], median);
-    }
-    return out;
-}
-
-RunComparison compare_runs(const Run &before, const std::string &before_file, const Run &after,
+ComparedFiles compare_runs(const Run &before, const std::string &before_file, const Run &after,
                            const std::string &after_file, const CompareRunsOptions &options) {
-    RunComparison out;
-    out.before = before_file;
-    out.after = after_file;
-    out.by = options.by;
-    out.tolerance = options.tolerance;
+    ComparedFiles out;
+    out.of = Compared::runs;
+    out.files = {file_of(before, before_file), file_of(after, after_file)};
+    out.by = boost::describe::enum_to_string(options.by, "?");
     out.fail_over = options.fail_over;
     const bool measured = is_measured(before, options.l2) || is_measured(after, options.l2);
-    out.times = measured
-                    ? std::string("measured, ") + boost::describe::enum_to_string(options.l2, "?") + " L2"
-                    : "forecast";
+    out.values = measured
+                     ? std::string("measured, ") + boost::describe::enum_to_string(options.l2, "?") + " L2"
+                     : "forecast";
     out.differences = differences_of(before, after);
     const KeyedCases earlier = keyed(before, measured, options), later = keyed(after, measured, options);
+    std::vector<ComparedRow> only;
     for (const std::string &key : later.order) {
         const auto found = earlier.by_key.find(key);
         if (found == earlier.by_key.end())
-            out.only_after.push_back(key);
+            only.push_back(only_in(1, later.by_key.at(key), options));
         else
-            out.cases.push_back(compare_case(*found->second, *later.by_key.at(key), measured, options));
+            out.rows.push_back(compare_case(found->second, later.by_key.at(key), measured, options));
     }
     for (const std::string &key : earlier.order)
-        if (later.by_key.count(key) == 0)
-            out.only_before.push_back(key);
-    const auto timed_of = [&](const KeyedCases &cases) {
-        return std::count_if(cases.by_key.begin(), cases.by_key.end(), [&](const auto &entry) {
-            return time_in(*entry.second, measured, options.l2).has_value();
-        });
-    };
-    out.comparable = std::min(timed_of(earlier), timed_of(later));
+        if (!later.by_key.contains(key))
+            only.push_back(only_in(0, earlier.by_key.at(key), options));
+    std::stable_sort(out.rows.begin(), out.rows.end(), [](const ComparedRow &a, const ComparedRow &b) {
+        return a.verdict != b.verdict ? a.verdict < b.verdict : a.ratio.value_or(0.0) > b.ratio.value_or(0.0);
+    });
+    std::move(only.begin(), only.end(), std::back_inserter(out.rows));
+    out.hint = hint_for(earlier, later, options.by);
+    std::int64_t timed = 0;
+    double logs = 0.0;
+    for (const ComparedRow &row : out.rows)
+        if (row.ratio)
+            logs += std::log(*row.ratio), ++timed;
+    if (timed > 0)
+        out.mean_ratio = std::exp(logs / static_cast<double>(timed));
     conclude(out);
+    if (out.fail_over)
+        judge_all(out, timed, std::min(earlier.timed(), later.timed()));
     return out;
 }
-
-template const described::Type &described::type_of<RunComparison>();
 
 } // namespace convcast

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/base/errors.hpp"
-#include "model/network/ladder.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 #include "model/record/paper.hpp"
@@ -58,13 +58,13 @@ ItemAnswer answer_by(const PaperMethod &method, const PaperItem &item, const Pap
                      const std::string &place);
 
 /// What was recorded of steps of training over two such GPUs; absent where nothing was.
-std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu);
+std::optional<NetworkRun> recorded_two_gpus(const std::string &network, const GpuProfile &gpu);
 
 /// What was recorded of a network's ladder on a GPU; absent where nothing was.
-std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
-                                         const GpuProfile &gpu);
+std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                          const GpuProfile &gpu);
 /// What was recorded of a network's training on a GPU; absent where nothing was.
-std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu);
+std::optional<NetworkRun> recorded_training(const std::string &network, const GpuProfile &gpu);
 /// Images that the recorded training was tested with, which are the same on every GPU; absent where none was.
 std::optional<std::int64_t> recorded_test_images(const std::string &network);
 
@@ -73,12 +73,10 @@ struct KnownRung {
     std::string network;
     Rung rung;
     RungForecast papers, ours;
-    std::optional<RungResult> measured; ///< on our GPU
+    std::optional<NetworkCase> measured; ///< on our GPU
 
-    std::optional<Seconds> forecast() const { return ours.graph_s ? ours.graph_s : ours.stream_s; }
-    std::optional<Seconds> measured_s() const {
-        return measured ? measured->graph_warm_s : std::optional<Seconds>{};
-    }
+    std::optional<Seconds> forecast() const { return ours.call_s(); }
+    std::optional<Seconds> measured_s() const { return measured ? measured->measured_s() : std::nullopt; }
 };
 
 /// Those of the ladder that `names` names, all where it names none. A name that the ladder lacks is left out.

@@ -58,7 +58,7 @@ template <class F> void add_fact(PaperFacts &to, const std::string &name, const 
 }
 
 /// Every number, text and choice of a described struct by its name in documents, those of its parts as
-/// "forecast.step_s". Of a Param besides whether it is assumed, as "dram_latency_assumed".
+/// "forecast.time_s". Of a Param besides whether it is assumed, as "dram_latency_assumed".
 template <class T> void add_facts(PaperFacts &to, const T *from, const std::string &before) {
     boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
         using Field = std::decay_t<decltype(std::declval<const T &>().*member.pointer)>;

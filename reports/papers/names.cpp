@@ -227,9 +227,9 @@ std::vector<KnownList> known_lists() {
                           {"computes", "rung", "blocks", "threads", "times_launched", "one_launch"})},
         {"refusals", {"of", "why"}},
         {"operators", with(names_of_facts<Operator>(), {"output", "parameters", "multiply_adds", "values"})},
-        {"recorded_rungs", names_of_facts<RungResult>()},
+        {"recorded_rungs", names_of_facts<NetworkCase>()},
         {"opinions", with(names_of_facts<RegimeStatistics>(), {"worth"})},
-        {"two_gpus", names_of_facts<ScalingCase>()},
+        {"two_gpus", names_of_facts<NetworkCase>()},
         {"recorded_steps", {}},
         {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
         {"advice", names_of_facts<ScalingAdvice>()}};

@@ -26,16 +26,17 @@ extern const std::vector<EmbeddedFile> shipped_recordings;
 namespace {
 
 /// A document that ships, as it is or packed; absent where none does.
-template <class T> std::optional<T> recorded(const std::string &file) {
+std::optional<NetworkRun> recorded(const std::string &file) {
     for (const char *ending : {"", ".gz"})
         if (const EmbeddedFile *its = find_embedded(shipped_recordings, file + ending))
-            return described::read_document<T>(unpacked(its->text(), its->path), its->path, T().schema);
+            return described::read_document<NetworkRun>(unpacked(its->text(), its->path), its->path,
+                                                        NetworkRun().schema);
     return std::nullopt;
 }
 
 /// The same where it was measured on this GPU.
-template <class T> std::optional<T> recorded_on(const GpuProfile &gpu, const std::string &file) {
-    std::optional<T> run = recorded<T>(file);
+std::optional<NetworkRun> recorded_on(const GpuProfile &gpu, const std::string &file) {
+    std::optional<NetworkRun> run = recorded(file);
     if (run && (!run->conditions.contains("gpu") || run->conditions.at("gpu") != gpu.name))
         run.reset();
     return run;
@@ -48,25 +49,25 @@ std::string training_file(const std::string &network) {
 
 } // namespace
 
-std::optional<LadderRun> recorded_ladder(const std::string &network, std::int64_t batch,
-                                         const GpuProfile &gpu) {
-    return recorded_on<LadderRun>(gpu, fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch));
+std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                          const GpuProfile &gpu) {
+    return recorded_on(gpu, fmt::format("data/recorded/h200/ladders/{}_b{}.json", network, batch));
 }
 
-std::optional<Scaling> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
-    std::optional<Scaling> run = recorded_on<Scaling>(gpu, "data/recorded/h200/scaling/two_gpus.json");
+std::optional<NetworkRun> recorded_two_gpus(const std::string &network, const GpuProfile &gpu) {
+    std::optional<NetworkRun> run = recorded_on(gpu, "data/recorded/h200/scaling/two_gpus.json");
     if (run && run->network != network)
         run.reset();
     return run;
 }
 
-std::optional<TrainingRun> recorded_training(const std::string &network, const GpuProfile &gpu) {
-    return recorded_on<TrainingRun>(gpu, training_file(network));
+std::optional<NetworkRun> recorded_training(const std::string &network, const GpuProfile &gpu) {
+    return recorded_on(gpu, training_file(network));
 }
 
 std::optional<std::int64_t> recorded_test_images(const std::string &network) {
-    const std::optional<TrainingRun> run = recorded<TrainingRun>(training_file(network));
-    return run ? std::optional(run->test_images) : std::nullopt;
+    const std::optional<NetworkRun> run = recorded(training_file(network));
+    return run ? std::optional(run->first().training->test_images) : std::nullopt;
 }
 
 std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
@@ -79,7 +80,7 @@ std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batc
         KnownRung known{network, rung, forecast_rung(ladder, rung, its, batch, context.papers().profile),
                         forecast_rung(ladder, rung, its, batch, context.ours().profile), std::nullopt};
         if (recorded)
-            for (const RungResult &result : recorded->rungs)
+            for (const NetworkCase &result : recorded->cases)
                 if (result.id == rung.id)
                     known.measured = result;
         rungs.push_back(std::move(known));
@@ -118,8 +119,9 @@ void add_rung(PaperFacts &names, const KnownRung &known, const std::string &befo
     names[before + "why"] = text_value(known.ours.why_not);
     names[before + "papers_why"] = text_value(known.papers.why_not);
     names[before + "stream"] = known.ours.stream_s;
-    names[before + "stream_measured"] =
-        known.measured ? PaperValue(known.measured->stream_warm_s) : PaperValue();
+    names[before + "stream_measured"] = known.measured && known.measured->measured
+                                            ? PaperValue(known.measured->measured->stream_s)
+                                            : PaperValue();
 }
 
 std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
@@ -186,7 +188,7 @@ PaperRows refusals_of(const std::vector<KnownRung> &rungs) {
 }
 
 /// A batch divided over as many GPUs as a host has.
-Scaling by_images(const std::string &network, const GpuProfile &gpu, std::int64_t batch) {
+NetworkRun by_images(const std::string &network, const GpuProfile &gpu, std::int64_t batch) {
     ScalingQuestion question;
     for (int device = 0; device < most_split_devices; ++device)
         question.devices.push_back(device);
@@ -195,9 +197,9 @@ Scaling by_images(const std::string &network, const GpuProfile &gpu, std::int64_
     return forecast_scaling(find_network(network), gpu, question);
 }
 
-PaperRows rows_of(const Scaling &scaling) {
+PaperRows rows_of(const NetworkRun &run) {
     PaperRows rows;
-    for (const ScalingCase &c : scaling.cases)
+    for (const NetworkCase &c : run.cases)
         add_facts(rows.emplace_back().names, &c);
     return rows;
 }
@@ -245,7 +247,7 @@ PaperRows Evaluator::network_rows(const std::string &list) {
     if (list == "two_gpus")
         return gpu.peers.empty() ? rows : over_two_gpus(network(), gpu, batch());
     if (list == "recorded_steps") {
-        const std::optional<Scaling> run = recorded_two_gpus(network(), gpu);
+        const std::optional<NetworkRun> run = recorded_two_gpus(network(), gpu);
         return run ? rows_of(*run) : rows;
     }
     if (list == "several_gpus") {
@@ -266,7 +268,7 @@ PaperRows Evaluator::network_rows(const std::string &list) {
     }
     if (list == "recorded_rungs") {
         if (const auto run = recorded_ladder(network(), batch(), gpu))
-            for (const RungResult &rung : run->rungs)
+            for (const NetworkCase &rung : run->cases)
                 add_facts(rows.emplace_back().names, &rung);
         return rows;
     }
@@ -328,7 +330,7 @@ PaperValue Evaluator::layer(const std::string &id, const std::string &layer) {
         if (layer == "memory copies")
             return known.ours.copy_s;
         std::optional<Seconds> sum;
-        for (const RungLaunchForecast &launch : known.ours.launches)
+        for (const KernelForecast &launch : known.ours.launches)
             if (launch.in_graph_s && layer_of(launch.operators) == layer)
                 sum = (sum ? *sum : Seconds(0.0)) + *launch.in_graph_s;
         return sum;
@@ -370,7 +372,8 @@ PaperValue network_fact(const std::string &network, const std::string &fact, con
     }
     PaperFacts facts;
     const auto run = recorded_training(network, gpu);
-    add_facts<TrainingRun>(facts, run ? &*run : nullptr);
+    add_facts<NetworkCase>(facts, run ? &run->first() : nullptr);
+    add_facts<Training>(facts, run ? &*run->first().training : nullptr);
     const auto found = facts.find(fact);
     if (found == facts.end())
         throw UsageError("expected what was measured of a network, for example 'accuracy', found '" +

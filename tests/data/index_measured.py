@@ -50,14 +50,14 @@ def table(folder, profile):
     for path in sorted(folder.glob("networks_whole/*.json")):
         whole = json.loads(path.read_text())
         conditions = whole.get("conditions", {})
-        if whole.get("schema") != "convcast/network_run/2" or conditions.get("gpu") != profile["name"]:
+        if whole.get("schema") != "convcast/network_run/3" or conditions.get("gpu") != profile["name"]:
             continue
-        measured = whole["measured"]
-        if measured["status"] != "ok" or "schedule" in conditions or "replayed_s" not in measured:
+        [its] = whole["cases"]
+        if its["status"] != "ok" or "schedule" in conditions or "measured" not in its:
             continue  # of a schedule of its own, which nobody asks for by name
         date = conditions.get("date", "")[-20:]
-        key = (str(profile["limits"]["sm_count"]), f"network {whole['network']} batch {whole['batch']}", "replayed")
-        cases[key] = (date, f"{measured['replayed_s']['median_s'] * 1e6:.4g}", "networks_whole of " + date[:10])
+        key = (str(profile["limits"]["sm_count"]), f"network {whole['network']} batch {its['batch']}", "replayed")
+        cases[key] = (date, f"{its['measured']['time_s'] * 1e6:.4g}", "networks_whole of " + date[:10])
     lines = ["# Cold medians of data/recorded/" + folder.name + ", by tests/data/index_measured.py; not edited by hand.",
              "# gpu " + profile["name"], "# compute_capability " + profile["compute_capability"],
              "# SMs, shape, strategy or baseline, microseconds, recording; of a whole network the graph replayed in a row"]

@@ -29,28 +29,33 @@ def micro(seconds):
     return f"{us:,.0f}" if us >= 99.95 else f"{us:.1f}"
 
 
+def took(rung, what):
+    """A measured time; None of a rung that was not timed."""
+    return rung.get("measured", {}).get(what)
+
+
 def measured_table(run):
     """Every rung of one image."""
     lines = ["| implementation | what it does | kernels | published | forecast | graph | graph, cold L2 | stream |",
              "|---|---|---|---|---|---|---|---|"]
-    for rung in run["rungs"]:
+    for rung in run["cases"]:
         title = rung["title"] + (": refused, 0x338c0 of 0x10000 bytes" if rung["id"] == "constant_all" else "")
         lines.append("| `{}` | {} | {} | {} | {} | {} | {} | {} |".format(
-            rung["id"], title, rung["launches"], micro(rung.get("published_s")), micro(rung["predicted"].get("graph_s")),
-            micro(rung.get("graph_warm_s")), micro(rung.get("graph_cold_s")), micro(rung.get("stream_warm_s"))))
+            rung["id"], title, rung.get("nodes", 0), micro(rung.get("published_s")), micro(rung["forecast"].get("time_s")),
+            micro(took(rung, "time_s")), micro(took(rung, "cold_s")), micro(took(rung, "stream_s"))))
     return lines
 
 
 def timed(runs):
     """Rungs that were measured and have a forecast."""
-    return [(run, rung) for run in runs for rung in run["rungs"]
-            if rung.get("graph_warm_s") and rung["predicted"].get("graph_s")]
+    return [(run, rung) for run in runs for rung in run["cases"]
+            if took(rung, "time_s") and rung["forecast"].get("time_s")]
 
 
 def not_counted(runs):
     """A sentence on the rungs that were measured and have none."""
-    names = [f"`{rung['id']}` of {run['network']}" for run in runs for rung in run["rungs"]
-             if rung.get("graph_warm_s") and not rung["predicted"].get("graph_s")]
+    names = [f"`{rung['id']}` of {run['network']}" for run in runs for rung in run["cases"]
+             if took(rung, "time_s") and not rung["forecast"].get("time_s")]
     return ["", "Nobody has counted the kernels of " + ", ".join(names) + "."] if names else []
 
 
@@ -59,25 +64,26 @@ def errors_table(runs):
     lines = ["| network | batch | implementation | forecast, us | measured, us | forecast / measured | in a stream |",
              "|---|---|---|---|---|---|---|"]
     for run, rung in timed(runs):
-        ratio = rung["predicted"]["graph_s"] / rung["graph_warm_s"]
+        ratio = rung["forecast"]["time_s"] / took(rung, "time_s")
         bold = "**" if abs(ratio - 1) > 0.1 else ""
-        stream = rung["predicted"]["stream_s"] / rung["stream_warm_s"]
+        stream = rung["forecast"]["stream_s"] / took(rung, "stream_s")
         far = "**" if abs(stream - 1) > 0.1 else ""
-        lines.append(f"| {run['network']} | {run['batch']:,} | `{rung['id']}` | {micro(rung['predicted']['graph_s'])} | "
-                     f"{micro(rung['graph_warm_s'])} | {bold}{ratio:.3f}{bold} | {far}{stream:.3f}{far} |")
+        lines.append(f"| {run['network']} | {rung['batch']:,} | `{rung['id']}` | {micro(rung['forecast']['time_s'])} | "
+                     f"{micro(took(rung, 'time_s'))} | {bold}{ratio:.3f}{bold} | {far}{stream:.3f}{far} |")
     return lines
 
 
 def step_measured():
     """(network, images, what was recorded, where, seconds) of each step of training that was timed."""
     runs = [json.loads((RECORDED.parent / "training" / (name + ".json")).read_text()) for name in ("fashion_mnist", "mnist")]
-    steps = [(run["network"], run["descent"]["batch"], "step", "a step of 'run --data'", run["step_s"]) for run in runs]
+    steps = [(run["network"], its["training"]["descent"]["batch"], "step", "a step of 'run --data'", its["measured"]["time_s"])
+             for run in runs for its in run["cases"]]
     seen = set()
     for name in ("small_batches", "two_shares", "four_shares"):
         for case in json.loads((RECORDED.parent / "scaling" / (name + ".json")).read_text())["cases"]:
             if case["split"] == "one" and case.get("measured") and case["batch"] not in seen:
                 seen.add(case["batch"])
-                for rung, key in (("forward", "forward_s"), ("step", "step_s")):
+                for rung, key in (("forward", "forward_s"), ("step", "time_s")):
                     steps.append(("mnist", case["batch"], rung, "40 steps in a graph", case["measured"][key]))
     return sorted(steps)
 
@@ -89,8 +95,8 @@ def steps_table(binary):
     for network, images, rung, how, measured in step_measured():
         answer = subprocess.run([binary, "predict", "--network", network, "--ladder", "--batch", str(images), "--json"],
                                 check=True, stdout=subprocess.PIPE)
-        rungs = {rung["id"]: rung for rung in json.loads(answer.stdout)["rungs"]}
-        forecast = rungs[rung]["predicted"]["graph_s"]
+        rungs = {rung["id"]: rung for rung in json.loads(answer.stdout)["cases"]}
+        forecast = rungs[rung]["forecast"]["time_s"]
         ratio = forecast / measured
         bold = "**" if abs(ratio - 1) > 0.1 else ""
         lines.append(f"| {network} | {images:,} | `{rung}` | {how} | {micro(forecast)} | {micro(measured)} | {bold}{ratio:.3f}{bold} |")
@@ -100,20 +106,20 @@ def steps_table(binary):
 def summary(runs):
     """How good the forecasts are, and what they would be without each of two of the numbers that were read off times."""
     def errors(less, of=lambda rung: True):
-        return [abs((rung["predicted"]["graph_s"] - less(rung)) / rung["graph_warm_s"] - 1) for _, rung in timed(runs) if of(rung)]
+        return [abs((rung["forecast"]["time_s"] - less(rung)) / took(rung, "time_s") - 1) for _, rung in timed(runs) if of(rung)]
 
     def in_a_row(rung):  # each launch once, so that what is between them can be told
-        return rung["launches"] == len(rung["predicted"]["launches"])
+        return rung["nodes"] == len(rung["kernels_forecast"])
 
     def code(rung):
-        return sum(part["time_s"] for launch in rung["predicted"]["launches"] for part in launch["parts"]
+        return sum(part["time_s"] for launch in rung["kernels_forecast"] for part in launch["parts"]
                    if part["name"] == "cold code")
 
     def gaps(rung):
-        launches = rung["predicted"]["launches"]
+        launches = rung["kernels_forecast"]
         period = json.loads((ROOT / "profiles" / "h200.json").read_text())
         floor, graph = period["launch_floor"]["value"], period["graph_launch_period"]["value"]
-        between = rung["predicted"]["graph_s"] - sum(launch["time_s"] for launch in launches) - floor - rung["predicted"].get("copy_s", 0)
+        between = rung["forecast"]["time_s"] - sum(launch["time_s"] for launch in launches) - floor - rung["forecast"].get("copy_s", 0)
         return between - round(between / (graph + 0.65e-6)) * graph
 
     its = errors(lambda rung: 0)
@@ -133,8 +139,8 @@ KERNELS_ALONE = {"train_forward": (28.3, 58, 69), "train_dense_parts": (5.3, 11,
 
 def kernels_table(run):
     lines = ["| kernel | time | FMA pipe busy | issue slots used | forecast |", "|---|---|---|---|---|"]
-    step = next(rung for rung in run["rungs"] if rung["id"] == "step")
-    for launch in step["predicted"]["launches"]:
+    step = next(rung for rung in run["cases"] if rung["id"] == "step")
+    for launch in step["kernels_forecast"]:
         time, pipe, slots = KERNELS_ALONE[launch["kernel"]]
         lines.append(f"| `{launch['kernel']}` | {time:.1f} us | {pipe} % | {slots} % | {micro(launch['time_s'])} us |")
     return lines
@@ -148,10 +154,11 @@ def batches_table(runs):
     for run in runs:
         if run["network"] != "fashion_mnist":
             continue
-        times = {rung["id"]: rung.get("graph_warm_s") for rung in run["rungs"]}
+        times = {rung["id"]: took(rung, "time_s") for rung in run["cases"]}
         best = min(times["one_kernel"], times["batch"])
-        each = run["batch"] / best
-        lines.append(f"| {run['batch']:,} | {micro(times['one_kernel'])} us | {micro(times['batch'])} us | "
+        batch = run["cases"][0]["batch"]
+        each = batch / best
+        lines.append(f"| {batch:,} | {micro(times['one_kernel'])} us | {micro(times['batch'])} us | "
                      f"{each / 1e6:.2g} million | {100 * each * products / rate:.1f} % |")
     return lines
 

@@ -39,7 +39,7 @@ def main(binary):
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
             answer = subprocess.run([binary, "predict", "--network", network, "--batch", str(batch), "--json"], check=True,
                                     stdout=subprocess.PIPE)
-            convolutions = [launch for launch in json.loads(answer.stdout)["launches"] if launch["kind"] == "convolution"]
+            convolutions = [launch for launch in json.loads(answer.stdout)["cases"][0]["launches"] if launch["kind"] == "convolution"]
             forecast = sum(launch["candidates"][0]["time_s"] for launch in convolutions)
             recorded = sum(times[launch["shape"]] for launch in convolutions)
             print(f"| {network} | {batch} | {forecast * 1e6:,.0f} us | {recorded * 1e6:,.0f} us | {forecast / recorded:.3f} |")
@@ -59,14 +59,14 @@ def whole():
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for batch in (1, 32):
         for network in ("alexnet", "vgg16", "resnet18", "resnet50"):
-            run = json.loads((folder / f"{network}_b{batch}.json").read_text())
-            time, error = run["measured"]["replayed_s"], run["measured"]["l2_error"]
+            run = json.loads((folder / f"{network}_b{batch}.json").read_text())["cases"][0]
+            time, forecast = run["measured"]["time_s"], run["forecast"]["time_s"]
             fp32, tf32 = (fastest_torch(network, batch, kind) for kind in (False, True))
-            print(f"| {network} | {batch} | {time['median_s'] * 1e6:,.0f} us | {time['p05_s'] * 1e6:,.0f} to "
-                  f"{time['p95_s'] * 1e6:,.0f} us | {run['time_s'] * 1e6:,.0f} us | "
-                  f"{run['time_s'] / time['median_s']:.3f} | {fp32 * 1e6:,.0f} us | "
-                  f"{fp32 / time['median_s']:.2f} | {tf32 * 1e6:,.0f} us | {tf32 / time['median_s']:.2f} | "
-                  f"{error:.0e} |")
+            print(f"| {network} | {batch} | {time * 1e6:,.0f} us | {run['measured']['low_s'] * 1e6:,.0f} to "
+                  f"{run['measured']['high_s'] * 1e6:,.0f} us | {forecast * 1e6:,.0f} us | "
+                  f"{forecast / time:.3f} | {fp32 * 1e6:,.0f} us | "
+                  f"{fp32 / time:.2f} | {tf32 * 1e6:,.0f} us | {tf32 / time:.2f} | "
+                  f"{run['output_error']:.0e} |")
 
 
 def onnx():
@@ -108,15 +108,16 @@ def h100():
     errors = []
     for path in sorted((RECORDED.parent / "h100" / "networks_onnx").glob("*.json.gz")):
         run = json.loads(gzip.open(path).read())
-        time = run["measured"]["replayed_s"]["median_s"]
-        errors.append(abs(run["time_s"] / time - 1.0))
-        print(f"| {run['network']} | {run['batch']} | {time * 1e6:,.0f} us | {run['time_s'] * 1e6:,.0f} us | {run['time_s'] / time:.3f} |")
+        [its] = run["cases"]
+        time, forecast = its["measured"]["time_s"], its["forecast"]["time_s"]
+        errors.append(abs(forecast / time - 1.0))
+        print(f"| {run['network']} | {its['batch']} | {time * 1e6:,.0f} us | {forecast * 1e6:,.0f} us | {forecast / time:.3f} |")
     print(f"\nH100: {len(errors)} calls, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most")
 
 
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
-    for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["launches"]:
+    for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["cases"][0]["launches"]:
         measured = launch["measured"]
         by = launch["candidates"][0]["strategy"] if "candidates" in launch else launch["kind"]
         print(f"| {' + '.join(launch['operators'])} | {measured['time_s']['median_s'] * 1e6:,.1f} us | {measured['share']:.1%} | "

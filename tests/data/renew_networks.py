@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes recordings of whole networks by convcast 0.1 (convcast/network_run/1) as documents that this version reads.
+"""Writes recordings of whole networks by convcast 0.1 (convcast/network_run/1) as convcast/network_run/2, which convert_networks.py
+writes as the document that this version reads.
 
     renew_networks.py FILE...       rewrites each file in place; a file of this version stays as it is
 

@@ -35,10 +35,10 @@ def forecast_table(binary):
     lines = ["| images a step | one GPU | " + " | ".join(f"`{split}`, {devices} GPUs" for split, devices in columns) + " |",
              "|---" * (2 + len(columns)) + "|"]
     for batch in (2048, 65536):
-        one = case_of(document, "one", 1, batch)["forecast"]["step_s"]
+        one = case_of(document, "one", 1, batch)["forecast"]["time_s"]
         cells = []
         for split, devices in columns:
-            step = case_of(document, split, devices, batch)["forecast"]["step_s"]
+            step = case_of(document, split, devices, batch)["forecast"]["time_s"]
             cells.append(f"{micro(step)}, S {one / step:.2f}")
         lines.append(f"| {batch:,} | {micro(one)} | " + " | ".join(cells) + " |")
     for title, field in (("faster than one GPU from", "pays_from"), ("efficiency of 0.9 from", "efficient_from")):
@@ -51,7 +51,7 @@ def forecast_table(binary):
 
 
 def measured(document, split, batch):
-    return case_of(document, split, 2, batch)["measured"]["step_s"]
+    return case_of(document, split, 2, batch)["measured"]["time_s"]
 
 
 def measured_table(binary):
@@ -62,17 +62,17 @@ def measured_table(binary):
              " | ".join(f"`{split}` | speed-up | forecast / measured" for split in SPLITS) + " |", "|---" * (3 + 3 * len(SPLITS)) + "|"]
     ratios = []
     for batch in batches:
-        one = case_of(document, "one", 1, batch)["measured"]["step_s"]
-        cells = [f"{batch:,}", micro(one), f"{case_of(forecast, 'one', 1, batch)['forecast']['step_s'] / one:.2f}"]
+        one = case_of(document, "one", 1, batch)["measured"]["time_s"]
+        cells = [f"{batch:,}", micro(one), f"{case_of(forecast, 'one', 1, batch)['forecast']['time_s'] / one:.2f}"]
         for split in SPLITS:
             step = measured(document, split, batch)
-            ratio = case_of(forecast, split, 2, batch)["forecast"]["step_s"] / step
+            ratio = case_of(forecast, split, 2, batch)["forecast"]["time_s"] / step
             ratios.append(ratio)
             cells += [micro(step), f"{one / step:.2f}", f"{ratio:.2f}"]
         lines.append("| " + " | ".join(cells) + " |")
     off = [abs(r - 1.0) for r in ratios]
-    efficient = [b for b in batches if case_of(document, "one", 1, b)["measured"]["step_s"] / measured(document, "batch", b) >= 1.8]
-    pays = [b for b in batches if case_of(document, "one", 1, b)["measured"]["step_s"] > measured(document, "batch", b)]
+    efficient = [b for b in batches if case_of(document, "one", 1, b)["measured"]["time_s"] / measured(document, "batch", b) >= 1.8]
+    pays = [b for b in batches if case_of(document, "one", 1, b)["measured"]["time_s"] > measured(document, "batch", b)]
     lines += ["", f"Of {len(ratios)} steps over two GPUs all forecasts are within {100 * max(off):.0f} %, "
               f"{100 * sum(off) / len(off):.1f} % off in the mean. Split by images, two GPUs are faster than one from {pays[0]:,} images "
               f"of these on, and their efficiency is 0.9 and more from {efficient[0]:,} on."]

@@ -29,24 +29,24 @@ def microseconds(seconds):
 
 def cibil():
     rows = []
-    for rung in read("ladders/mnist_b2048")["rungs"]:
+    for rung in read("ladders/mnist_b2048")["cases"]:
         published = rung.get("published_s")
-        rows.append(["`" + rung["id"] + "`", rung["title"], str(rung["launches"]),
+        rows.append(["`" + rung["id"] + "`", rung["title"], str(rung.get("nodes", 0)),
                      "%.2f ms" % (1e3 * published) if published else "–"] +
-                    [microseconds(rung[key]) for key in ("graph_warm_s", "graph_cold_s", "stream_warm_s")])
+                    [microseconds(rung["measured"][key]) for key in ("time_s", "cold_s", "stream_s")])
     return table(["implementation", "what it does", "launches", "published", "graph", "graph, cold L2", "stream"], rows)
 
 
 def trainings():
     rows = []
     for network in ("fashion_mnist", "mnist"):
-        run, held, every = (read("training/" + network + suffix) for suffix in ("", "_held_out", "_every_rung"))
-        descent = run["descent"]
-        others = sum(rung["disagreements"] for rung in every["rungs"])
-        rows.append(["`" + network + "`", str(descent["batch"]), str(run["epochs"]),
+        [run], [held], [_, *every] = (read("training/" + network + suffix)["cases"] for suffix in ("", "_held_out", "_every_rung"))
+        training, descent = run["training"], run["training"]["descent"]
+        others = sum(rung["disagreements"] for rung in every)
+        rows.append(["`" + network + "`", str(descent["batch"]), str(training["epochs"]),
                      "%g, %g, %g" % (descent["rate"], descent["momentum"], descent["decay"]),
-                     microseconds(run["step_s"]) + " us", "%.2f s" % run["time_s"], "%.2f %%" % (100 * held["accuracy"]),
-                     "%.2f %%" % (100 * run["accuracy"]), "%d implementations, %d otherwise" % (len(every["rungs"]), others)])
+                     microseconds(run["measured"]["time_s"]) + " us", "%.2f s" % training["time_s"], "%.2f %%" % (100 * held["accuracy"]),
+                     "%.2f %%" % (100 * run["accuracy"]), "%d implementations, %d otherwise" % (len(every), others)])
     return table(["network", "batch", "epochs", "rate, momentum, decay", "step", "all steps", "5,000 held-out images",
                   "10,000 test images", "classified by"], rows)
 

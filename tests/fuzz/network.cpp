@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         NetworkQuestion question;
         question.strategies = {name_of(fuzz::any_strategy(data, size))};
         question.what_if = false;
-        const NetworkRun forecast = forecast_network(*network, profile, {}, question);
+        const NetworkRun forecast = plan_network(*network, profile, {}, question).forecast;
         const std::string text = to_text(described::write(forecast));
         fuzz::require_same(text, to_text(described::write(described::read_document<NetworkRun>(
                                      text, "forecast", forecast.schema))));

@@ -1,9 +1,8 @@
-// What a forecast and a run of a network, a ladder's run and a training leave behind, and the figures and
-// sentences that a report makes of them.
+// What forecasts, runs and trainings of networks leave behind, and the figures and sentences that a report
+// makes of them, with forecasts anew.
 #include "model/base/described.hpp"
-#include "model/network/ladder.hpp"
-#include "model/network/network_run.hpp"
-#include "model/network/training.hpp"
+#include "model/base/errors.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/network_page.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -12,35 +11,35 @@ using namespace convcast;
 
 namespace {
 
-/// Whether the bytes are a document of this kind, which `use` is then called with.
-template <class Document, class Use>
-bool is(const std::uint8_t *data, std::size_t size, const char *schema, const Use &use) {
-    const auto document = fuzz::accepted(
-        data, size,
-        [&](const std::string &text, const std::string &file) {
-            return described::read_document<Document>(text, file, schema);
-        },
-        [](const Document &its) { return to_text(described::write(its)); });
-    if (document)
-        use(*document);
-    return document.has_value();
+NetworkRun read(const std::string &text, const std::string &file) {
+    return described::read_document<NetworkRun>(text, file, NetworkRun().schema);
+}
+
+/// The forecast of the ladder's cases and of steps on GPUs, read again.
+void try_anew(const NetworkRun &run) {
+    static const GpuProfile profile = find_profile("h200");
+    constexpr std::size_t few = 4; // what splits advise is searched for
+    if (run.first().is_whole() || run.first().training || run.cases.size() > few ||
+        run.devices.size() > most_split_devices)
+        return;
+    try {
+        const std::string text =
+            to_text(described::write(forecast_anew(run, find_network(run.network), profile)));
+        fuzz::require_same(text, to_text(described::write(read(text, "anew"))));
+    } catch (const UsageError &) { // no link between the GPUs
+    } catch (const InputError &) { // read, it would be refused: a time that is none
+    }
 }
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    const bool read =
-        is<NetworkRun>(data, size, "convcast/network_run/2",
-                       [](const NetworkRun &run) {
-                           network_timeline_figure(run);
-                           network_layers_figure(run);
-                           judgement_of(run);
-                       }) ||
-        is<LadderRun>(data, size, "convcast/ladder_run/1",
-                      [](const LadderRun &run) {
-                          ladder_figures(run);
-                          judgement_of(run);
-                      }) ||
-        is<TrainingRun>(data, size, "convcast/training/1", [](const TrainingRun &run) { judgement_of(run); });
-    return read ? 0 : -1;
+    const auto run = fuzz::accepted(data, size, read,
+                                    [](const NetworkRun &its) { return to_text(described::write(its)); });
+    if (!run)
+        return -1;
+    report_on(*run);
+    judgement_of(*run);
+    try_anew(*run);
+    return 0;
 }

@@ -31,7 +31,7 @@ int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceS
                             std::vector<std::int64_t> batches) {
     const DeviceGroup group(devices);
     const Network network = find_network("mnist");
-    Scaling scaling;
+    NetworkRun scaling;
     scaling.devices = devices;
     scaling.cases = scaling_cases(network, {devices, std::move(splits), std::move(batches), false});
     Compiler compiler;
@@ -40,8 +40,8 @@ int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceS
     options.time = false;
     run_scaling(compiler, group, network, scaling, options);
     int right = 0;
-    for (const ScalingCase &item : scaling.cases) {
-        const std::string which = to_text(item.split) + " over " + std::to_string(item.devices) + ", " +
+    for (const NetworkCase &item : scaling.cases) {
+        const std::string which = to_text(*item.split) + " over " + std::to_string(item.devices) + ", " +
                                   std::to_string(item.batch) + " images";
         EXPECT_EQ(item.status, Status::ok) << which << ": " << item.reason.value_or("");
         if (item.split != DeviceSplit::one && item.status == Status::ok) {
@@ -122,10 +122,10 @@ TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
     options.descent.rate = 0.2;
     options.epochs = 3;
     Compiler compiler;
-    TrainingRun run;
+    NetworkRun run;
     const DeviceGroup one({0});
     const Parameters wanted = train_split(compiler, one, network, DeviceSplit::one, images, options, run);
-    EXPECT_EQ(run.steps, 9);
+    EXPECT_EQ(run.first().training->steps, 9);
     for (const int devices : {2, 3})
         for (const DeviceSplit split : by_copies) {
             const DeviceGroup group(std::vector<int>(static_cast<std::size_t>(devices), 0));

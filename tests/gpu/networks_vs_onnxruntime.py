@@ -239,9 +239,9 @@ def main():
                     row["error"] = done.stderr.strip()[-300:]
                     failed += 1
                 else:
-                    answer = json.loads(run.read_text())
-                    row |= {"forecast_s": answer["time_s"], "measured_s": answer["measured"]["replayed_s"]["median_s"],
-                            "l2_error": answer["measured"]["l2_error"]}
+                    [answer] = json.loads(run.read_text())["cases"]
+                    row |= {"forecast_s": answer["forecast"]["time_s"], "measured_s": answer["measured"]["time_s"],
+                            "l2_error": answer["output_error"]}
                     if batch == batches[0]:
                         try:
                             shutil.copy(tensors / "network.json", arguments.out / f"{file}.network.json")

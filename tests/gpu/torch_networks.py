@@ -6,7 +6,7 @@
 Each network in every setting of SETTINGS: eager and by torch.compile, contiguous and channels_last, and the same with TF32,
 which is PyTorch's default for convolutions and rounds inputs to 11 bits. Batch norm is folded into the convolutions,
 cudnn.benchmark is on, and one CUDA graph is replayed in rows between two events: median of the rows. The documents are of
-`convcast run --network`, which computes in FP32; their `replayed_s` is taken the same way, and they are compared with the
+`convcast run --network`, which computes in FP32; their measured `time_s` is taken the same way, and they are compared with the
 fastest FP32 setting. PyTorch is no dependency of convcast: without it this says so and exits with 2.
 """
 import argparse
@@ -150,7 +150,8 @@ def main():
     for file in arguments.runs:
         with open(file, encoding="utf-8") as document:
             run = json.load(document)
-        ours[run["network"], run["batch"]] = run.get("replayed_s")
+        for case in run["cases"]:
+            ours[run["network"], case["batch"]] = case.get("measured", {}).get("time_s")
     document = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "gpu": torch.cuda.get_device_name(),
                 "date": datetime.date.today().isoformat(), "times_s": []}
     print(f"PyTorch {document['torch']}, cuDNN {document['cudnn']}, {document['gpu']}; milliseconds")
@@ -161,7 +162,7 @@ def main():
             (fp32, setting), (tf32, _) = fastest(times, False), fastest(times, True)
             mine = ours.get((name, batch))
             document["times_s"].append({"network": name, "batch": batch, **times})
-            shown = ("-", "-") if not mine else (f"{mine['median_s'] * 1e3:.3f}", f"{fp32 / mine['median_s']:.2f}")
+            shown = ("-", "-") if not mine else (f"{mine * 1e3:.3f}", f"{fp32 / mine:.2f}")
             print(f"{name:10} {batch:5} {times['contiguous'] * 1e3:8.3f} {fp32 * 1e3:13.3f} {tf32 * 1e3:13.3f} {shown[0]:>9} "
                   f"{shown[1]:>16}  {setting}", flush=True)
             if arguments.output:  # after each row, so that an interrupted sitting keeps what it has

@@ -4,20 +4,18 @@
 #include "cli/explanations.hpp"
 #include "cli/what_if.hpp"
 #include "microbench/samples.hpp"
+#include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/calibration.hpp"
-#include "model/machine/compare.hpp"
 #include "model/machine/facts.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
-#include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
-#include "model/record/compare_runs.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -236,21 +234,17 @@ constexpr SchemaOf schemas[] = {
     {"architecture", schema_text<Architecture>, "architecture of a compute capability",
      "docs/architecture.md"},
     {"calibration", schema_text<Calibration>, "calibration of a GPU model"},
-    {"comparison", schema_text<ProfileComparison>, "comparison of profiles", "docs/profile.md"},
+    {"comparison", schema_text<ComparedFiles>, "comparison of profiles, runs or networks"},
     {"facts", schema_text<Facts>, "facts of kernels"},
     {"ladder", schema_text<Ladder>, "ladder of a network"},
-    {"ladder_run", schema_text<LadderRun>, "run of a ladder"},
     {"network", schema_text<Network>, "network"},
-    {"network_run", schema_text<NetworkRun>, "a whole network, forecast and run", "docs/case.md"},
+    {"network_run", schema_text<NetworkRun>, "networks, forecast and run", "docs/case.md"},
     {"paper", schema_text<Paper>, "what a paper published"},
     {"profile", schema_text<GpuProfile>, "GPU profile", "docs/profile.md"},
     {"report", schema_text<ReportStatistics>, "statistics of a report", "docs/case.md"},
     {"run", schema_text<Run>, "Run document", "docs/case.md"},
-    {"run_comparison", schema_text<RunComparison>, "comparison of runs", "docs/case.md"},
     {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
-    {"scaling", schema_text<Scaling>, "training on several GPUs"},
     {"study", schema_text<Study>, "study"},
-    {"training", schema_text<TrainingRun>, "training of a network"},
     {"weights", schema_text<Weights>, "weights of a network"},
     {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
 };

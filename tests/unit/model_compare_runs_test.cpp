@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -39,28 +40,37 @@ convcast::Run run_of(std::vector<Case> cases) {
     return run;
 }
 
+/// What computes the rows that only this file has; of both, -1: that have a ratio.
+std::vector<std::string> only_in(const ComparedFiles &found, int file) {
+    std::vector<std::string> names;
+    for (const ComparedRow &row : found.rows)
+        if (file < 0 ? row.ratio.has_value() : row.only == file)
+            names.push_back(row.values.at(file < 0 ? 1U : static_cast<std::size_t>(file)).by.value_or(""));
+    return names;
+}
+
 TEST(CompareRuns, TheIntervalOfAMedianIsOfOrderStatistics) {
     // A binomial B(n, 1/2) has P(B < 1) = 1/32 for five samples and 1/64 for six.
-    EXPECT_FALSE(median_time(Seconds(3e-6), times({1, 2, 3, 4, 5})).low_s);
-    const MedianTime six = median_time(Seconds(3.5e-6), times({6, 1, 3, 4, 2, 5}));
-    EXPECT_DOUBLE_EQ(six.low_s->value, 1e-6);
-    EXPECT_DOUBLE_EQ(six.high_s->value, 6e-6);
+    EXPECT_FALSE(median_value(3.0, {1, 2, 3, 4, 5}).low);
+    const ComparedValue six = median_value(3.5, {6, 1, 3, 4, 2, 5});
+    EXPECT_DOUBLE_EQ(*six.low, 1.0);
+    EXPECT_DOUBLE_EQ(*six.high, 6.0);
     // Of eleven, P(B < 2) = 12/2048 and P(B < 3) = 67/2048: one sample on each side is left out.
-    const MedianTime eleven = median_time(Seconds(6e-6), times({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
-    EXPECT_DOUBLE_EQ(eleven.low_s->value, 2e-6);
-    EXPECT_DOUBLE_EQ(eleven.high_s->value, 10e-6);
-    std::vector<Seconds> many;
+    const ComparedValue eleven = median_value(6.0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    EXPECT_DOUBLE_EQ(*eleven.low, 2.0);
+    EXPECT_DOUBLE_EQ(*eleven.high, 10.0);
+    std::vector<double> many;
     for (int i = 1; i <= 10000; ++i)
-        many.emplace_back(i * 1e-9);
+        many.push_back(i);
     // 5000 - 1.96 * 50 samples are outside.
-    EXPECT_DOUBLE_EQ(median_time(Seconds(5e-6), many).low_s->value, 4902e-9);
+    EXPECT_DOUBLE_EQ(*median_value(5000.0, many).low, 4902.0);
 }
 
 TEST(CompareRuns, TheIntervalOfARatioHasBothErrors) {
     const convcast::Run before = run_of({measured("a", 10, {9, 9, 10, 10, 11, 11})}),
                         after = run_of({measured("a", 20, {16, 19, 20, 20, 21, 22})});
-    const ComparedCase found = compare_runs(before, "b", after, "a", {}).cases.at(0);
-    EXPECT_EQ(found.verdict, CaseVerdict::slower);
+    const ComparedRow found = compare_runs(before, "b", after, "a", {}).rows.at(0);
+    EXPECT_EQ(found.verdict, ComparedVerdict::slower);
     EXPECT_DOUBLE_EQ(*found.ratio, 2.0);
     EXPECT_NEAR(*found.ratio_low, 2.0 * std::exp(-std::hypot(std::log(11.0 / 10.0), std::log(20.0 / 16.0))),
                 1e-12);
@@ -89,22 +99,22 @@ TEST(CompareRuns, EachVerdict) {
                 measured("few", 20, {20, 20}), broken, mended, measured("new", 10, tight)});
     CompareRunsOptions options;
     options.fail_over = 0.06;
-    RunComparison found = compare_runs(before, "b", after, "a", options);
+    ComparedFiles found = compare_runs(before, "b", after, "a", options);
     const auto verdict = [&](const std::string &strategy) {
-        for (const ComparedCase &item : found.cases)
-            if (item.strategy == strategy)
+        for (const ComparedRow &item : found.rows)
+            if (item.values.at(1).by == strategy)
                 return item.verdict;
-        return CaseVerdict::untimed;
+        return ComparedVerdict::lacking;
     };
-    EXPECT_EQ(verdict("same"), CaseVerdict::same);
-    EXPECT_EQ(verdict("slower"), CaseVerdict::slower);
-    EXPECT_EQ(verdict("faster"), CaseVerdict::faster);
-    EXPECT_EQ(verdict("unsure"), CaseVerdict::unsure);
-    EXPECT_EQ(verdict("few"), CaseVerdict::unsure);
-    EXPECT_EQ(verdict("broken"), CaseVerdict::broken);
-    EXPECT_EQ(verdict("mended"), CaseVerdict::mended);
-    EXPECT_EQ(found.only_before, std::vector<std::string>{std::string(shape) + "  gone"});
-    EXPECT_EQ(found.only_after, std::vector<std::string>{std::string(shape) + "  new"});
+    EXPECT_EQ(verdict("same"), ComparedVerdict::same);
+    EXPECT_EQ(verdict("slower"), ComparedVerdict::slower);
+    EXPECT_EQ(verdict("faster"), ComparedVerdict::faster);
+    EXPECT_EQ(verdict("unsure"), ComparedVerdict::unsure);
+    EXPECT_EQ(verdict("few"), ComparedVerdict::unsure);
+    EXPECT_EQ(verdict("broken"), ComparedVerdict::broken);
+    EXPECT_EQ(verdict("mended"), ComparedVerdict::mended);
+    EXPECT_EQ(only_in(found, 0), std::vector<std::string>{"gone"});
+    EXPECT_EQ(only_in(found, 1), std::vector<std::string>{"new"});
     EXPECT_FALSE(found.passed) << "a broken case fails";
 
     convcast::Run slower_only = run_of({after.cases[1]});
@@ -122,7 +132,7 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
     options.fail_over = 0.05;
     // 8 % slower in the median, but it may be 4 %.
     const convcast::Run wide = run_of({measured("a", 10.8, {10.4, 10.8, 10.8, 10.8, 10.8, 11.2})});
-    EXPECT_EQ(compare_runs(before, "b", wide, "a", options).cases.at(0).verdict, CaseVerdict::slower);
+    EXPECT_EQ(compare_runs(before, "b", wide, "a", options).rows.at(0).verdict, ComparedVerdict::slower);
     EXPECT_TRUE(compare_runs(before, "b", wide, "a", options).passed);
     const std::vector<double> slow = {12, 12, 12, 12, 12, 12};
     EXPECT_FALSE(compare_runs(before, "b", run_of({measured("a", 12, slow)}), "a", options).passed);
@@ -132,16 +142,16 @@ TEST(CompareRuns, FailsOnlyWhereAKernelIsSurelySlower) {
         item.baseline = "cudnn:gemm";
         return item;
     };
-    const RunComparison library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
+    const ComparedFiles library = compare_runs(run_of({as_baseline(measured("a", 10, tight))}), "b",
                                                run_of({as_baseline(measured("a", 12, slow))}), "a", options);
-    EXPECT_EQ(library.cases.at(0).verdict, CaseVerdict::slower);
+    EXPECT_EQ(library.rows.at(0).verdict, ComparedVerdict::slower);
     EXPECT_TRUE(library.passed) << "a library is not what was changed";
 
     Case host = measured("a", 12, slow);
     host.measurements.front().host_time_samples = 2;
-    const RunComparison inside = compare_runs(before, "b", run_of({host}), "a", options);
-    EXPECT_EQ(inside.cases.at(0).verdict, CaseVerdict::unsure);
-    EXPECT_THAT(inside.cases.at(0).reason.value_or(""), testing::HasSubstr("2 of the samples"));
+    const ComparedFiles inside = compare_runs(before, "b", run_of({host}), "a", options);
+    EXPECT_EQ(inside.rows.at(0).verdict, ComparedVerdict::unsure);
+    EXPECT_THAT(inside.rows.at(0).reason.value_or(""), testing::HasSubstr("2 of the samples"));
     EXPECT_TRUE(inside.passed);
 }
 
@@ -155,8 +165,8 @@ TEST(CompareRuns, NothingComparedHasNotPassed) {
     EXPECT_FALSE(compare_runs(one, "b", run_of({measured("c", 10, tight)}), "a", options).passed);
     Case untimed = one.cases.front();
     untimed.measurements.clear();
-    const RunComparison found = compare_runs(one, "b", run_of({untimed}), "a", options);
-    EXPECT_EQ(found.timed, 0);
+    const ComparedFiles found = compare_runs(one, "b", run_of({untimed}), "a", options);
+    EXPECT_EQ(found.why, "no case has a time in both");
     EXPECT_FALSE(found.passed);
 }
 
@@ -169,22 +179,21 @@ TEST(CompareRuns, TheFastestSettingOfEachStrategyOrShape) {
                         after = run_of({at("a:x=3", 11), at("a:x=1", 13), at("b:y=2", 8),
                                         at("implicit_gemm_3xtf32:z=2", 2)});
     CompareRunsOptions options;
-    EXPECT_EQ(compare_runs(before, "b", after, "a", options).cases.size(), 1U);
+    EXPECT_EQ(only_in(compare_runs(before, "b", after, "a", options), -1), std::vector<std::string>{"a:x=1"});
     options.by = CompareBy::strategy;
-    const RunComparison strategies = compare_runs(before, "b", after, "a", options);
-    ASSERT_EQ(strategies.cases.size(), 3U);
-    EXPECT_EQ(strategies.timed, 3);
-    EXPECT_TRUE(strategies.only_before.empty() && strategies.only_after.empty());
-    for (const ComparedCase &item : strategies.cases)
-        if (item.strategy == "a:x=3") {
-            EXPECT_EQ(item.strategy_before, "a:x=2");
+    const ComparedFiles strategies = compare_runs(before, "b", after, "a", options);
+    ASSERT_EQ(strategies.rows.size(), 3U);
+    EXPECT_EQ(only_in(strategies, -1).size(), 3U);
+    for (const ComparedRow &item : strategies.rows)
+        if (item.values.at(1).by == "a:x=3") {
+            EXPECT_EQ(item.values.at(0).by, "a:x=2");
             EXPECT_DOUBLE_EQ(*item.ratio, 1.1);
         }
     options.by = CompareBy::shape;
-    const RunComparison shapes = compare_runs(before, "b", after, "a", options);
-    ASSERT_EQ(shapes.cases.size(), 1U) << "tensor cores are left out";
-    EXPECT_EQ(shapes.cases[0].strategy, "b:y=2");
-    EXPECT_DOUBLE_EQ(*shapes.cases[0].ratio, 8.0 / 9.0);
+    const ComparedFiles shapes = compare_runs(before, "b", after, "a", options);
+    ASSERT_EQ(shapes.rows.size(), 1U) << "tensor cores are left out";
+    EXPECT_EQ(shapes.rows[0].values.at(1).by, "b:y=2");
+    EXPECT_DOUBLE_EQ(*shapes.rows[0].ratio, 8.0 / 9.0);
 }
 
 TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
@@ -195,9 +204,9 @@ TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
     one.prediction.emplace().time_s = Seconds(1e-5);
     Case other = one;
     other.prediction->time_s = Seconds(1.2e-5);
-    const RunComparison found = compare_runs(run_of({one}), "b", run_of({other}), "a", {});
-    EXPECT_EQ(found.times, "forecast");
-    EXPECT_EQ(found.cases.at(0).verdict, CaseVerdict::slower);
+    const ComparedFiles found = compare_runs(run_of({one}), "b", run_of({other}), "a", {});
+    EXPECT_EQ(found.values, "forecast");
+    EXPECT_EQ(found.rows.at(0).verdict, ComparedVerdict::slower);
 }
 
 TEST(CompareRuns, WhatDiffersIsNamedWithTheGpuFirst) {
@@ -206,10 +215,10 @@ TEST(CompareRuns, WhatDiffersIsNamedWithTheGpuFirst) {
     after.conditions = {{"gpu", "NVIDIA H100"}, {"driver_cuda", "13.0"}, {"date", "b"}};
     before.producer.version = "1";
     after.producer.version = "2";
-    const RunComparison found = compare_runs(before, "b", after, "a", {});
+    const ComparedFiles found = compare_runs(before, "b", after, "a", {});
     ASSERT_EQ(found.differences.size(), 2U);
-    EXPECT_EQ(found.differences[0].what, "gpu");
-    EXPECT_EQ(found.differences[1].what, "convcast version");
+    EXPECT_EQ(found.differences[0].name, "gpu");
+    EXPECT_EQ(found.differences[1].name, "convcast version");
 }
 
 } // namespace

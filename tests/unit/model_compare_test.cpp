@@ -17,33 +17,33 @@ NamedProfile with_clock(double hz, double relative_width = 0.0) {
     return {"f", profile};
 }
 
-ComparedParam clock_of(const std::vector<NamedProfile> &profiles) {
-    const ProfileComparison comparison = compare_profiles(profiles, {});
-    EXPECT_EQ(comparison.params.size(), 1u);
-    return comparison.params.at(0);
+ComparedRow clock_of(const std::vector<NamedProfile> &profiles) {
+    const ComparedFiles comparison = compare_profiles(profiles, {});
+    EXPECT_EQ(comparison.rows.size(), 1u);
+    return comparison.rows.at(0);
 }
 
 TEST(Compare, TwoAreHeldAgainstTheFirst) {
-    const ComparedParam clock = clock_of({with_clock(1e9, 0.01), with_clock(1.1e9, 0.01)});
+    const ComparedRow clock = clock_of({with_clock(1e9, 0.01), with_clock(1.1e9, 0.01)});
     EXPECT_DOUBLE_EQ(*clock.reference, 1e9);
-    EXPECT_NEAR(*clock.deviation, 0.1, 1e-12);
-    EXPECT_EQ(clock.verdict, Agreement::differs);
+    EXPECT_NEAR(*clock.ratio, 1.1, 1e-12);
+    EXPECT_EQ(clock.verdict, ComparedVerdict::differs);
     EXPECT_EQ(clock.farthest, 1);
 }
 
 TEST(Compare, AnEvenNumberIsHeldAgainstTheMeanOfTheTwoInTheMiddle) {
-    const ComparedParam clock = clock_of(
+    const ComparedRow clock = clock_of(
         {with_clock(1e9, 0.001), with_clock(2e9, 0.001), with_clock(3e9, 0.001), with_clock(9e9, 0.001)});
     EXPECT_DOUBLE_EQ(*clock.reference, 2.5e9);
     EXPECT_EQ(clock.farthest, 3);
-    EXPECT_EQ(clock.verdict, Agreement::differs);
+    EXPECT_EQ(clock.verdict, ComparedVerdict::differs);
 }
 
 TEST(Compare, AWideIntervalSaysWhy) {
     EXPECT_EQ(clock_of({with_clock(1e9, 0.001), with_clock(1e9, 0.001), with_clock(1.2e9, 0.21)}).verdict,
-              Agreement::noise);
+              ComparedVerdict::unsure);
     EXPECT_EQ(clock_of({with_clock(1e9), with_clock(1e9, 0.001), with_clock(1.2e9, 0.01)}).verdict,
-              Agreement::differs)
+              ComparedVerdict::differs)
         << "the interval of the one in the middle counts, not that of every file";
 }
 
@@ -51,22 +51,38 @@ TEST(Compare, AFactorIsNoNoiseWithoutIntervalsThatSaySo) {
     // An interval that does not hold its value is of another one, and says nothing.
     NamedProfile edited = with_clock(2e9, 0.001);
     edited.profile.sm_clock->interval = Interval{0.999e9, 1.001e9};
-    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Agreement::unknown);
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, ComparedVerdict::unsure);
     edited.profile.sm_clock->interval = Interval{2.1e9, 0.9e9};
-    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, Agreement::unknown);
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.001), edited}).verdict, ComparedVerdict::unsure);
     // Two and two that agree: their middle lies between, and no interval reaches it.
     EXPECT_EQ(clock_of({with_clock(1e9, 0.001), with_clock(1e9, 0.001), with_clock(2e9, 0.001),
                         with_clock(2e9, 0.001)})
                   .verdict,
-              Agreement::differs);
+              ComparedVerdict::differs);
+}
+
+TEST(Compare, WithoutAnIntervalOnlyWhatIsNearIsTheSame) {
+    EXPECT_EQ(clock_of({with_clock(1e9), with_clock(1.004e9)}).verdict, ComparedVerdict::same);
+    EXPECT_EQ(clock_of({with_clock(1e9), with_clock(1.006e9)}).verdict, ComparedVerdict::unsure);
+    EXPECT_EQ(clock_of({with_clock(1e9, 0.2), with_clock(1e9, 0.2)}).verdict, ComparedVerdict::same)
+        << "one measurement, however wide its interval is";
+}
+
+TEST(Compare, OnlyWhatIsOffByMoreThanTheToleranceFails) {
+    const ComparedRow near = clock_of({with_clock(1e9, 0.001), with_clock(1.0299e9, 0.001)}),
+                      far = clock_of({with_clock(1e9, 0.001), with_clock(1.04e9, 0.001)});
+    EXPECT_EQ(near.verdict, ComparedVerdict::differs) << "its interval is not all within 3 %";
+    EXPECT_FALSE(near.failed);
+    EXPECT_EQ(far.verdict, ComparedVerdict::differs);
+    EXPECT_TRUE(far.failed);
 }
 
 TEST(Compare, TheFirstFilesNumbersMustBeInTheOthers) {
     const NamedProfile bare{"bare", GpuProfile{}};
     EXPECT_TRUE(clock_of({with_clock(1e9), bare}).failed);
     EXPECT_FALSE(clock_of({bare, with_clock(1e9)}).failed);
-    const ComparedParam clock = clock_of({with_clock(1e9, 0.001), bare, with_clock(2e9, 0.001)});
-    EXPECT_EQ(clock.verdict, Agreement::differs) << "the two that have it";
+    const ComparedRow clock = clock_of({with_clock(1e9, 0.001), bare, with_clock(2e9, 0.001)});
+    EXPECT_EQ(clock.verdict, ComparedVerdict::differs) << "the two that have it";
     EXPECT_TRUE(clock.failed);
 }
 
@@ -74,7 +90,7 @@ TEST(Compare, FlightCurvesAtTheirCommonPoints) {
     NamedProfile a = with_clock(1e9), b = a;
     a.profile.dram_read_curve = FlightCurve{{1.0, 2.0, 4.0}, {10.0, 20.0, 30.0}, {}};
     b.profile.dram_read_curve = FlightCurve{{2.0, 4.0, 8.0}, {25.0, 33.0, 40.0}, {}};
-    const ProfileComparison comparison = compare_profiles(std::vector{a, b}, {});
+    const ComparedFiles comparison = compare_profiles(std::vector{a, b}, {});
     ASSERT_EQ(comparison.curves.size(), 1u);
     EXPECT_EQ(comparison.curves[0].common_points, 2);
     EXPECT_DOUBLE_EQ(*comparison.curves[0].largest_ratio, 1.25);
@@ -87,6 +103,7 @@ TEST(Readable, PrefixesAndDigits) {
     EXPECT_EQ(readable(233472.0, "B"), "228 KiB");
     EXPECT_EQ(readable(512.0, "B"), "512 B");
     EXPECT_EQ(readable(1.9798e9, "Hz"), "1.980 GHz");
+    EXPECT_EQ(readable(8.207e9, "FLOP"), "8.207 GFLOP");
     EXPECT_EQ(readable(2.56e-6, "s"), "2.560 us");
     EXPECT_EQ(readable(3.0, "s"), "3 s");
     EXPECT_EQ(readable(4.2e-10, "s"), "420 ps");

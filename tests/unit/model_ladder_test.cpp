@@ -114,16 +114,16 @@ TEST(Ladder, RecordedRunsAreOfTheRungsThatShip) {
     const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/";
     for (const std::string name : {"fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024",
                                    "fashion_mnist_b10000", "mnist_b2048"}) {
-        const LadderRun run = described::read_document<LadderRun>(read_file(folder + name + ".json"), name,
-                                                                  "convcast/ladder_run/1");
+        const NetworkRun run = described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
+                                                                    NetworkRun().schema);
         const Ladder ladder = find_ladder(find_network(run.network));
-        ASSERT_EQ(run.rungs.size(), ladder.rungs.size()) << name;
-        for (std::size_t i = 0; i < run.rungs.size(); ++i) {
-            const RungResult &rung = run.rungs[i];
+        ASSERT_EQ(run.cases.size(), ladder.rungs.size()) << name;
+        for (std::size_t i = 0; i < run.cases.size(); ++i) {
+            const NetworkCase &rung = run.cases[i];
             EXPECT_EQ(rung.id, ladder.rungs[i].id);
-            EXPECT_EQ(rung.published_s, ladder.rungs[i].published_s) << rung.id;
+            EXPECT_EQ(rung.published_s, ladder.rungs[i].published_s) << *rung.id;
             EXPECT_TRUE(rung.status == Status::infeasible ||
-                        (rung.graph_warm_s && *rung.relative_l2_error <= 1e-5));
+                        (rung.measured_s() && *rung.output_error <= 1e-5));
         }
     }
 }
@@ -154,24 +154,25 @@ TEST(Weights, ThoseOfFashionMnistShipPacked) {
 TEST(Training, RecordedOnesReachWhatTheDocsSay) {
     const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/training/";
     const auto read = [&](const std::string &name) {
-        return described::read_document<TrainingRun>(read_file(folder + name + ".json"), name,
-                                                     "convcast/training/1");
+        return described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
+                                                    NetworkRun().schema)
+            .cases;
     };
-    EXPECT_DOUBLE_EQ(read("fashion_mnist").accuracy, 0.9187);
-    EXPECT_DOUBLE_EQ(read("mnist").accuracy, 0.9798);
-    EXPECT_LT(read("fashion_mnist").step_s->value, 90e-6);
+    EXPECT_DOUBLE_EQ(*read("fashion_mnist")[0].accuracy, 0.9187);
+    EXPECT_DOUBLE_EQ(*read("mnist")[0].accuracy, 0.9798);
+    EXPECT_LT(read("fashion_mnist")[0].measured_s()->value, 90e-6);
     for (const std::string name : {"fashion_mnist", "mnist"}) {
-        const TrainingRun training = read(name), every = read(name + "_every_rung"),
-                          held = read(name + "_held_out");
-        const Ladder ladder = find_ladder(find_network(name));
+        const NetworkCase trained = read(name)[0];
+        const std::vector<NetworkCase> every = read(name + "_every_rung");
+        const Training training = *trained.training, held = *read(name + "_held_out")[0].training;
         EXPECT_EQ(training.descent.rate, held.descent.rate) << name; // chosen on images held out
         EXPECT_EQ(training.descent.decay, held.descent.decay) << name;
         EXPECT_EQ(training.epochs, held.epochs) << name;
         EXPECT_EQ(held.tested_on, "training images held out");
-        EXPECT_GE(every.rungs.size(), name == "mnist" ? 3U : 15U);
-        for (const RungAccuracy &rung : every.rungs) {
-            EXPECT_DOUBLE_EQ(rung.accuracy, training.accuracy) << name << " " << rung.id;
-            EXPECT_EQ(rung.disagreements, 0) << name << " " << rung.id;
+        EXPECT_GE(every.size(), name == "mnist" ? 4U : 16U) << "the training and each rung";
+        for (std::size_t i = 1; i < every.size(); ++i) {
+            EXPECT_DOUBLE_EQ(*every[i].accuracy, *trained.accuracy) << name << " " << *every[i].id;
+            EXPECT_EQ(every[i].disagreements, 0) << name << " " << *every[i].id;
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "model/machine/curve.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/rung_times.hpp"
+#include "model/network/scaling_forecast.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -289,7 +290,7 @@ TEST(RungWork, AKernelThatNobodyCountedHasNone) {
     EXPECT_FALSE(WorkCounter(of.ladder.work, of.network, gpu).work_of(of.rung.launches[1], of.rung, 1));
     const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     EXPECT_THAT(*forecast.why_not, HasSubstr("the work of the kernel conv2_new has not been counted"));
-    EXPECT_FALSE(forecast.graph_s);
+    EXPECT_FALSE(forecast.time_s);
     EXPECT_TRUE(forecast.launches.empty());
 }
 
@@ -352,11 +353,11 @@ TEST(EquationN6, CodeThatComesFasterThanItIsIssuedIsNotWaitedFor) {
     phase.instructions = 1000.0, phase.warps = 32.0; // eight clocks an instruction and scheduler
     LaunchWork work;
     work.ctas = 1, work.threads = 1024, work.registers = 32, work.code = 1000.0, work.phases = {phase};
-    const RungLaunchForecast busy = launch_forecast(launch, work, toy());
+    const KernelForecast busy = launch_forecast(launch, work, toy());
     ASSERT_EQ(busy.parts.front().name, "cold code");
     EXPECT_EQ(busy.parts.front().time_s.value, 0.0);
     work.threads = 32, work.phases[0].warps = 1.0; // a quarter of a clock each
-    const RungLaunchForecast lone = launch_forecast(launch, work, toy());
+    const KernelForecast lone = launch_forecast(launch, work, toy());
     EXPECT_NEAR(clocks(lone.parts.front().time_s), 1000.0 * code_clocks - 1000.0, 1.0);
 }
 
@@ -367,7 +368,7 @@ TEST(RungTimes, OfEachLineTheMedianOfItsLaunches) {
     OfRung two = rung_of("fashion_mnist", "batch");
     const std::vector<std::vector<NodeSpan>> calls = {
         {{100, 350}, {360, 400}}, {{0, 250}, {270, 330}}, {{0, 290}, {290, 310}}};
-    const std::vector<RungKernelTime> times = kernel_times(two.rung, 8, calls);
+    const std::vector<KernelTime> times = kernel_times(two.rung, 8, calls);
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times[0].kernel, "pairs_batch");
     EXPECT_NEAR(times[0].time_s.value, 250e-9, 1e-15);
@@ -384,7 +385,7 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
     launch.kernel = "k";
     LaunchWork work;
     work.ctas = 1, work.threads = 32, work.registers = 32, work.code = 100.0;
-    const RungLaunchForecast small = launch_forecast(launch, work, toy());
+    const KernelForecast small = launch_forecast(launch, work, toy());
     EXPECT_NEAR(clocks(small.time_s), 100.0 * code_clocks + 50.0, 1e-6); // and the last store
     EXPECT_EQ(small.ctas_per_sm, 1);
     LaunchPhase phase;
@@ -393,7 +394,7 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
     const GpuProfile gpu = toy();
     const double slots = small.waves > 0.0 ? 1.0 / small.waves : 0.0;
     work.ctas = static_cast<std::int64_t>(slots) * 3;
-    const RungLaunchForecast large = launch_forecast(launch, work, gpu);
+    const KernelForecast large = launch_forecast(launch, work, gpu);
     EXPECT_NEAR(large.waves, 3.0, 1e-9);
     const double resident = slots / gpu.limits.sm_count;
     EXPECT_GE(clocks(large.time_s), 3.0 * resident * 1000.0); // shared memory is never idle
@@ -423,16 +424,16 @@ TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
     const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
     ASSERT_EQ(forecast.launches.size(), 4U);
     double bodies = 0.0;
-    for (const RungLaunchForecast &launch : forecast.launches)
+    for (const KernelForecast &launch : forecast.launches)
         bodies += launch.time_s.value;
     const double floor = h200.launch_floor->value.value; // of five nodes: the image is copied first
-    EXPECT_NEAR(forecast.graph_s->value,
+    EXPECT_NEAR(forecast.time_s->value,
                 floor + 4.0 * (h200.graph_launch_period->value.value + dependent_gap_s) + bodies, 1e-12);
     EXPECT_NEAR(forecast.stream_s->value, floor + 4.0 * (floor + h200.launch_gap->value.value) + bodies,
                 1e-12);
     GpuProfile without = h200;
     without.graph_launch_period.reset();
-    EXPECT_FALSE(forecast_rung(of.ladder, of.rung, of.network, 1, without).graph_s);
+    EXPECT_FALSE(forecast_rung(of.ladder, of.rung, of.network, 1, without).time_s);
     without.launch_floor.reset();
     EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 1, without).why_not,
                 HasSubstr("launch_floor"));
@@ -449,10 +450,10 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     const double stage = forecast.launches[0].in_graph_s->value + forecast.launches[1].in_graph_s->value;
     EXPECT_NEAR(stage, 416.0 * h200.graph_launch_period->value.value, 1e-6);
     double parts = 0.0;
-    for (const RungLaunchForecast &launch : forecast.launches)
+    for (const KernelForecast &launch : forecast.launches)
         parts += launch.in_graph_s->value;
-    EXPECT_LT(parts, forecast.graph_s->value);
-    EXPECT_GT(parts, 0.9 * forecast.graph_s->value);
+    EXPECT_LT(parts, forecast.time_s->value);
+    EXPECT_GT(parts, 0.9 * forecast.time_s->value);
     // Seven times all streams wait for each other; a profile without the probe lets them do so for nothing.
     GpuProfile free = h200;
     free.curves.erase("stream_meets");
@@ -475,8 +476,8 @@ TEST(EquationN7, StreamsAreBesideEachOther) {
     const double graph_kernels = 16.0 * h200.graph_launch_period->value.value,
                  beyond = value_at(rounds, 16.0) - graph_kernels;
     EXPECT_LT(beyond, 1e-3);
-    EXPECT_LT(slowly.graph_s->value - forecast.graph_s->value, 7.0 * beyond + 1e-9);
-    EXPECT_GT(slowly.graph_s->value - forecast.graph_s->value, 6.0 * beyond);
+    EXPECT_LT(slowly.time_s->value - forecast.time_s->value, 7.0 * beyond + 1e-9);
+    EXPECT_GT(slowly.time_s->value - forecast.time_s->value, 6.0 * beyond);
     GpuProfile without = h200;
     without.host_to_device_bandwidth.reset();
     EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
@@ -504,13 +505,12 @@ TEST(EquationN10, AddsTakeTheMeasuredTimeOfSoManyLines) {
 
 // ---- against what was recorded ----
 
-LadderRun recorded(const std::string &name) {
+NetworkRun recorded(const std::string &name) {
     const std::string file =
         std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/" + name + ".json";
-    LadderRun run = described::read_document<LadderRun>(read_file(file), file, "convcast/ladder_run/1");
+    NetworkRun run = described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
     const Network network = find_network(run.network);
-    add_forecasts(run, find_ladder(network), network, find_profile("h200"));
-    return run;
+    return forecast_anew(std::move(run), network, find_profile("h200"));
 }
 
 constexpr std::array<const char *, 5> recordings = {
@@ -525,20 +525,20 @@ TEST(RungForecasts, AreWithinTenPercentOfTheRecordings) {
                                                                            {{"forward", 2048}, {0.1, 0.105}}};
     std::size_t judged = 0;
     for (const char *name : recordings) {
-        const LadderRun run = recorded(name);
-        for (const RungResult &rung : run.rungs) {
-            if (!rung.graph_warm_s) {
-                EXPECT_FALSE(rung.predicted->graph_s) << rung.id;
+        const NetworkRun run = recorded(name);
+        for (const NetworkCase &rung : run.cases) {
+            if (!rung.measured) {
+                EXPECT_FALSE(rung.forecast->time_s) << *rung.id;
                 continue;
             }
-            ASSERT_TRUE(rung.predicted->graph_s) << rung.id << ": " << rung.predicted->why_not.value_or("");
+            ASSERT_TRUE(rung.forecast->time_s) << *rung.id << ": " << rung.forecast->why_not.value_or("");
             ++judged;
-            const auto found = missed.find({rung.id, run.batch});
+            const auto found = missed.find({*rung.id, rung.batch});
             const Limits limit = found == missed.end() ? Limits{0.1, 0.1} : found->second;
-            EXPECT_NEAR(*rung.predicted->graph_s / *rung.graph_warm_s, 1.0, limit.graph)
-                << rung.id << ", batch " << run.batch;
-            EXPECT_NEAR(*rung.predicted->stream_s / *rung.stream_warm_s, 1.0, limit.stream)
-                << rung.id << " in a stream, batch " << run.batch;
+            EXPECT_NEAR(*rung.forecast->time_s / *rung.measured_s(), 1.0, limit.graph)
+                << *rung.id << ", batch " << rung.batch;
+            EXPECT_NEAR(*rung.forecast->stream_s / *rung.measured->stream_s, 1.0, limit.stream)
+                << *rung.id << " in a stream, batch " << rung.batch;
         }
     }
     EXPECT_GE(judged, 42U);
@@ -550,16 +550,16 @@ TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
     const std::set<Pair> missed = {{"dense_tree", "conv2_wide", 128}}; // docs/ladders.md names it
     std::set<Pair> wrong;
     for (const char *name : recordings) {
-        const LadderRun run = recorded(name);
+        const NetworkRun run = recorded(name);
         const Ladder ladder = find_ladder(find_network(run.network));
         const auto trains = [&](std::size_t rung) { return ladder.rungs[rung].trains.value_or(false); };
-        for (std::size_t i = 0; i < run.rungs.size(); ++i)
-            for (std::size_t j = 0; j < run.rungs.size(); ++j) {
-                const RungResult &a = run.rungs[i], &b = run.rungs[j];
-                if (a.graph_warm_s && b.graph_warm_s && trains(i) == trains(j) &&
-                    *a.graph_warm_s / *b.graph_warm_s < 1.0 - same &&
-                    a.predicted->graph_s >= b.predicted->graph_s)
-                    wrong.insert({a.id, b.id, run.batch});
+        for (std::size_t i = 0; i < run.cases.size(); ++i)
+            for (std::size_t j = 0; j < run.cases.size(); ++j) {
+                const NetworkCase &a = run.cases[i], &b = run.cases[j];
+                if (a.measured && b.measured && trains(i) == trains(j) &&
+                    *a.measured_s() / *b.measured_s() < 1.0 - same &&
+                    a.forecast->time_s >= b.forecast->time_s)
+                    wrong.insert({*a.id, *b.id, a.batch});
             }
     }
     EXPECT_EQ(wrong, missed);
@@ -567,9 +567,9 @@ TEST(RungForecasts, AreInTheOrderOfTheRecordings) {
 
 TEST(RungForecasts, OfAnotherGpuAreOfWhatItHas) {
     const Network network = find_network("fashion_mnist");
-    const LadderRun run = forecast_ladder(find_ladder(network), network, 1, find_profile("k80"));
-    EXPECT_EQ(*run.profile_id, "k80");
-    for (const RungResult &rung : run.rungs) {
+    const NetworkRun run = forecast_ladder(find_ladder(network), network, 1, find_profile("k80"));
+    EXPECT_EQ(run.profile_id, "k80");
+    for (const NetworkCase &rung : run.cases) {
         if (rung.id == "constant_all")
             EXPECT_THAT(*rung.reason, HasSubstr("needs 211136 bytes of constant memory"));
         else if (rung.id == "one_kernel")
@@ -579,9 +579,9 @@ TEST(RungForecasts, OfAnotherGpuAreOfWhatItHas) {
         else if (rung.id == "batch")
             EXPECT_THAT(*rung.reason, HasSubstr("pairs_batch does not fit an SM"));
         else if (rung.id == "step")
-            EXPECT_THAT(rung.predicted->why_not.value_or(""), HasSubstr("does not fit an SM"));
+            EXPECT_THAT(rung.forecast->why_not.value_or(""), HasSubstr("does not fit an SM"));
         else
-            EXPECT_TRUE(rung.predicted->stream_s && !rung.predicted->graph_s) << rung.id;
+            EXPECT_TRUE(rung.forecast->stream_s && !rung.forecast->time_s) << *rung.id;
     }
 }
 

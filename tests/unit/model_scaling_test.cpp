@@ -82,46 +82,47 @@ TEST(Scaling, DevicesAndSplitsAreReadOrRefused) {
 TEST(Scaling, CasesAreStrongAndWeakOnPowersOfTwoAndAll) {
     const Network mnist = find_network("mnist");
     std::vector<std::string> told;
-    for (const ScalingCase &item : scaling_cases(mnist, {{0, 1, 2}, {DeviceSplit::batch}, {64}}))
-        told.push_back(to_text(item.split) + " " + std::to_string(item.devices) + " " +
+    for (const NetworkCase &item : scaling_cases(mnist, {{0, 1, 2}, {DeviceSplit::batch}, {64}}))
+        told.push_back(to_text(*item.split) + " " + std::to_string(item.devices) + " " +
                        std::to_string(item.batch));
     EXPECT_THAT(told, ElementsAre("one 1 64", "one 1 128", "one 1 192", "batch 2 64", "batch 2 128",
                                   "batch 3 64", "batch 3 192"));
-    const std::vector<ScalingCase> eight =
+    const std::vector<NetworkCase> eight =
         scaling_cases(mnist, {{0, 0, 0, 0, 0, 0, 0, 0}, {DeviceSplit::rows}, {64}, false});
     EXPECT_EQ(eight.back().status, Status::infeasible);
     EXPECT_THAT(*eight.back().reason, HasSubstr("fewer than 8 GPUs"));
     EXPECT_THAT(eight[1].shares, ElementsAre(3, 3));
 }
 
-ScalingCase timed(DeviceSplit split, int devices, std::int64_t batch, double step_us,
+NetworkCase timed(DeviceSplit split, int devices, std::int64_t batch, double step_us,
                   double communication_us) {
-    ScalingCase item;
+    NetworkCase item;
     item.split = split, item.devices = devices, item.batch = batch;
-    item.measured =
-        ScalingTimes{Seconds(0), Seconds(0), Seconds(step_us * 1e-6),
-                     Seconds((step_us - communication_us) * 1e-6), Seconds(communication_us * 1e-6)};
+    NetworkTimes &times = item.measured.emplace();
+    times.time_s = Seconds(step_us * 1e-6);
+    times.computation_s = Seconds((step_us - communication_us) * 1e-6);
+    times.communication_s = Seconds(communication_us * 1e-6);
     return item;
 }
 
 TEST(EquationSc4, SpeedUpAndEfficiencyByHand) {
-    std::vector<ScalingCase> cases = {timed(DeviceSplit::one, 1, 100, 50, 0),
+    std::vector<NetworkCase> cases = {timed(DeviceSplit::one, 1, 100, 50, 0),
                                       timed(DeviceSplit::one, 1, 200, 90, 0),
                                       timed(DeviceSplit::batch, 2, 200, 60, 15)};
     add_rates(cases);
-    EXPECT_FALSE(cases[0].measured_rates);
-    EXPECT_NEAR(cases[2].measured_rates->speed_up, 1.5, 1e-12);
-    EXPECT_NEAR(cases[2].measured_rates->efficiency, 0.75, 1e-12);
-    EXPECT_NEAR(*cases[2].measured_rates->weak_efficiency, 50.0 / 60.0, 1e-12);
-    EXPECT_NEAR(*cases[2].measured_rates->computation_over_communication, 3.0, 1e-12);
-    EXPECT_FALSE(cases[2].forecast_rates);
+    EXPECT_FALSE(cases[0].measured->speed_up);
+    EXPECT_NEAR(*cases[2].measured->speed_up, 1.5, 1e-12);
+    EXPECT_NEAR(*cases[2].measured->efficiency, 0.75, 1e-12);
+    EXPECT_NEAR(*cases[2].measured->weak_efficiency, 50.0 / 60.0, 1e-12);
+    EXPECT_NEAR(*cases[2].measured->computation_over_communication, 3.0, 1e-12);
+    EXPECT_FALSE(cases[2].forecast);
 }
 
 TEST(Scaling, PointsBeginWithOneGpu) {
-    Scaling scaling;
+    NetworkRun scaling;
     scaling.cases = {timed(DeviceSplit::one, 1, 100, 50, 0), timed(DeviceSplit::one, 1, 200, 90, 0),
                      timed(DeviceSplit::batch, 2, 100, 40, 10), timed(DeviceSplit::batch, 2, 200, 60, 15)};
-    for (ScalingCase &item : scaling.cases)
+    for (NetworkCase &item : scaling.cases)
         item.forecast = item.measured;
     add_rates(scaling.cases);
     const std::vector<ScalingPoint> points = scaling_points(scaling, 100);
@@ -140,15 +141,15 @@ TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
     const GpuProfile h200 = find_profile("h200");
     const Network mnist = find_network("mnist");
     const Ladder ladder = find_ladder(mnist);
-    const ScalingCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
+    const NetworkCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
     std::vector<std::string> assumptions;
-    const ScalingTimes times = forecast_case(one, mnist, h200, peer_numbers(h200, {0, 1}, assumptions));
+    const NetworkTimes times = forecast_case(one, mnist, h200, peer_numbers(h200, {0, 1}, assumptions));
     const auto rung = [&](const char *id) {
-        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200).graph_s;
+        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200).time_s;
     };
-    EXPECT_EQ(times.forward_s.value, rung("forward").value);
-    EXPECT_EQ(times.step_s.value, rung("step").value);
-    EXPECT_EQ(times.communication_s.value, 0.0);
+    EXPECT_EQ(times.forward_s->value, rung("forward").value);
+    EXPECT_EQ(times.time_s->value, rung("step").value);
+    EXPECT_EQ(times.communication_s->value, 0.0);
 }
 
 GpuProfile with_link(GpuProfile profile, double bandwidth, double latency) {
@@ -161,20 +162,20 @@ TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
     toy.curves["peer_meets"].series = {{"", {2.0}, {50e-6}, {50e-6}, {50e-6}}};
     toy.graph_launch_period =
         Param<Seconds>{toy.launch_floor->value + Seconds(1e-6), Source::assumed, "test"};
-    const std::vector<ScalingCase> cases =
+    const std::vector<NetworkCase> cases =
         scaling_cases(find_network("mnist"), {{0, 1}, {DeviceSplit::batch}, {64}, false});
     const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-    EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s.value,
+    EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s->value,
                 50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
 }
 
 TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
     const GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
-    const std::vector<ScalingCase> cases = scaling_cases(
+    const std::vector<NetworkCase> cases = scaling_cases(
         find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
-    const auto communication = [&](const ScalingCase &item, double bandwidth, double latency) {
+    const auto communication = [&](const NetworkCase &item, double bandwidth, double latency) {
         const PeerNumbers peers{Bandwidth(bandwidth), Seconds(latency), Source::assumed, "test"};
-        return forecast_case(item, find_network("mnist"), toy, peers).communication_s.value;
+        return forecast_case(item, find_network("mnist"), toy, peers).communication_s->value;
     };
     // 2,326 floats to one other GPU
     EXPECT_NEAR(communication(cases[1], 10e9, 1e-6) - communication(cases[1], 20e9, 1e-6), 9304 / 20e9,
@@ -188,16 +189,17 @@ TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
 
 TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
     const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/scaling/two_gpus.json";
-    const Scaling recorded = described::read_document<Scaling>(read_file(file), file, "convcast/scaling/1");
+    const NetworkRun recorded =
+        described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
     const GpuProfile h200 = find_profile("h200");
     std::size_t judged = 0;
-    for (const ScalingCase &item : recorded.cases) {
+    for (const NetworkCase &item : recorded.cases) {
         ASSERT_TRUE(item.measured) << item.batch;
         ++judged;
-        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200, recorded.peers).step_s /
-                        item.measured->step_s,
+        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200, *recorded.peers).call_s()->value /
+                        item.measured_s()->value,
                     1.0, 0.1)
-            << boost::describe::enum_to_string(item.split, "?") << " of " << item.batch << " images";
+            << boost::describe::enum_to_string(*item.split, "?") << " of " << item.batch << " images";
     }
     EXPECT_GE(judged, 45U);
 }
@@ -206,21 +208,21 @@ TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
     const GpuProfile h200 = find_profile("h200");
     const Network network = find_network("mnist");
     const ScalingQuestion question{{0, 1}, {DeviceSplit::batch}, {2048, 65536}};
-    const Scaling today = forecast_scaling(network, h200, question);
-    Scaling old = today;
+    const NetworkRun today = forecast_scaling(network, h200, question);
+    NetworkRun old = today;
     old.profile_hash = "of another day";
     old.advice.clear();
-    for (ScalingCase &item : old.cases) {
+    for (NetworkCase &item : old.cases) {
         item.measured = item.forecast;
-        item.forecast->step_s = item.forecast->step_s * 2.0;
+        item.forecast->time_s = *item.forecast->time_s * 2.0;
     }
-    const Scaling again = forecast_anew(old, network, h200);
+    const NetworkRun again = forecast_anew(old, network, h200);
     EXPECT_EQ(again.profile_hash, today.profile_hash);
     EXPECT_EQ(again.advice.size(), today.advice.size());
     ASSERT_EQ(again.cases.size(), today.cases.size());
     for (std::size_t i = 0; i < today.cases.size(); ++i) {
-        EXPECT_EQ(again.cases[i].forecast->step_s.value, today.cases[i].forecast->step_s.value);
-        EXPECT_EQ(again.cases[i].measured->step_s.value, today.cases[i].forecast->step_s.value);
+        EXPECT_EQ(again.cases[i].forecast->time_s->value, today.cases[i].forecast->time_s->value);
+        EXPECT_EQ(again.cases[i].measured->time_s->value, today.cases[i].forecast->time_s->value);
     }
 }
 
@@ -276,16 +278,16 @@ TEST(Scaling, AStatedLinkNamesItsSource) {
 TEST(Scaling, ForecastsAreSensible) {
     const Network mnist = find_network("mnist");
     const std::vector<DeviceSplit> splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
-    const Scaling scaling =
+    const NetworkRun scaling =
         forecast_scaling(mnist, find_profile("h200"), {{0, 1, 2, 3}, splits, {2048, 65536}});
-    for (const ScalingCase &item : scaling.cases) {
+    for (const NetworkCase &item : scaling.cases) {
         ASSERT_TRUE(item.forecast) << item.reason.value_or("");
-        EXPECT_GT(item.forecast->backward_s.value, 0.0);
-        EXPECT_GT(item.forecast->forward_s.value, 0.0);
+        EXPECT_GT(item.forecast->backward_s->value, 0.0);
+        EXPECT_GT(item.forecast->forward_s->value, 0.0);
         if (item.split == DeviceSplit::one)
             continue;
-        EXPECT_LT(item.forecast_rates->efficiency, 1.1);
-        EXPECT_GT(*item.forecast_rates->computation_over_communication, 0.0);
+        EXPECT_LT(*item.forecast->efficiency, 1.1);
+        EXPECT_GT(*item.forecast->computation_over_communication, 0.0);
     }
     EXPECT_EQ(scaling.advice.size(), 6U);
     for (const ScalingAdvice &advice : scaling.advice)
@@ -293,9 +295,10 @@ TEST(Scaling, ForecastsAreSensible) {
             EXPECT_TRUE(advice.pays_from);
             EXPECT_GE(advice.efficient_from.value_or(most_split_batch), *advice.pays_from);
         }
-    EXPECT_EQ(described::read_document<Scaling>(to_text(described::write(scaling)), "s", "convcast/scaling/1")
-                  .cases.size(),
-              scaling.cases.size());
+    EXPECT_EQ(
+        described::read_document<NetworkRun>(to_text(described::write(scaling)), "s", NetworkRun().schema)
+            .cases.size(),
+        scaling.cases.size());
     EXPECT_THAT(
         [] {
             forecast_scaling(find_network("vgg16"), find_profile("h200"), {{0, 1}, {}, {8}});

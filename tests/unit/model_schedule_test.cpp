@@ -83,8 +83,8 @@ TEST(Schedule, OfAForecastGivesThatForecastAgain) {
             question.schedule = parse_schedule(text, "mine.schedule");
             const PlannedNetwork given = plan_network(find_network(name), h200, knowledge, question);
             EXPECT_EQ(to_text(schedule_of(given)), text);
-            EXPECT_EQ(given.forecast.time_s, chosen.forecast.time_s) << name << batch;
-            EXPECT_EQ(given.forecast.chosen_s, chosen.forecast.time_s);
+            EXPECT_EQ(given.time(), chosen.time()) << name << batch;
+            EXPECT_EQ(given.forecast.first().chosen_s, chosen.time());
         }
 }
 
@@ -181,36 +181,37 @@ TEST(EquationN9, LaunchesOfTwoStreamsRunAtOnceAndShareTheSms) {
     std::string apart = on_two_streams; // bias, sum and ReLU behind both
     apart.replace(apart.find("launch left"), std::string::npos,
                   "launch left+bias strategy=implicit_gemm\nlaunch sum+relu\nlaunch dense\n");
-    const NetworkRun two = planned_by(apart).forecast;
+    const NetworkCase two = planned_by(apart).forecast.first();
     std::string alone = apart;
     alone.replace(alone.find("stream=1"), 8, "stream=0");
-    const NetworkRun one = planned_by(alone).forecast;
+    const NetworkCase one = planned_by(alone).forecast.first();
     const auto time = [&](std::size_t i) { return two.launches[i].time_s.value; };
     // Both convolutions are of few CTAs: they take no longer together than the longer one.
     EXPECT_EQ(two.launches[0].begins_s->value, 0.0);
     EXPECT_EQ(two.launches[1].begins_s->value, 0.0);
     EXPECT_NEAR(two.launches[2].begins_s->value, std::max(time(0), time(1)), 1e-15);
-    EXPECT_NEAR(two.time_s.value, std::max(time(0), time(1)) + time(2) + time(3), 1e-15);
-    const auto gaps = [](const NetworkRun &of) {
-        return dependent_gap_s * static_cast<double>(of.nodes); // on several streams none starts early
+    EXPECT_NEAR(two.forecast_s()->value, std::max(time(0), time(1)) + time(2) + time(3), 1e-15);
+    const auto gaps = [](const NetworkCase &of) {
+        return dependent_gap_s * static_cast<double>(*of.nodes); // on several streams none starts early
     };
     const double beside = std::min(time(0), time(1)); // has such a gap itself
-    EXPECT_NEAR(one.time_s.value + gaps(two) - two.time_s.value, beside, 1e-15);
+    EXPECT_NEAR(one.forecast_s()->value + gaps(two) - two.forecast_s()->value, beside, 1e-15);
     // Of so many images that each fills the GPU they take as long as one after another.
     const auto many = [](std::string text) {
         text.replace(text.find("batch 1"), 7, "batch 4096");
         text.replace(text.find("launch dense"), std::string::npos,
                      "turn relu layout=columns\nlaunch dense layout=columns strategy=implicit_gemm\n"
                      "turn dense layout=images\n");
-        return planned_by(text).forecast;
+        return planned_by(text).forecast.first();
     };
-    const NetworkRun apart_many = many(apart);
-    EXPECT_NEAR((apart_many.time_s.value - gaps(apart_many)) / many(alone).time_s.value, 1.0, 1e-4);
+    const NetworkCase apart_many = many(apart);
+    EXPECT_NEAR((apart_many.forecast_s()->value - gaps(apart_many)) / many(alone).forecast_s()->value, 1.0,
+                1e-4);
 }
 
 TEST(WholeRun, RecordsOfNodesAreTimesOfLaunches) {
     const PlannedNetwork plan = planned_by(on_two_streams);
-    ASSERT_EQ(plan.forecast.nodes, 3);
+    ASSERT_EQ(plan.forecast.first().nodes, 3);
     // right on stream 1 from 100 to 400 ns, left behind it though it is on another stream, then dense early.
     const std::vector<LaunchSpan> spans = launch_spans(plan, {{100, 400}, {410, 900}, {880, 1300}});
     ASSERT_EQ(spans.size(), 3U);

@@ -162,6 +162,15 @@ std::string transposed_device(const Operator &op, const std::vector<ImageShape> 
                        fmt::arg("dilation_h", dilation[0]), fmt::arg("dilation_w", dilation[1]));
 }
 
+/// Each filter at each output pixel.
+double filtered(const Operator &op, const ImageShape &input) {
+    return static_cast<double>(parameters(op, input)) * static_cast<double>(op.output[1] * op.output[2]);
+}
+/// Each filter at each input pixel.
+double spread(const Operator &op, const ImageShape &input) {
+    return static_cast<double>(transposed_parameters(op, input)) * static_cast<double>(input[1] * input[2]);
+}
+
 } // namespace
 
 std::vector<OperatorType> operators::convolution() {
@@ -171,17 +180,20 @@ std::vector<OperatorType> operators::convolution() {
     rows[0].takes = {"stride", "pad", "dilation", "groups"};
     rows[0].shape = convolution_shape;
     rows[0].parameters = convolution_parameters;
+    rows[0].multiply_adds = filtered;
     rows[0].forward = convolve, rows[0].backward = convolve_back;
     rows[1].kind = OperatorKind::dense;
     rows[1].needs = {"outputs"};
     rows[1].shape = dense_shape;
     rows[1].parameters = dense_parameters;
+    rows[1].multiply_adds = filtered;
     rows[1].forward = convolve, rows[1].backward = convolve_back;
     rows[2].kind = OperatorKind::transposed_convolution;
     rows[2].needs = {"outputs", "window"};
     rows[2].takes = {"stride", "pad", "pad_end", "dilation", "groups"};
     rows[2].shape = transposed_shape;
     rows[2].parameters = transposed_parameters;
+    rows[2].multiply_adds = spread;
     rows[2].forward = transposed_forward;
     rows[2].form = DeviceForm::gather;
     rows[2].device = transposed_device;

@@ -37,10 +37,12 @@ double logistic(double x) {
 /// A function of one number: its value.
 template <class Value>
 OperatorType function(OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
-                      Value, std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
+                      double (*operations)(const Operator &, const ImageShape &), Value,
+                      std::string (*device)(const Operator &, const std::vector<ImageShape> &)) {
     OperatorType row;
     row.kind = kind;
     row.needs = std::move(needs), row.takes = std::move(takes);
+    row.operations = operations;
     row.forward = [](const OperatorStep &step, double *out) {
         for (std::int64_t i = 0; i < step.outputs(); ++i)
             out[i] = Value{}(step.op, step.in[0][i]);
@@ -114,6 +116,7 @@ OperatorType of_two(OperatorKind kind, void (*forward)(const OperatorStep &, dou
     row.kind = kind;
     row.least_inputs = row.most_inputs = 2;
     row.shape = joined_shape;
+    row.operations = each<1>;
     row.forward = forward;
     row.form = DeviceForm::element;
     row.device = device;
@@ -128,48 +131,50 @@ OperatorType of_two(OperatorKind kind, void (*forward)(const OperatorStep &, dou
 std::vector<OperatorType> operators::elementwise() {
     std::vector<OperatorType> rows;
     const auto add = [&](OperatorKind kind, std::vector<const char *> needs, std::vector<const char *> takes,
-                         auto value, auto device) {
-        rows.push_back(function(kind, std::move(needs), std::move(takes), value, device));
+                         double (*operations)(const Operator &, const ImageShape &), auto value,
+                         auto device) {
+        rows.push_back(function(kind, std::move(needs), std::move(takes), operations, value, device));
     };
     add(
-        OperatorKind::relu, {}, {}, VALUE { return std::max(x, 0.0); }, DEVICE { return "max(x, T(0))"; });
+        OperatorKind::relu, {}, {}, each<1>, VALUE { return std::max(x, 0.0); },
+        DEVICE { return "max(x, T(0))"; });
     set_slope(rows.back(), [](double x, double) { return x > 0.0 ? 1.0 : 0.0; });
     add(
-        OperatorKind::leaky_relu, {"alpha"}, {}, VALUE { return x > 0.0 ? x : *op.alpha * x; },
+        OperatorKind::leaky_relu, {"alpha"}, {}, each<2>, VALUE { return x > 0.0 ? x : *op.alpha * x; },
         DEVICE { return "x > T(0) ? x : x * " + device_number(*op.alpha); });
     add(
-        OperatorKind::clip, {}, {"low", "high"},
+        OperatorKind::clip, {}, {"low", "high"}, each<2>,
         VALUE { return std::min(std::max(x, low_of(op)), high_of(op)); },
         DEVICE {
             const std::string text = op.low ? "max(x, " + device_number(*op.low) + ")" : "x";
             return op.high ? "min(" + text + ", " + device_number(*op.high) + ")" : text;
         });
     add(
-        OperatorKind::logistic, {}, {}, VALUE { return logistic(x); },
+        OperatorKind::logistic, {}, {}, each<4>, VALUE { return logistic(x); },
         DEVICE { return device_quotient("T(1)", "T(1) + " + device_exp("-x")); });
     set_slope(rows.back(), [](double, double y) { return y * (1.0 - y); });
     add(
-        OperatorKind::hard_logistic, {"alpha", "beta"}, {},
+        OperatorKind::hard_logistic, {"alpha", "beta"}, {}, each<4>,
         VALUE { return std::clamp(*op.alpha * x + *op.beta, 0.0, 1.0); },
         DEVICE {
             return "min(max(x * " + device_number(*op.alpha) + " + " + device_number(*op.beta) +
                    ", T(0)), T(1))";
         });
     add(
-        OperatorKind::hard_swish, {}, {}, VALUE { return x * hard(x); },
+        OperatorKind::hard_swish, {}, {}, each<5>, VALUE { return x * hard(x); },
         DEVICE { return "x * min(max(x * T(1.0 / 6.0) + T(0.5), T(0)), T(1))"; });
     add(
-        OperatorKind::silu, {}, {}, VALUE { return x * logistic(x); },
+        OperatorKind::silu, {}, {}, each<4>, VALUE { return x * logistic(x); },
         DEVICE { return device_quotient("x", "T(1) + " + device_exp("-x")); });
     add(
-        OperatorKind::gelu, {}, {}, VALUE { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); },
+        OperatorKind::gelu, {}, {}, each<5>, VALUE { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); },
         DEVICE { return "T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752)))"; });
     add(
-        OperatorKind::tanh, {}, {}, VALUE { return std::tanh(x); }, DEVICE { return "tanh(x)"; });
+        OperatorKind::tanh, {}, {}, each<1>, VALUE { return std::tanh(x); }, DEVICE { return "tanh(x)"; });
     add(
-        OperatorKind::erf, {}, {}, VALUE { return std::erf(x); }, DEVICE { return "erf(x)"; });
+        OperatorKind::erf, {}, {}, each<1>, VALUE { return std::erf(x); }, DEVICE { return "erf(x)"; });
     add(
-        OperatorKind::linear, {}, {"alpha", "beta"},
+        OperatorKind::linear, {}, {"alpha", "beta"}, each<2>,
         VALUE { return op.alpha.value_or(1.0) * x + op.beta.value_or(0.0); },
         DEVICE {
             return "x * " + device_number(op.alpha.value_or(1.0)) + " + " +
@@ -178,6 +183,7 @@ std::vector<OperatorType> operators::elementwise() {
 
     OperatorType of_channel;
     of_channel.parameters = channels_of;
+    of_channel.operations = each<1>;
     of_channel.form = DeviceForm::element;
     rows.insert(rows.end(), 2, of_channel);
     OperatorType &bias = rows[rows.size() - 2], &scale = rows.back();

@@ -54,9 +54,15 @@ std::vector<OperatorType> operators::loss() {
     std::vector<OperatorType> rows(2);
     rows[0].kind = OperatorKind::half_squared_error;
     rows[0].shape = one_number;
+    rows[0].operations = [](const Operator &, const ImageShape &input) {
+        return 4.0 * static_cast<double>(elements(input)); // less the target, halved, squared, summed
+    };
     rows[0].forward = squares, rows[0].backward = squares_back;
     rows[1].kind = OperatorKind::cross_entropy;
     rows[1].shape = one_number;
+    rows[1].operations = [](const Operator &, const ImageShape &input) {
+        return 5.0 * static_cast<double>(elements(input)); // as a softmax
+    };
     rows[1].forward = entropy, rows[1].backward = entropy_back;
     return rows;
 }

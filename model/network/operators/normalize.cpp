@@ -49,9 +49,11 @@ void layer_norm_forward(const OperatorStep &step, double *out) {
 std::vector<OperatorType> operators::normalize() {
     std::vector<OperatorType> rows(2);
     rows[0].kind = OperatorKind::softmax;
+    rows[0].operations = each<5>; // the largest, less it, exp, the sum, its share
     rows[0].forward = softmax_forward, rows[0].backward = softmax_back;
     rows[1].kind = OperatorKind::layer_norm;
-    rows[1].needs = {"alpha"}; // added to the variance
+    rows[1].needs = {"alpha"};    // added to the variance
+    rows[1].operations = each<5>; // the mean, less it, squared, the sum, its share
     rows[1].forward = layer_norm_forward;
     return rows;
 }

@@ -136,12 +136,18 @@ std::string pooling_device(const Operator &op, const std::vector<ImageShape> &in
                                                        : fmt::format("result / T({})", shape.r * shape.s)));
 }
 
+/// Each pixel of the window is compared or added.
+double window_operations(const Operator &op, const ImageShape &) {
+    return static_cast<double>((*op.window)[0] * (*op.window)[1]);
+}
+
 } // namespace
 
 std::vector<OperatorType> operators::pooling() {
     OperatorType pooling;
     pooling.needs = {"window"};
     pooling.shape = pooling_shape;
+    pooling.operations = window_operations;
     pooling.form = DeviceForm::gather;
     pooling.device = pooling_device;
     std::vector<OperatorType> rows = {pooling, pooling};

@@ -78,6 +78,11 @@ std::string resize_device(const Operator &op, const std::vector<ImageShape> &inp
            down * ((T(1) - right) * map[h1 * W + w0] + right * map[h1 * W + w1]);)";
 }
 
+/// A mean of four pixels by two weights.
+double resize_operations(const Operator &op, const ImageShape &) {
+    return *op.mode == ResizeMode::nearest ? 0.0 : 11.0;
+}
+
 } // namespace
 
 std::vector<OperatorType> operators::resize() {
@@ -85,6 +90,7 @@ std::vector<OperatorType> operators::resize() {
     row.kind = OperatorKind::resize;
     row.needs = {"mode"};
     row.shape = resize_shape;
+    row.operations = resize_operations;
     row.forward = resize_forward;
     row.form = DeviceForm::gather;
     row.device = resize_device;

@@ -1,0 +1,316 @@
+#include "model/network/compare_networks.hpp"
+
+#include <boost/describe.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// Launches of both networks that compute the same, by their indices.
+struct Match {
+    std::array<std::vector<std::size_t>, 2> launches;
+};
+
+std::string name_of(LaunchKind kind) {
+    return boost::describe::enum_to_string(kind, "?");
+}
+
+bool turns(const NetworkLaunch &launch) {
+    return launch.kind == LaunchKind::to_columns || launch.kind == LaunchKind::to_rows;
+}
+
+/// Launches that may compute the same where no name says so.
+std::string likeness(const NetworkLaunch &launch) {
+    return name_of(launch.kind) + " " +
+           (launch.shape   ? *launch.shape
+            : launch.bytes ? fmt::format("{:.0f} bytes", *launch.bytes)
+                           : "");
+}
+
+/// The launches of each network with a name of the other one at their beginning, in groups that have all of
+/// each other's.
+std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cases) {
+    std::array<std::map<std::string, std::size_t>, 2> launch_of; // by each operator that it computes
+    for (std::size_t side = 0; side < 2; ++side)
+        for (std::size_t i = 0; i < cases[side]->launches.size(); ++i)
+            for (const std::string &op : cases[side]->launches[i].operators)
+                launch_of[side].emplace(op, i);
+    std::vector<Match> groups;
+    std::array<std::map<std::size_t, std::size_t>, 2> group_of; // of each launch
+    const auto join = [&](std::size_t a, std::size_t b) {       // of the first and of the second network
+        const auto found_a = group_of[0].find(a), found_b = group_of[1].find(b);
+        const bool has_a = found_a != group_of[0].end(), has_b = found_b != group_of[1].end();
+        const std::size_t into = has_a ? found_a->second : has_b ? found_b->second : groups.size();
+        if (into == groups.size())
+            groups.emplace_back();
+        if (has_a && has_b && found_b->second != into) {
+            const std::size_t from = found_b->second;
+            for (std::size_t side = 0; side < 2; ++side)
+                for (const std::size_t i : std::exchange(groups[from].launches[side], {})) {
+                    groups[into].launches[side].push_back(i);
+                    group_of[side][i] = into;
+                }
+        }
+        if (!has_a)
+            groups[into].launches[0].push_back(a), group_of[0][a] = into;
+        if (!has_b)
+            groups[into].launches[1].push_back(b), group_of[1][b] = into;
+    };
+    for (std::size_t side = 0; side < 2; ++side)
+        for (std::size_t i = 0; i < cases[side]->launches.size(); ++i) {
+            const NetworkLaunch &launch = cases[side]->launches[i];
+            const auto found = launch_of[1 - side].find(launch.operators.front());
+            if (found == launch_of[1 - side].end())
+                continue;
+            const NetworkLaunch &other = cases[1 - side]->launches[found->second];
+            // A launch that only turns a tensor is named by what it turns.
+            if (turns(launch) == turns(other))
+                side == 0 ? join(i, found->second) : join(found->second, i);
+        }
+    std::erase_if(groups, [](const Match &match) { return match.launches[0].empty(); });
+    for (Match &match : groups)
+        for (std::vector<std::size_t> &launches : match.launches)
+            std::sort(launches.begin(), launches.end());
+    return groups;
+}
+
+/// The launches in neither list of matches, in order.
+std::vector<std::size_t> left_of(const NetworkCase &run, const std::vector<Match> &matches,
+                                 std::size_t side) {
+    std::set<std::size_t> taken;
+    for (const Match &match : matches)
+        taken.insert(match.launches[side].begin(), match.launches[side].end());
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < run.launches.size(); ++i)
+        if (!taken.contains(i))
+            left.push_back(i);
+    return left;
+}
+
+/// The longest common subsequence of what is left of both, by kind and shape.
+void match_in_order(const std::array<const NetworkCase *, 2> &cases, std::vector<Match> &matches) {
+    const std::vector<std::size_t> a = left_of(*cases[0], matches, 0), b = left_of(*cases[1], matches, 1);
+    const auto alike = [&](std::size_t i, std::size_t j) {
+        return likeness(cases[0]->launches[a[i]]) == likeness(cases[1]->launches[b[j]]);
+    };
+    std::vector<std::vector<std::size_t>> longest(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
+    for (std::size_t i = a.size(); i-- > 0;)
+        for (std::size_t j = b.size(); j-- > 0;)
+            longest[i][j] =
+                alike(i, j) ? longest[i + 1][j + 1] + 1 : std::max(longest[i + 1][j], longest[i][j + 1]);
+    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();)
+        if (alike(i, j))
+            matches.push_back({{{{a[i++]}, {b[j++]}}}});
+        else
+            longest[i][j + 1] >= longest[i + 1][j] ? ++j : ++i; // of equals the earlier of the first network
+}
+
+/// All launches of both, each in one match; what only the second has stands behind what it follows there.
+std::vector<Match> all_matches(const std::array<const NetworkCase *, 2> &cases) {
+    std::vector<Match> matches = matched_by_name(cases);
+    match_in_order(cases, matches);
+    std::map<std::size_t, std::size_t> partner; // of a launch of the second network
+    for (const Match &match : matches)
+        for (const std::size_t j : match.launches[1])
+            partner[j] = match.launches[0].front();
+    const std::vector<std::size_t> first = left_of(*cases[0], matches, 0),
+                                   second = left_of(*cases[1], matches, 1);
+    for (const std::size_t i : first)
+        matches.push_back({{{{i}, {}}}});
+    for (const std::size_t j : second)
+        matches.push_back({{{{}, {j}}}});
+    const auto place = [&](const Match &match) {
+        if (!match.launches[0].empty())
+            return std::pair(static_cast<double>(match.launches[0].front()), std::size_t{0});
+        const std::size_t j = match.launches[1].front();
+        const auto behind = partner.lower_bound(j);
+        return std::pair(
+            behind == partner.begin() ? -1.0 : static_cast<double>(std::prev(behind)->second) + 0.5, j);
+    };
+    std::sort(matches.begin(), matches.end(),
+              [&](const Match &one, const Match &other) { return place(one) < place(other); });
+    return matches;
+}
+
+/// A median of samples that are spread as a normal distribution's, with its 95 % interval.
+ComparedValue compared_time(const TimeSpread &time) {
+    constexpr double deviations_of_90_percent = 3.29, half_width = 1.96 * 1.2533;
+    const double deviation = (time.p95_s - time.p05_s).value / deviations_of_90_percent,
+                 half = half_width * deviation / std::sqrt(static_cast<double>(time.samples));
+    ComparedValue value;
+    value.value = time.median_s.value;
+    value.low = time.median_s.value - half, value.high = time.median_s.value + half;
+    value.samples = time.samples;
+    return value;
+}
+
+ComparedValue compared_time(Seconds forecast) {
+    ComparedValue value;
+    value.value = value.low = value.high = forecast.value;
+    return value;
+}
+
+ComparedValue compared_time(const NetworkCase &run, const std::vector<std::size_t> &launches, bool measured) {
+    ComparedValue all;
+    for (const std::size_t i : launches) {
+        const NetworkLaunch &launch = run.launches[i];
+        const ComparedValue one =
+            measured ? compared_time(launch.measured->time_s) : compared_time(launch.time_s);
+        if (!all.value) {
+            all = one;
+        } else {
+            *all.value += *one.value;
+            *all.low += *one.low;
+            *all.high += *one.high;
+        }
+        const std::string by = launch.strategy().empty() ? name_of(launch.kind) : launch.strategy();
+        all.by = all.by ? *all.by + ", " + by : by;
+    }
+    return all;
+}
+
+std::string both(const std::string &before, const std::string &after) {
+    return before.empty() || before == after ? after : after.empty() ? before : before + " -> " + after;
+}
+
+/// What was measured of a case, or what was forecast; empty where there is no time.
+ComparedValue compared_time(const NetworkCase &run, bool measured) {
+    if (!measured)
+        return run.forecast_s() ? compared_time(*run.forecast_s()) : ComparedValue{};
+    if (!run.measured || !run.measured->time_s)
+        return run.traced ? compared_time(run.traced->graph_s) : ComparedValue{};
+    const NetworkTimes &its = *run.measured;
+    if (its.low_s && its.high_s && its.samples)
+        return compared_time(TimeSpread{*its.time_s, *its.low_s, *its.high_s, *its.samples});
+    ComparedValue value; // without samples nothing says how sure it is
+    value.value = its.time_s->value;
+    return value;
+}
+
+void judge_time(ComparedRow &row, double tolerance) {
+    row.unit = "s";
+    row.tolerance = tolerance;
+    judge_row(row, true);
+}
+
+ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match &match, bool measured,
+                   double tolerance) {
+    std::array<std::string, 2> names, shapes;
+    ComparedRow row;
+    for (std::size_t side = 0; side < 2; ++side) {
+        for (const std::size_t i : match.launches[side]) {
+            const NetworkLaunch &launch = cases[side]->launches[i];
+            names[side] += (names[side].empty() ? "" : ", ") + launch.label();
+            if (launch.shape && shapes[side].empty())
+                shapes[side] = *launch.shape;
+        }
+        row.values.push_back(compared_time(*cases[side], match.launches[side], measured));
+        if (match.launches[side].empty())
+            row.only = static_cast<std::int64_t>(1 - side);
+    }
+    const bool one_name = match.launches[0].size() > 1 || match.launches[1].size() > 1;
+    row.name = one_name ? names[match.launches[0].size() > match.launches[1].size() ? 1 : 0]
+                        : both(names[0], names[1]);
+    if (const std::string shape = both(shapes[0], shapes[1]); !shape.empty())
+        row.shape = shape;
+    judge_time(row, tolerance);
+    return row;
+}
+
+/// One case of each document, which is not one of both for a case that only one has.
+ComparedRow row_of(const std::string &name, const std::array<const NetworkCase *, 2> &cases, bool measured,
+                   double tolerance) {
+    ComparedRow row;
+    row.name = name;
+    for (std::size_t side = 0; side < 2; ++side) {
+        row.values.push_back(cases[side] ? compared_time(*cases[side], measured) : ComparedValue{});
+        if (!cases[side])
+            row.only = static_cast<std::int64_t>(1 - side);
+    }
+    judge_time(row, tolerance);
+    return row;
+}
+
+/// A row for each name of a case, in the order of the first document.
+std::vector<ComparedRow> rows_of_cases(const std::array<const NetworkRun *, 2> &runs, bool measured,
+                                       double tolerance) {
+    std::vector<std::string> names;
+    std::map<std::string, std::array<const NetworkCase *, 2>> cases;
+    for (std::size_t side = 0; side < 2; ++side)
+        for (const NetworkCase &item : runs[side]->cases) {
+            const auto [found, is_new] = cases.try_emplace(item.name());
+            if (is_new)
+                names.push_back(item.name());
+            found->second[side] = &item;
+        }
+    std::vector<ComparedRow> rows;
+    for (const std::string &name : names)
+        rows.push_back(row_of(name, cases.at(name), measured, tolerance));
+    return rows;
+}
+
+/// Whether each of its launches was measured.
+bool has_measured_launches(const NetworkCase &item) {
+    return item.measured_s() &&
+           std::all_of(item.launches.begin(), item.launches.end(),
+                       [](const NetworkLaunch &launch) { return launch.measured.has_value(); });
+}
+
+bool has_measured_cases(const NetworkRun &run) {
+    return std::any_of(run.cases.begin(), run.cases.end(),
+                       [](const NetworkCase &item) { return item.measured_s().has_value(); });
+}
+
+std::string gpu_of(const NetworkRun &run) {
+    const std::string gpu = condition_of(run.conditions, "gpu");
+    return gpu.empty() ? run.profile_id : gpu;
+}
+
+} // namespace
+
+ComparedFiles compare_networks(const NetworkRun &before, const std::string &before_file,
+                               const NetworkRun &after, const std::string &after_file, double tolerance) {
+    const std::array<const NetworkRun *, 2> runs = {&before, &after};
+    const std::array<const NetworkCase *, 2> first = {&before.first(), &after.first()};
+    const bool by_node = first[0]->is_whole() && first[1]->is_whole();
+    const bool measured = by_node ? has_measured_launches(*first[0]) && has_measured_launches(*first[1])
+                                  : has_measured_cases(before) && has_measured_cases(after);
+    ComparedFiles out;
+    out.of = Compared::networks;
+    out.values = measured ? "measured" : "forecast";
+    for (const NetworkRun *run : runs)
+        out.files.push_back(
+            {run == &before ? before_file : after_file,
+             fmt::format("{}, batch {}, on {}", run->network, run->first().batch, gpu_of(*run)),
+             condition_of(run->conditions, "date")});
+    add_difference(out.differences, "network", {before.network, after.network});
+    add_difference(out.differences, "batch",
+                   {std::to_string(first[0]->batch), std::to_string(first[1]->batch)});
+    add_difference(out.differences, "profile", {before.profile_id, after.profile_id});
+    add_conditions(out.differences, {&before.conditions, &after.conditions});
+    if (by_node) {
+        for (const Match &match : all_matches(first))
+            out.rows.push_back(row_of(first, match, measured, tolerance));
+        out.total = row_of("total", first, measured, tolerance);
+    } else {
+        out.rows = rows_of_cases(runs, measured, tolerance);
+    }
+    conclude(out);
+    return out;
+}
+
+} // namespace convcast
