@@ -112,9 +112,9 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
             {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
              [file](Row row) { return value_text(row, file); }});
     if (times)
-        fields.push_back(
-            {{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
-             [&](Row row) { return by_of_row(row, comparison.of); }});
+        fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high,
+                           comparison.of == Compared::runs ? Fit::knobs : Fit::whole},
+                          [&](Row row) { return by_of_row(row, comparison.of); }});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
     return without_empty_columns(table_of<ComparedRow>(shown_rows(comparison, all), fields));
