@@ -64,14 +64,14 @@ std::string value_text(Row row, std::size_t file) {
 
 /// What takes the time; of another strategy in each file, which, and of other knobs those of the last. A
 /// network's nodes go without knobs: each has its own, and none of them is what is compared.
-std::string by_of_row(Row row, Compared of) {
+std::string by_of_row(Row row, Compared kind) {
     std::string before, after;
     for (const ComparedValue &value : row.values)
         if (value.by)
             before = before.empty() ? *value.by : before, after = *value.by;
-    const auto name = [](const std::string &of) { return of.substr(0, of.find(':')); };
-    return name(before) == name(after) ? (of == Compared::networks ? name(after) : after)
-                                       : name(before) + " -> " + after;
+    const auto name = [](const std::string &by) { return by.substr(0, by.find(':')); };
+    const std::string last = kind == Compared::networks ? name(after) : after;
+    return name(before) == name(after) ? last : name(before) + " -> " + last;
 }
 
 /// Whether a row stands in the table of a run: it changed, or its ratio did by more than the tolerance.
@@ -112,9 +112,9 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
             {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
              [file](Row row) { return value_text(row, file); }});
     if (times)
-        fields.push_back(
-            {{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high, Fit::knobs},
-             [&](Row row) { return by_of_row(row, comparison.of); }});
+        fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high,
+                           comparison.of == Compared::runs ? Fit::knobs : Fit::whole},
+                          [&](Row row) { return by_of_row(row, comparison.of); }});
     if (comparison.of == Compared::networks)
         fields.push_back({{"shape", As::text, Keep::low}, &ComparedRow::shape});
     return without_empty_columns(table_of<ComparedRow>(shown_rows(comparison, all), fields));
