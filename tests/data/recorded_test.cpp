@@ -70,12 +70,14 @@ template <class Check> void for_own_cases(Check check) {
 }
 
 TEST(Recorded, TheProfileComesFromTheSamples) {
-    // Three sittings: probes of streams and GPUs that meet and of adds of floats are younger than the first.
+    // Four sittings: probes of streams and GPUs that meet, of adds of floats and of early starts are younger than
+    // the first.
     const RawSamples raw =
         joined({read_samples(read_file(folder + "samples.json"), "samples.json"),
                 read_samples(read_file(folder + "samples_streams.json"), "samples_streams.json"),
-                read_samples(read_file(folder + "samples_two_gpus.json"), "samples_two_gpus.json")},
-               {"samples.json", "samples_streams.json", "samples_two_gpus.json"});
+                read_samples(read_file(folder + "samples_two_gpus.json"), "samples_two_gpus.json"),
+                read_samples(read_file(folder + "samples_early.json"), "samples_early.json")},
+               {"samples.json", "samples_streams.json", "samples_two_gpus.json", "samples_early.json"});
     GpuProfile profile = analyze(raw, "h200");
     if (is_open(raw, "tf32_mma_rate")) // a probe younger than the recording
         profile.missing.erase("tf32_mma_rate");
