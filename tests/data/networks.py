@@ -5,6 +5,7 @@
                             fastest recorded setting of each, filters prepared, cold L2
     networks.py --whole     a row for each recorded run of a whole network: measured, forecast, PyTorch
     networks.py --onnx      a row for each recorded network of torchvision, and the means
+    networks.py --drawn     a row for each network of timm that was drawn at random, and the means
     networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
@@ -115,6 +116,27 @@ def h100():
     print(f"\nH100: {len(errors)} calls, forecast off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most")
 
 
+def drawn():
+    """Networks drawn by the hash of a commit behind the last change to its model, as that commit forecast them."""
+    for gpu in ("h200", "h100"):
+        path = RECORDED.parent / gpu / "networks_drawn" / "networks.json"
+        if not path.exists():
+            continue
+        document = json.loads(path.read_text())
+        rows = {(row["network"], row["batch"]): row for row in document["runs"]}
+        ran = sorted({name for name, _ in rows if "measured_s" in rows[name, 1]})
+        print(f"| {gpu.upper()}, seed {document['seed']} | batch 1, measured | forecast / measured | batch 32, measured | forecast / measured | "
+              "from onnxruntime |\n|" + "---|" * 6)
+        for name in ran:
+            cells = [f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] / row['measured_s']:.3f}" for row in (rows[name, 1], rows[name, 32])]
+            print(f"| {name.removeprefix('timm/')} | {cells[0]} | {cells[1]} | {rows[name, 1]['onnxruntime']:.0e} |")
+        for batch in (1, 32):
+            errors = [abs(rows[name, batch]["forecast_s"] / rows[name, batch]["measured_s"] - 1.0) for name in ran]
+            print(f"\n{gpu.upper()}, batch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, "
+                  f"{max(errors):.1%} at most")
+        print("refused: " + (", ".join(sorted({name for name, _ in rows} - set(ran))) or "none") + "\n")
+
+
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["cases"][0]["launches"]:
@@ -130,6 +152,8 @@ if __name__ == "__main__":
     elif sys.argv[1] == "--onnx":
         onnx()
         h100()
+    elif sys.argv[1] == "--drawn":
+        drawn()
     elif sys.argv[1] == "--layers":
         layers(sys.argv[2])
     else:
