@@ -128,10 +128,11 @@ def drawn():
         print(f"| {gpu.upper()}, seed {document['seed']} | batch 1, measured | forecast / measured | batch 32, measured | forecast / measured | "
               "from onnxruntime |\n|" + "---|" * 6)
         for name in ran:
-            cells = [f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] / row['measured_s']:.3f}" for row in (rows[name, 1], rows[name, 32])]
+            cells = [f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] / row['measured_s']:.3f}" if row else "not run | "
+                     for row in (rows[name, 1], rows.get((name, 32)))]
             print(f"| {name.removeprefix('timm/')} | {cells[0]} | {cells[1]} | {rows[name, 1]['onnxruntime']:.0e} |")
         for batch in (1, 32):
-            errors = [abs(rows[name, batch]["forecast_s"] / rows[name, batch]["measured_s"] - 1.0) for name in ran]
+            errors = [abs(rows[name, batch]["forecast_s"] / rows[name, batch]["measured_s"] - 1.0) for name in ran if (name, batch) in rows]
             print(f"\n{gpu.upper()}, batch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, "
                   f"{max(errors):.1%} at most")
         print("refused: " + (", ".join(sorted({name for name, _ in rows} - set(ran))) or "none") + "\n")

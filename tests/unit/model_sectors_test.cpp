@@ -2,7 +2,9 @@
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
 #include "model/work/l2_sectors.hpp"
+#include "model/shape/conv_shape.hpp"
 #include "model/work/shared_access.hpp"
+#include "model/work/tensors.hpp"
 
 #include <gtest/gtest.h>
 
