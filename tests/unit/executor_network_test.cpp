@@ -75,7 +75,7 @@ TEST(WholeKernel, TemplateArgumentsAreThoseOfTheLaunch) {
     const WholeKernel pool = whole_kernel(network, schedule[1], 32);
     EXPECT_EQ(pool.name_expression.substr(0, 4), "map_");
     EXPECT_NE(pool.text.find(pool.name_expression + "("), std::string::npos) << pool.text;
-    EXPECT_EQ(pool.grid.x, 32 * 64 * 56 * 56 / 4 / 256); // a thread has four neighbours
+    EXPECT_EQ(pool.grid.x, 32 * 64 * 56 * 56 / 256); // a thread has an output
     EXPECT_EQ(pool.count, 32 * 64 * 56 * 56);
     const WholeKernel turn = whole_kernel(network, schedule.back(), 32);
     EXPECT_EQ(turn.name_expression, "turn<1000, 32>");

@@ -219,6 +219,7 @@ TEST(Analysis, EveryPlantedNumberIsFound) {
                                             {"launch_gap", {0.8e-6}},
                                             {"stream_launch_period", {2.4e-6}},
                                             {"graph_launch_period", {1.3e-6}},
+                                            {"early_launch_period", {0.6e-6}},
                                             {"cta_launch_time", {1e-9, 1e-4}},
                                             {"l1_seen_bytes", {192.0 * kib, 0.2}},
                                             {"l2_seen_bytes", {50.0 * mib, 0.2}},

@@ -242,6 +242,7 @@ class Maker {
         exact("launch_gap", "s", 0.8e-6);
         exact("launch_period", "s", 2.4e-6, {{"graph", 0.0}});
         exact("launch_period", "s", 1.3e-6, {{"graph", 1.0}});
+        exact("early_launch_period", "s", 0.6e-6, {});
         for (double ctas = 1.0; ctas <= 6400.0; ctas *= 2.0)
             exact("launch_by_grid", "s", std::max(1.2e-6, 0.9e-6 + 1e-9 * ctas), {{"ctas", ctas}});
         for (const double streams : {2.0, 4.0, 8.0, 16.0}) {
