@@ -40,10 +40,13 @@ bool add_times(Prediction &prediction, const Plan &plan, const ConvShape &shape,
     std::optional<CallForecast> call = forecast_call(plan, shape, gpu, knowledge.calibration);
     if (call) {
         prediction.time_s = call->term.value_s;
-        prediction.times = {call->bound_s, call->unfitted_s, call->fitted_s, call->roofline_s,
-                            call->mwp_cwp_s,
-                            forecast_call_time(plan, shape, gpu, knowledge.calibration,
-                                               held_for_repeats(plan, shape, gpu))};
+        prediction.times = {
+            call->bound_s,
+            call->unfitted_s,
+            call->fitted_s,
+            call->roofline_s,
+            call->mwp_cwp_s,
+            forecast_call_time(plan, shape, gpu, knowledge.calibration, held_for_repeats(plan, shape, gpu))};
         prediction.time_low_s = call->low_s;
         prediction.time_high_s = call->high_s;
         const Utilisation busy = utilisation_of(plan, *prediction.work, *prediction.time_s, profile);

@@ -87,15 +87,15 @@ ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t ba
 /// Whether a pooling's windows are whole channels, each computed by a warp or a CTA.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);
 
-/// Neighbouring outputs that a thread of a gather, a pooling or an elementwise launch computes: 4 where maps are
-/// whole fours and each output is one number of what is read.
+/// Neighbouring outputs that a thread of a gather, a pooling or an elementwise launch computes: 4 where maps
+/// are whole fours and each output is one number of what is read.
 std::int64_t outputs_of_thread(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);
 
 /// CTAs of a launch that is no plan's, all of 256 threads.
 struct LaunchGrid {
     std::int64_t x = 1, y = 1;
-    /// Of a CTA, that share an output of a dense layer or of a pooling of whole channels, or a pixel of a layer
-    /// norm.
+    /// Of a CTA, that share an output of a dense layer or of a pooling of whole channels, or a pixel of a
+    /// layer norm.
     std::int64_t row_threads = 0;
 };
 LaunchGrid grid_of(const Network &network, const ScheduledLaunch &launch, std::int64_t batch);

@@ -34,7 +34,8 @@ struct TierTimes {
         fitted_s; ///< with the numbers of data/calibration for this GPU, where there are any
     std::optional<Seconds> roofline_s; ///< wave-quantised roofline: the white-box model to beat
     std::optional<Seconds> mwp_cwp_s;  ///< Hong and Kim's model: likewise (model/time/other_models.hpp)
-    std::optional<Seconds> warm_s; ///< the best tier, of a call that finds in L2 what the one before left (F35)
+    std::optional<Seconds>
+        warm_s; ///< the best tier, of a call that finds in L2 what the one before left (F35)
     BOOST_DESCRIBE_CLASS(TierTimes, (), (tier0_s, tier2_s, fitted_s, roofline_s, mwp_cwp_s, warm_s), (), ())
 };
 

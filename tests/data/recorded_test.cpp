@@ -70,8 +70,8 @@ template <class Check> void for_own_cases(Check check) {
 }
 
 TEST(Recorded, TheProfileComesFromTheSamples) {
-    // Four sittings: probes of streams and GPUs that meet, of adds of floats and of early starts are younger than
-    // the first.
+    // Four sittings: probes of streams and GPUs that meet, of adds of floats and of early starts are younger
+    // than the first.
     const RawSamples raw =
         joined({read_samples(read_file(folder + "samples.json"), "samples.json"),
                 read_samples(read_file(folder + "samples_streams.json"), "samples_streams.json"),

@@ -1,8 +1,8 @@
 // Passes of shared memory and sectors of L2, from addresses.
 #include "model/machine/architecture.hpp"
 #include "model/machine/profile.hpp"
-#include "model/work/l2_sectors.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "model/work/l2_sectors.hpp"
 #include "model/work/shared_access.hpp"
 #include "model/work/tensors.hpp"
 
