@@ -4,69 +4,94 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <optional>
 
 namespace convcast {
 namespace {
 
-double bytes_of(const Network &network, const Tensor &tensor, std::int64_t batch) {
-    return 4.0 * static_cast<double>(batch * elements(network.shape_of(tensor.of)));
-}
+/// What passes L2 while a schedule runs.
+class Passing {
+  public:
+    Passing(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch)
+        : network_(network), schedule_(schedule), batch_(batch), seen_(2 * network.operators.size() + 2),
+          writer_(seen_.size(), none) {
+        all_ = static_cast<double>(arena_of(network, schedule, batch).bytes) + bytes({});
+        for (const ScheduledLaunch &launch : schedule) {
+            double its = 0.0;
+            for (const std::size_t i : launch.operators)
+                its += 4.0 *
+                       static_cast<double>(parameters(network.operators[i], network.input_shapes(i).front()));
+            parameters_.push_back(its);
+            all_ += its;
+        }
+    }
 
-double parameter_bytes(const Network &network, const ScheduledLaunch &launch) {
-    double bytes = 0.0;
-    for (const std::size_t i : launch.operators)
-        bytes += 4.0 * static_cast<double>(parameters(network.operators[i], network.input_shapes(i).front()));
-    return bytes;
-}
+    double all() const { return all_; }
+    double bytes(const Tensor &tensor) const {
+        return 4.0 * static_cast<double>(batch_ * elements(network_.shape_of(tensor.of)));
+    }
+    /// Which launch has written a tensor; absent of images.
+    std::optional<std::size_t> writer(const Tensor &tensor) const {
+        const std::size_t launch = writer_[place(tensor)];
+        return launch == none ? std::nullopt : std::optional(launch);
+    }
+    void write(std::size_t launch) { writer_[place(schedule_[launch].writes)] = launch; }
+
+    /// From launch `writer`, which writes `tensor`, until launch `reader` reads it.
+    double since(const Tensor &tensor, std::size_t writer, std::size_t reader) {
+        double passed = bytes(tensor) + parameters_[reader];
+        ++question_;
+        for (std::size_t i = writer + 1; i < reader; ++i) {
+            passed += parameters_[i] + bytes(schedule_[i].writes);
+            for (const Tensor &read : schedule_[i].reads) {
+                const std::size_t at = place(read);
+                const bool older = writer_[at] == none || writer_[at] < writer;
+                if (older && seen_[at] != question_)
+                    passed += bytes(read);
+                seen_[at] = question_;
+            }
+        }
+        return std::min(passed, all_);
+    }
+
+  private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static std::size_t place(const Tensor &tensor) { // the images' index is the last number there is
+        return 2 * (tensor.of + 1) + (tensor.columns ? 1 : 0);
+    }
+
+    const Network &network_;
+    const std::vector<ScheduledLaunch> &schedule_;
+    std::int64_t batch_;
+    double all_ = 0.0;
+    std::vector<double> parameters_;  ///< bytes, of each launch
+    std::vector<std::size_t> seen_;   ///< of each tensor, the last question that counted it
+    std::vector<std::size_t> writer_; ///< of each tensor
+    std::size_t question_ = 0;
+};
 
 } // namespace
 
 std::vector<HeldForLaunch> held_for_launches(const Network &network,
                                              const std::vector<ScheduledLaunch> &schedule, std::int64_t batch,
                                              const Gpu &gpu) {
-    double all = static_cast<double>(arena_of(network, schedule, batch).bytes) + bytes_of(network, {}, batch);
-    for (const ScheduledLaunch &launch : schedule)
-        all += parameter_bytes(network, launch);
+    Passing passing(network, schedule, batch);
     // Parameters and images are read once in a run: everything else passes L2 until they are read again.
-    const double kept_for_a_run = 1.0 - lost_from_l2(all, gpu);
-    std::map<Tensor, std::size_t> written; // by which launch
-    /// Bytes that pass L2 from the launch that writes `tensor` until launch `reader` reads it.
-    const auto since = [&](const Tensor &tensor, std::size_t reader) {
-        const std::size_t writer = written.at(tensor);
-        double bytes = bytes_of(network, tensor, batch);
-        std::set<Tensor> older;
-        for (std::size_t i = writer + 1; i <= reader; ++i) {
-            bytes += parameter_bytes(network, schedule[i]);
-            if (i == reader)
-                break;
-            bytes += bytes_of(network, schedule[i].writes, batch);
-            for (const Tensor &read : schedule[i].reads)
-                if (const auto at = written.find(read); at == written.end() || at->second < writer)
-                    older.insert(read);
-        }
-        for (const Tensor &read : older)
-            bytes += bytes_of(network, read, batch);
-        return std::min(bytes, all);
-    };
+    const double kept_for_a_run = 1.0 - lost_from_l2(passing.all(), gpu);
     std::vector<HeldForLaunch> held;
     for (std::size_t i = 0; i < schedule.size(); ++i) {
         HeldForLaunch &its = held.emplace_back();
         its.parameters = kept_for_a_run;
         its.written_lost = 1.0 - kept_for_a_run; // unless it is read before
         for (const Tensor &read : schedule[i].reads) {
-            const auto writer = written.find(read);
-            if (writer == written.end()) {
-                its.reads.push_back(kept_for_a_run);
-                continue;
-            }
-            const double bytes = since(read, i);
-            its.reads.push_back(1.0 - lost_from_l2(bytes, gpu));
-            // The first launch after its last reader may take its memory.
-            const double until = bytes + bytes_of(network, schedule[i].writes, batch);
-            held[writer->second].written_lost = lost_from_l2(std::min(until, all), gpu);
+            const std::optional<std::size_t> writer = passing.writer(read);
+            const double passed = writer ? passing.since(read, *writer, i) : passing.all();
+            its.reads.push_back(1.0 - lost_from_l2(passed, gpu));
+            if (writer) // the first launch after the last reader may take its memory
+                held[*writer].written_lost =
+                    lost_from_l2(std::min(passed + passing.bytes(schedule[i].writes), passing.all()), gpu);
         }
-        written[schedule[i].writes] = i;
+        passing.write(i);
     }
     return held;
 }

@@ -236,7 +236,7 @@ def main():
                 row = {"network": name, "batch": batch}
                 document["runs"].append(row)
                 if done.returncode != 0:
-                    row["error"] = done.stderr.strip()[-300:]
+                    row["error"] = done.stderr.strip().replace(f"{folder}/", "")[:300]
                     failed += 1
                 else:
                     [answer] = json.loads(run.read_text())["cases"]

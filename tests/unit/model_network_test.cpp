@@ -438,13 +438,17 @@ TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
     EXPECT_FALSE(forecast_network(network, h200, knowledge_for(h200), question).forecast->low_s);
 }
 
+/// Alike, but for what is before them.
+Network two_launches() {
+    return read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
+                                   {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
+                        "m");
+}
+
 TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
     GpuProfile toy = find_profile("toy");
     toy.launch_floor->value = Seconds(3e-6);
-    const Network network =
-        read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
-                                {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
-                     "m");
+    const Network network = two_launches();
     NetworkQuestion question;
     question.what_if = false;
     const auto gap = [&] {
@@ -461,10 +465,7 @@ TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
 TEST(EquationN2, LaunchesThatStartEarlyTakeTheirOwnPeriod) {
     GpuProfile toy = find_profile("toy");
     toy.launch_floor->value = Seconds(3e-6);
-    const Network network =
-        read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
-                                {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
-                     "m");
+    const Network network = two_launches();
     NetworkQuestion question;
     question.what_if = false;
     const auto launches = [&] { return forecast_network(network, toy, {}, question).launches; };
