@@ -52,6 +52,11 @@ FolderOfGpu folder_of(const Arguments &arguments) {
 /// Throws where the folder cannot be written into, before any work.
 void make_folder(const FolderOfGpu &files) {
     std::filesystem::create_directories(files.folder);
+    if (file_exists(files.readme()) && !file_exists(files.calibration()))
+        throw UsageError(
+            "adapt: " + files.readme() +
+            " was not written by adapt, which would replace it; give another folder, for example "
+            "convcast adapt -o my_gpu");
     for (const std::string &file :
          {files.samples(), files.profile(), files.run(), files.facts(), files.calibration(), files.readme()})
         check_writable(file);
@@ -151,13 +156,15 @@ void write_own_facts(const FolderOfGpu &files, const Run &run, const GpuProfile 
     Facts facts = derive_facts(counted_calls(run, profile, WhichCalls::all), Gpu(profile).architecture);
     facts.architecture = architecture_of(profile);
     facts.device_code_hash = run.producer.device_code_hash;
-    if (facts.kernels.empty())
+    if (facts.kernels.empty()) {
+        std::filesystem::remove(files.facts()); // of a run before this one
         note(
             "no facts: no kernel was counted in " + std::to_string(least_cases) +
             " calls; forecasts are those without counters. If counters were not permitted, `convcast doctor` "
             "says what to do");
-    else
-        write_file_atomically(files.facts(), write_facts(facts));
+        return;
+    }
+    write_file_atomically(files.facts(), write_facts(facts));
 }
 
 /// The folder in words: what it is of, how good its forecasts are, how it is used.
@@ -196,7 +203,7 @@ int adapt(const Arguments &arguments) {
         throw GpuError("adapt: " + files.folder + " lacks what is measured on a GPU: " + *no_gpu);
     make_folder(files);
     if (no_gpu)
-        note("no GPU is used: " + files.folder + " is fitted to what was measured before");
+        note("no GPU is used (" + *no_gpu + "): " + files.folder + " is fitted to what was measured before");
     else
         say_what_is_absent();
 
@@ -205,6 +212,9 @@ int adapt(const Arguments &arguments) {
     bare.folder.clear();
     const Knowledge shipped = knowledge_for(bare);
     const Run run = no_gpu ? read_document(files.run()) : training_run(files, bare, shipped, device, until);
+    if (run.profile_hash != profile_hash(profile))
+        throw UsageError("adapt: " + files.run() + " was forecast from another profile than " +
+                         files.profile() + ". " + anew(files));
     if (shipped.facts.kernels.empty())
         write_own_facts(files, run, profile);
     const Facts facts = knowledge_for(profile, "", "none").facts;

@@ -142,6 +142,15 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
     if (given.size() == 1 && recorded != given.end())
         throw UsageError("compare: " + recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");
+    for (const char *option : {"gpu", "batch", "input-size"})
+        if (arguments.has(option) && std::all_of(given.begin(), given.end(), [](const NamedDocument &one) {
+                return one.is_a("network_run");
+            }))
+            throw UsageError(
+                std::string("compare: --") + option +
+                " is of a network that is forecast, and these are recorded; give a network's name, "
+                "for example: convcast compare resnet18 " +
+                given.front().shown);
     if (gpus.empty())
         gpus = {"h200"};
     if (given.size() == 1)

@@ -50,12 +50,12 @@ std::string interval_of_row(Row row) {
 }
 
 /// All values of a row in the unit of the first.
-std::string value_text(Row row, std::size_t file) {
+std::string value_text(Row row, std::size_t file, Compared kind) {
     const auto &first = std::find_if(row.values.begin(), row.values.end(),
                                      [](const ComparedValue &value) { return value.value.has_value(); });
     if (!row.values[file].value)
         return "";
-    if (row.unit == "s")
+    if (row.unit == "s" && kind != Compared::profiles) // numbers of a profile go down to picoseconds
         return short_time(Seconds(*row.values[file].value));
     const ReadableUnit unit = readable_unit(*first->value, row.unit);
     const std::string number = short_number(*row.values[file].value / unit.size);
@@ -110,7 +110,7 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
         fields.push_back(
             {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
-             [file](Row row) { return value_text(row, file); }});
+             [file, &comparison](Row row) { return value_text(row, file, comparison.of); }});
     if (times)
         fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high,
                            comparison.of == Compared::runs ? Fit::knobs : Fit::whole},

@@ -432,6 +432,9 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
         throw UsageError(
             "predict: a document of a network is of one GPU, one number of SMs and one value of each "
             "--set; ask once for each");
+    if (arguments.has("top-nodes"))
+        throw UsageError("predict: --top-nodes is of one GPU, one number of SMs and one value of each --set; "
+                         "`convcast compare` of a network on two GPUs has its nodes side by side");
     std::vector<std::vector<std::string>> rows;
     std::string title, left_out;
     std::optional<Seconds> first;

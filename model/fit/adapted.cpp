@@ -136,10 +136,11 @@ Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &ca
     for (const MeasuredCall &call : calls)
         layers.insert(call.shape.id());
     if (calls.size() < least_adapted_calls || layers.size() < 2)
-        throw UsageError(
-            fmt::format("adapt: {} calls of {} layers were measured, and an interval needs {} calls of 2 "
-                        "layers at least; give it more time, for example --minutes 10",
-                        calls.size(), layers.size(), least_adapted_calls));
+        throw UsageError(fmt::format(
+            "adapt: too little was measured, {} calls of {} layers; an interval needs {} calls of 2 "
+            "layers at least. On a machine with the GPU the same command measures more, for example "
+            "with --minutes 10",
+            calls.size(), layers.size(), least_adapted_calls));
     Calibration out;
     out.fitted = base.fitted;
     const std::vector<Row> rows = rows_of(out, calls, profile);

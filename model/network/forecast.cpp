@@ -635,6 +635,7 @@ std::vector<Change> changes() {
                  scale(p.launch_floor, 0.5);
                  scale(p.launch_gap, 0.5);
                  scale(p.graph_launch_period, 0.5);
+                 scale(p.early_launch_period, 0.5);
              }}};
 }
 

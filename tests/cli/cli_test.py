@@ -452,7 +452,7 @@ class Adapting(Cli):
         measured = {file: self.files()[f"{name}/{file}"] for file in ("profile.json", "run.json.gz")}
         result = self.cli("adapt", "-o", name + "/")
         self.assertEqual(result.code, 0, result.err)
-        self.assertRegex(result.err, "^convcast: note: no GPU is used: my_h100 is fitted to what was measured before\n$")
+        self.assertRegex(result.err, "^convcast: note: no GPU is used \\(.+\\): my_h100 is fitted to what was measured before\n$")
         files = self.files()
         self.assertEqual({file: files[f"{name}/{file}"] for file in measured}, measured)
         self.assertEqual({file for file in files if file.startswith(name + "/")},
@@ -501,7 +501,16 @@ class Adapting(Cli):
         run = json.loads(gzip.decompress((self.folder / name / "run.json.gz").read_bytes()))
         few = [case for case in run["cases"] if "strategy" in case][:19]
         self.write(f"{name}/run.json.gz", {**run, "cases": few})
-        self.refused(2, ["adapt", "-o", name], "calls of .* layers were measured", "--minutes 10", problems=2)
+        self.refused(2, ["adapt", "-o", name], "too little was measured", "--minutes 10", problems=2)
+        whole = self.recorded_folder("whole")
+        self.write(f"{whole}/README.md", "my own notes")
+        self.refused(2, ["adapt", "-o", whole], "README.md was not written by adapt", "adapt -o my_gpu", problems=2)
+        self.assertEqual((self.folder / whole / "README.md").read_text(), "my own notes")
+        (self.folder / whole / "README.md").unlink()
+        profile = json.loads((self.folder / whole / "profile.json").read_text())
+        profile["dram_latency"]["value"] *= 1.01
+        self.write(f"{whole}/profile.json", profile)
+        self.refused(2, ["adapt", "-o", whole], "was forecast from another profile", problems=2)
         self.write(f"{name}/run.json.gz", "{}")
         self.refused(3, ["adapt", "-o", name], "run.json.gz", problems=2)
         self.write(f"{name}/profile.json", "{")
@@ -606,7 +615,7 @@ class Answers(Cli):
             self.assertLessEqual(max(map(len, network.splitlines())), int(columns), network)
             shape = "n1c64h56w56k64r3s3_pad1x1 +" if columns == "100" else ""
             for layer in "ab": # told apart in every window
-                self.assertRegex(network, rf"(?m)^conv2_1{layer}\S+( …)? +{shape}winograd\S* +[\d.]+ +[\d.]+ %( +[\d.]+x)? +\S+ -\d+ %$")
+                self.assertRegex(network, rf"(?m)^conv2_1{layer}\S+( …)? +{shape}winograd\S* +[\d.]+ +[\d.]+ %( +[\d.]+x)?( +\S+ -\d+ %)?$")
         text = self.ok("choose", "--shape", MULTI, "--gpu", "h200", "--gpu", "toy").out
         self.assertRegex(text, r"(?m)^toy +[\d.]+ ")
         swept = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=14:224:*2").out

@@ -61,6 +61,14 @@ TEST(EquationF35, WhatL2HasIsNotWaitedForFromDram) {
     const double code = time(plan_of(coded), {}) - time(plan_of(idle_launch()), {});
     EXPECT_NEAR(time(plan_of(coded), {1.0, 1.0}) - time(plan_of(idle_launch()), {1.0, 1.0}), code / 2.0,
                 1e-8);
+    // What L2 cannot keep until other tensors take its place goes to DRAM, also if it could have been kept alone.
+    Partition storing = idle_launch();
+    storing.filter_count = 10;
+    storing.work.l2_write_bytes = 4000.0, storing.work.dram_write_bytes = 400.0;
+    Machine machine = machine_of(Gpu(toy()), DataType::f32, {});
+    EXPECT_EQ(launch_terms::traffic_of(storing, small_shape, machine).dram_write_share, 0.1);
+    machine.output_to_dram = 0.25;
+    EXPECT_EQ(launch_terms::traffic_of(storing, small_shape, machine).dram_write_share, 0.25);
     EXPECT_EQ(held_for_repeats(plan, small_shape, Gpu(toy())).input, 1.0); // 1,200 bytes
     EXPECT_EQ(held_for_repeats(plan, ConvShape::parse("n100c64h56w56k64r3s3"), Gpu(toy())).input, 0.0);
 }

@@ -440,9 +440,10 @@ TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
 
 /// Alike, but for what is before them.
 Network two_launches() {
-    return read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
+    return read_network(
+        file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
                                    {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
-                        "m");
+        "m");
 }
 
 TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
@@ -475,6 +476,17 @@ TEST(EquationN2, LaunchesThatStartEarlyTakeTheirOwnPeriod) {
     EXPECT_NEAR(launches()[1].time_s.value, alone - 1e-6, 1e-15); // 2 us instead of 3, and no gap
 }
 
+TEST(EquationN2, LaunchesInHalfTheTimeStartInHalfOfTheirPeriod) {
+    GpuProfile toy = find_profile("toy");
+    toy.launch_floor->value = Seconds(3e-6);
+    toy.early_launch_period = Param<Seconds>{Seconds(2e-6), Source::assumed, "test"};
+    const NetworkCase forecast = forecast_network(two_launches(), toy, {}, {});
+    for (const ChangedNetwork &change : forecast.what_if)
+        if (change.change == "launches in half the time")
+            EXPECT_NEAR((*forecast.forecast_s() - change.time_s).value, 0.5 * (3e-6 + 2e-6), 1e-15);
+    EXPECT_GT(forecast.what_if.size(), 3u);
+}
+
 TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
     const GpuProfile toy = find_profile("toy");
     const Gpu gpu(toy);
@@ -504,6 +516,11 @@ TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
     const double tensor = 400000.0, filters = 40000.0;
     EXPECT_EQ(some[1].reads[0], 1.0 - lost_from_l2(tensor + filters, gpu));
     EXPECT_EQ(some[2].reads[0], 1.0 - lost_from_l2(2.0 * tensor + filters, gpu));
+    // Smaller, so that L2 loses some: "c" is the last to read "a", and may take its memory.
+    const std::vector<HeldForLaunch> fewer = held(6);
+    const double small = 240000.0, until_read = 2.0 * small + filters;
+    EXPECT_EQ(fewer[0].written_lost, lost_from_l2(until_read + small, gpu));
+    EXPECT_NE(lost_from_l2(until_read + small, gpu), lost_from_l2(until_read, gpu));
 }
 
 TEST(NetworkRun, SharesAndPartsAddUp) {
