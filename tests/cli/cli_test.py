@@ -504,7 +504,7 @@ class Adapting(Cli):
         self.refused(2, ["adapt", "-o", name], "too little was measured", "--minutes 10", problems=2)
         whole = self.recorded_folder("whole")
         self.write(f"{whole}/README.md", "my own notes")
-        self.refused(2, ["adapt", "-o", whole], "README.md was not written by adapt", "adapt -o my_gpu", problems=2)
+        self.refused(2, ["adapt", "-o", whole], "README.md was not written by adapt", "adapt -o my_gpu")
         self.assertEqual((self.folder / whole / "README.md").read_text(), "my own notes")
         (self.folder / whole / "README.md").unlink()
         profile = json.loads((self.folder / whole / "profile.json").read_text())
