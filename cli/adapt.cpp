@@ -203,7 +203,7 @@ int adapt(const Arguments &arguments) {
         throw GpuError("adapt: " + files.folder + " lacks what is measured on a GPU: " + *no_gpu);
     make_folder(files);
     if (no_gpu)
-        note("no GPU is used (" + *no_gpu + "): " + files.folder + " is fitted to what was measured before");
+        note("no GPU is used, and " + files.folder + " is fitted to what was measured before: " + *no_gpu);
     else
         say_what_is_absent();
 
