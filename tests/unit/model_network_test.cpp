@@ -482,8 +482,9 @@ TEST(EquationN2, LaunchesInHalfTheTimeStartInHalfOfTheirPeriod) {
     toy.early_launch_period = Param<Seconds>{Seconds(2e-6), Source::assumed, "test"};
     const NetworkCase forecast = forecast_network(two_launches(), toy, {}, {});
     for (const ChangedNetwork &change : forecast.what_if)
-        if (change.change == "launches in half the time")
+        if (change.change == "launches in half the time") {
             EXPECT_NEAR((*forecast.forecast_s() - change.time_s).value, 0.5 * (3e-6 + 2e-6), 1e-15);
+        }
     EXPECT_GT(forecast.what_if.size(), 3u);
 }
 
