@@ -5,6 +5,7 @@
 #include "model/paper/papers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,18 +13,70 @@
 namespace convcast {
 namespace {
 
-/// SMs that have work, on average over the waves of all launches, of all SMs.
-double busy_sms(const Plan &plan, int sm_count) {
-    double busy = 0.0, waves = 0.0;
+constexpr double idle_cta_clocks = 650.0;   ///< of a CTA that finds nothing to do: its warps live 650 to 700
+constexpr double idle_start_clocks = 600.0; ///< of the first ones on an SM, until their code is there
+
+/// CTAs in the slots of the SMs: full waves, then some SMs with `most` CTAs and others with one less.
+struct Occupied {
+    double waves = 0.0;      ///< with the last one
+    double full = 0.0;       ///< of these, waves with a CTA in every slot
+    double with_most = 0.0;  ///< SMs of the last wave with `most` CTAs
+    double with_fewer = 0.0; ///< with one CTA less, but at least one
+    double most = 0.0;
+};
+
+/// The CTAs of a part of a single-channel division follow each other at a distance that lays them on one SM,
+/// except for the first parts (F19). Of other launches each SM gets one CTA before any gets a second.
+Occupied occupied_by(const Partition &part, std::int64_t sms, std::int64_t elsewhere) {
+    const std::int64_t ctas = part.ctas - part.idle_ctas, slots = part.ctas_per_sm * sms, rest = ctas % slots;
+    const std::int64_t together =
+        part.parts > 0 ? std::clamp<std::int64_t>(part.ctas / part.parts, 1, part.ctas_per_sm) : 1;
+    Occupied out;
+    out.full = static_cast<double>(ctas / slots);
+    out.waves = out.full + (rest > 0 ? 1.0 : 0.0);
+    const std::int64_t parts = ceil_div(rest, together), alone = std::min(parts, elsewhere);
+    if (together > 1 && parts > alone && parts + alone <= sms) {
+        out.with_most = static_cast<double>(parts - alone);
+        out.with_fewer = static_cast<double>(together * alone);
+        out.most = static_cast<double>(together);
+        return out;
+    }
+    const std::int64_t groups = together > 1 && parts > alone ? parts : rest, few = groups / sms,
+                       more = groups % sms;
+    out.with_most = static_cast<double>(more > 0 ? more : std::min(groups, sms));
+    out.with_fewer = more > 0 && few > 0 ? static_cast<double>(sms - more) : 0.0;
+    out.most = static_cast<double>(few + (more > 0 ? 1 : 0));
+    return out;
+}
+
+/// R1: clocks in which an SM has a CTA, of all SMs together, of launches that run for `running` clocks.
+double active_clocks(const Plan &plan, double instructions, double running, const Gpu &gpu) {
+    const std::int64_t sms = gpu.limits.sm_count;
+    const auto elsewhere = static_cast<std::int64_t>(gpu.architecture.second_round_elsewhere->value);
+    const auto all = static_cast<double>(sms);
+    double ctas = 0.0, waves = 0.0; // with work
+    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
+        for (const Partition &part : *launches)
+            ctas += static_cast<double>(part.ctas - part.idle_ctas),
+                waves += occupied_by(part, sms, elsewhere).waves;
+    double busy = 0.0, idle = 0.0; // SMs of all waves; clocks
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
-            const std::int64_t ctas = part.ctas - part.idle_ctas, slots = part.ctas_per_sm * sm_count;
-            const std::int64_t full = ctas / slots, rest = ctas % slots;
-            busy += static_cast<double>(full) +
-                    static_cast<double>(std::min<std::int64_t>(rest, sm_count)) / sm_count;
-            waves += static_cast<double>(full + (rest > 0 ? 1 : 0));
+            const Occupied slots = occupied_by(part, sms, elsewhere);
+            // An SM with a CTA less ends sooner by the time in which that one's instructions would be issued.
+            const double issued = std::min(1.0, instructions / std::max(1.0, ctas) * slots.most * waves /
+                                                    (gpu.limits.schedulers_per_sm * running));
+            const double last =
+                slots.with_most + (slots.most > 0.0 ? slots.with_fewer * (1.0 - issued / slots.most) : 0.0);
+            busy += slots.full * all + last;
+            const double others = all - slots.with_most - slots.with_fewer;
+            if (part.idle_ctas > 0 && others > 0.0)
+                idle +=
+                    others * (idle_start_clocks +
+                              idle_cta_clocks * std::ceil(static_cast<double>(part.idle_ctas) /
+                                                          (others * static_cast<double>(part.ctas_per_sm))));
         }
-    return waves > 0.0 ? busy / waves : 1.0;
+    return (waves > 0.0 ? running * busy / waves : running * all) + idle;
 }
 
 } // namespace
@@ -60,25 +113,22 @@ Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu)
                           m.read_bw * m.latency_s);
 }
 
-Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile) {
+Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const Gpu &gpu) {
+    const GpuProfile &profile = gpu.profile;
     Utilisation out;
     double launches = 0.0; // that follow a gap; one that starts early has its CTAs on the SMs by then
-    double idle_instructions = 0.0; // of CTAs without work: the SMs that run only those are not busy ones
     for (const std::vector<Partition> *all : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *all) {
+        for (const Partition &part : *all)
             launches += (part.early.value_or(false) ? 0.0 : 1.0) + (part.constant_bytes > 0 ? 1.0 : 0.0);
-            idle_instructions += static_cast<double>(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-        }
     const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
     const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.
     const double running = std::max(time.value - floor_s - (launches - 1.0) * gap_s, time.value / 10.0);
     if (profile.sm_clock) {
-        const double clocks = running * busy_sms(plan, profile.limits.sm_count) * profile.limits.sm_count *
-                              profile.sm_clock->value.value; // of all SMs
+        const double instructions = work.instructions.value_or(0.0);
+        const double clocks = active_clocks(plan, instructions, running * profile.sm_clock->value.value, gpu);
         out.fma = work.fmas.value_or(0.0) / (clocks * profile.limits.cores_per_sm);
-        out.issue = std::max(0.0, work.instructions.value_or(0.0) - idle_instructions) /
-                    (clocks * profile.limits.schedulers_per_sm);
+        out.issue = instructions / (clocks * profile.limits.schedulers_per_sm);
     }
     if (profile.dram_read_bandwidth) {
         const double read = profile.dram_read_bandwidth->value.value;

@@ -49,6 +49,6 @@ struct Utilisation {
 };
 
 /// R1 and R2 of `work` done in `time`. A share whose bandwidth the profile lacks is 0.
-Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const GpuProfile &profile);
+Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const Gpu &gpu);
 
 } // namespace convcast

@@ -60,8 +60,8 @@ template <Yield T> T bounded(T term, const T &bound) {
     return term;
 }
 
-/// S1, given the time of the products on an SM. What SMs store shares the way into L2 with what DRAM delivers
-/// (F3), so that both together are no faster than the faster of the two alone.
+/// S1, given the time of the products on an SM. L2 takes in what DRAM delivers and what SMs store (F3), and
+/// may keep all that is stored.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
                  writes = static_cast<double>(shape.output_bytes());
@@ -71,16 +71,16 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
                    bandwidth_leaf<T>("DRAM reads", held > 0.0 ? (1.0 - held) * reads : reads, m.read_bw));
     if (held > 0.0)
         waits.push_back(bandwidth_leaf<T>("L2 reads", held * reads, m.l2_bw));
-    const double write_bw = held > 0.0 ? std::max(m.write_bw, m.l2_write_bw) : m.write_bw;
     return evaluated(sum<T>(
         "speed of light",
-        list_of<T>(leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
-                   max_of<T>("overlap",
-                             list_of<T>(std::move(arithmetic),
-                                        pnorm<T>("compulsory reads", m.knee, std::move(waits)),
-                                        bandwidth_leaf<T>("writes", writes, write_bw),
-                                        bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
-                                                          std::max(m.read_bw, write_bw)))))));
+        list_of<T>(
+            leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
+            max_of<T>("overlap",
+                      list_of<T>(std::move(arithmetic),
+                                 pnorm<T>("compulsory reads", m.knee, std::move(waits)),
+                                 bandwidth_leaf<T>("writes", writes, std::max(m.write_bw, m.l2_write_bw)),
+                                 bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
+                                                   std::max(into_l2_bandwidth(m), m.write_bw)))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming

@@ -370,6 +370,18 @@ inline Machine running(const Partition &part, Machine m) {
     return m;
 }
 
+/// F1: CTAs start one after another, so that of more than the slots hold the last one starts no sooner than
+/// after all others and then takes its own time. What that is more than the waves of a launch.
+template <Yield T>
+Seconds missing_for_starts(const Partition &part, const T &waves, double sms, const Traffic &traffic,
+                           const Machine &m) {
+    const double starts = static_cast<double>(part.ctas) * m.cta_s, of_waves = value_of(waves).value;
+    if (part.ctas <= part.ctas_per_sm * static_cast<std::int64_t>(sms) || starts < 0.5 * of_waves)
+        return Seconds(0.0);
+    const Seconds one = wave_term<Seconds>(part, m, Round{1.0, sms, false}, traffic);
+    return Seconds(std::max(0.0, starts + one.value - of_waves));
+}
+
 /// F1: a launch, from its first CTA's start to its last one's end: the first wave, further full waves, and
 /// the CTAs of the last one. `idle` is the machine while nothing slows its clock.
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
@@ -414,7 +426,13 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     if (part.constant_bytes > 0)
         waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
                                             "one copy of {} B: launch floor and gap", part.constant_bytes));
-    return sum<T>(part.kernel, std::move(waves));
+    T all = evaluated(sum<T>(part.kernel, std::move(waves)));
+    const Seconds missing = missing_for_starts<T>(part, all, static_cast<double>(sms), traffic, m);
+    if (missing.value <= 0.0)
+        return all;
+    return sum<T>(part.kernel, list_of<T>(std::move(all), leaf<T>("CTA starts", missing,
+                                                                  "{} CTAs * {:.2f} ns, beyond the waves",
+                                                                  part.ctas, m.cta_s * 1e9)));
 }
 
 } // namespace convcast::launch_terms

@@ -93,24 +93,32 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             .sector_share = part.sector_share.value_or(1.0)};
 }
 
-/// F3: what DRAM delivers and what is stored at the same time share the way into L2, also where L2 keeps what
-/// is stored: both together are as fast as the probe that copies. DRAM's bus then carries the rest of the
-/// reads, and as many writes as are more than that.
-template <Yield T> T dram_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    const double read = loads * traffic.dram_share, both = m.copy_bw > 0.0 ? std::min(read, stores) : 0.0,
-                 written = std::max(0.0, stores * traffic.dram_write_share - both);
+/// F3: the way between L2 and DRAM. As many bytes as are read and written at once take the time of the probe
+/// that copies, the rest that of reads or of writes alone.
+template <Yield T> T dram_term(double read, double written, const Machine &m) {
+    const double both = m.copy_bw > 0.0 ? std::min(read, written) : 0.0;
     List<T> all = list_of<T>(bandwidth_leaf<T>("DRAM reads", read - both, m.read_bw),
-                             bandwidth_leaf<T>("DRAM writes", written, m.write_bw));
+                             bandwidth_leaf<T>("DRAM writes", written - both, m.write_bw));
     if (both > 0.0)
-        all.push_back(bandwidth_leaf<T>("DRAM reads beside stores", 2.0 * both, m.copy_bw));
+        all.push_back(bandwidth_leaf<T>("DRAM reads beside writes", 2.0 * both, m.copy_bw));
     return sum<T>("DRAM", std::move(all));
+}
+
+/// Bytes a second that L2 takes in (F3): what SMs store, and what DRAM delivers, which is written into L2 as
+/// well.
+inline double into_l2_bandwidth(const Machine &m) {
+    return std::max(m.l2_write_bw, m.read_bw);
 }
 
 /// The memory's part of a step (F3): every byte passes L2, DRAM passes what L2 does not have or cannot keep.
 template <Yield T> T memory_term(double loads, double stores, const Traffic &traffic, const Machine &m) {
-    return max_of<T>("memory", list_of<T>(bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
-                                          bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw),
-                                          dram_term<T>(loads, stores, traffic, m)));
+    const double read = loads * traffic.dram_share, written = stores * traffic.dram_write_share;
+    List<T> all = list_of<T>(bandwidth_leaf<T>("L2 reads", loads, m.l2_bw),
+                             bandwidth_leaf<T>("L2 writes", stores, m.l2_write_bw));
+    if (std::min(read, stores) > 0.0)
+        all.push_back(bandwidth_leaf<T>("stores and DRAM reads", stores + read, into_l2_bandwidth(m)));
+    all.push_back(dram_term<T>(read, written, m));
+    return max_of<T>("memory", std::move(all));
 }
 
 /// Bytes a second that `sms` SMs store (F21): each at most a sector a clock, all no more than L2 takes, and

@@ -60,6 +60,18 @@ TEST(EquationF1, WavesOfNothing) {
     EXPECT_NEAR(launch_time(part), 1580.0 + 3000.0, 1e-9);
 }
 
+TEST(EquationF1, CtasStartOneAfterAnother) {
+    Partition part = idle_launch();
+    Machine m = round_machine();
+    part.ctas = 35, part.waves = 4; // 1,580 by waves, as above
+    m.cta_s = 40 * ns;              // the last one starts after 1,400 and takes 40 + 40
+    EXPECT_NEAR(launch_time(part, m), 1580.0, 1e-9);
+    m.cta_s = 100 * ns;
+    EXPECT_NEAR(launch_time(part, m), 3500.0 + 80.0, 1e-9);
+    part.ctas = 10, part.waves = 1; // all have a slot at once, and an empty kernel's launch has their start
+    EXPECT_NEAR(launch_time(part, m), 140.0, 1e-9);
+}
+
 TEST(EquationF2, FillStepsDrain) {
     Partition part = idle_launch();
     part.steps = 5, part.stages = 2;

@@ -16,20 +16,27 @@ using sample::ns;
 using sample::round_machine;
 using sample::round_of;
 
-TEST(EquationF3, StoresBesideReadsFromDram) {
+TEST(EquationF3, ReadsAndWritesOfDramTogether) {
     Machine m = round_machine();
+    const auto dram = [&](double read, double written) { return dram_term<Seconds>(read, written, m).value / ns; };
+    EXPECT_NEAR(dram(6000.0, 1000.0), 6.0 + 2.0, 1e-9); // as if they did not disturb each other
+    m.copy_bw = 800e9; // 1,000 B are read while as many are written, and 5,000 besides
+    EXPECT_NEAR(dram(6000.0, 1000.0), 2.5 + 5.0, 1e-9);
+    EXPECT_NEAR(dram(1000.0, 3000.0), 2.5 + 4.0, 1e-9);
+    EXPECT_NEAR(dram(1000.0, 0.0), 1.0, 1e-9);
+}
+
+// DRAM delivers 1,000 B a nanosecond, and L2 takes in 2,000, from DRAM and from the SMs.
+TEST(EquationF3, StoresAndDramReadsShareTheWayIntoL2) {
     Traffic traffic = from_l2();
-    traffic.dram_share = 0.5, traffic.dram_write_share = 0.25;
-    const auto dram = [&](double loads, double stores) {
-        return dram_term<Seconds>(loads, stores, traffic, m).value / ns;
+    traffic.dram_share = 0.5, traffic.dram_write_share = 0.0;
+    const auto memory = [&](double loads, double stores) {
+        return memory_term<Seconds>(loads, stores, traffic, round_machine()).value / ns;
     };
-    // As if they did not disturb each other: 6,000 B are read and 1,000 of 4,000 leave L2.
-    EXPECT_NEAR(dram(12000.0, 4000.0), 6.0 + 2.0, 1e-9);
-    m.copy_bw = 800e9; // 4,000 B are read while as many are stored, and 2,000 besides
-    EXPECT_NEAR(dram(12000.0, 4000.0), 10.0 + 2.0, 1e-9);
-    // 1,000 B beside as many stores; of 8,000 stored 2,000 leave L2, 1,000 of them behind the reads.
-    EXPECT_NEAR(dram(2000.0, 8000.0), 2.5 + 2.0, 1e-9);
-    EXPECT_NEAR(dram(2000.0, 0.0), 1.0, 1e-9);
+    EXPECT_NEAR(memory(12000.0, 4000.0), 6.0, 1e-9);  // DRAM's 6,000 B; L2 takes in 10,000
+    EXPECT_NEAR(memory(12000.0, 10000.0), 8.0, 1e-9); // 6,000 from DRAM and 10,000 from the SMs
+    traffic.dram_share = 0.0;
+    EXPECT_NEAR(memory(12000.0, 10000.0), 5.0, 1e-9);
 }
 
 TEST(EquationF8, FirstWaveWaitsForDram) {

@@ -1,6 +1,7 @@
 // Networks of ONNX graphs: views, sizes that are worked out, what is folded, and what is refused.
 #include "model/base/errors.hpp"
 #include "model/network/onnx/import.hpp"
+#include "model/network/onnx/numbers.hpp"
 #include "model/network/onnx/view.hpp"
 
 #include <boost/describe/enum_to_string.hpp>
@@ -8,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +18,7 @@
 namespace convcast {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -28,7 +32,9 @@ OnnxTensor weights(const std::string &name, std::vector<std::int64_t> sizes) {
     return {name, std::move(sizes), true, std::nullopt};
 }
 OnnxTensor numbers(const std::string &name, std::vector<double> values) {
-    return {name, {static_cast<std::int64_t>(values.size())}, true, std::move(values)};
+    const bool whole = std::ranges::all_of(values, [](double value) { return value == std::floor(value); });
+    return {
+        name, {static_cast<std::int64_t>(values.size())}, true, std::move(values), whole ? "int64" : "float"};
 }
 
 /// Of images "x" of 4 x 6 x 6, with "y" as its output.
@@ -108,16 +114,82 @@ TEST(Onnx, ActivationsThatAreWrittenOutAreOneFunction) {
 }
 
 TEST(Onnx, SizesThatExportersComputeAreWorkedOut) {
+    OnnxTensor third = numbers("third", {2});
+    third.sizes = {}; // one number, and no list of one
     const Network network = import_onnx(
-        graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "two"}, {"rows"}),
+        graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "third"}, {"rows"}),
                   node("Mul", {"rows", "two"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
                   node("Concat", {"n", "r", "r"}, {"sizes"}, {{"axis", {0}, ""}}),
                   node("Resize", {"x", "", "", "sizes"}, {"y"}, {{"mode", {}, "linear"}})},
-                 {numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
+                 {third, numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
         "mine.onnx");
     ASSERT_EQ(kinds_of(network), "resize");
     EXPECT_EQ(network.operators[0].output, (ImageShape{4, 12, 12}));
     EXPECT_EQ(network.operators[0].mode, ResizeMode::bilinear);
+}
+
+// As the exporter of PyTorch writes torch.nn.functional.pad with a padding that is computed from the image's
+// size: TensorFlow's SAME, of which the larger half lies behind the image.
+TEST(Onnx, PaddingThatIsComputedFromSizesIsWorkedOut) {
+    const OnnxAttribute first{"axis", {0}, ""};
+    OnnxTensor stride = numbers("stride", {2}), by_two = numbers("by_two", {-1, 2});
+    stride.type = "float";
+    const Network network = import_onnx(
+        graph_of({node("Shape", {"x"}, {"shape"}),
+                  node("Gather", {"shape", "axis"}, {"rows"}),
+                  node("Cast", {"rows"}, {"real_rows"}, {{"to", {1}, ""}}),
+                  node("Div", {"real_rows", "stride"}, {"half_rows"}),
+                  node("Ceil", {"half_rows"}, {"up"}),
+                  node("Cast", {"up"}, {"p"}, {{"to", {7}, ""}}),
+                  node("Sub", {"p", "one"}, {"p_less"}),
+                  node("Mul", {"p_less", "two"}, {"reach"}),
+                  node("Add", {"reach", "three"}, {"end"}),
+                  node("Sub", {"end", "rows"}, {"lack"}),
+                  node("Clip", {"lack", "zero", ""}, {"all"}),
+                  node("Div", {"all", "two"}, {"before"}),
+                  node("Sub", {"all", "before"}, {"behind"}),
+                  node("Concat", {"before", "behind", "before", "behind"}, {"last_axes"}, {first}),
+                  node("ConstantOfShape", {"four"}, {"other_axes"}, {{"value", {0}, ""}}),
+                  node("Concat", {"last_axes", "other_axes"}, {"pairs"}, {first}),
+                  node("Reshape", {"pairs", "by_two"}, {"table"}),
+                  node("Slice", {"table", "minus_one", "least", "zero", "minus_one"}, {"turned"}),
+                  node("Transpose", {"turned"}, {"columns"}, {{"perm", {1, 0}, ""}}),
+                  node("Reshape", {"columns", "minus_one"}, {"pads"}),
+                  node("Pad", {"x", "pads"}, {"padded"}, {{"mode", {}, "constant"}}),
+                  node("Conv", {"padded", "w"}, {"y"}, {{"strides", {2, 2}, ""}})},
+                 {weights("w", {8, 4, 3, 3}), numbers("axis", {2}), numbers("one", {1}), numbers("two", {2}),
+                  numbers("three", {3}), numbers("zero", {0}), numbers("four", {4}),
+                  numbers("minus_one", {-1}), numbers("least", {-9007199254740991.0}), stride, by_two}),
+        "mine.onnx");
+    ASSERT_FALSE(network.operators.empty());
+    EXPECT_THAT(kinds_of(network), AnyOf("convolution", "pad convolution"));
+    EXPECT_EQ(network.operators.back().output, (ImageShape{8, 3, 3}));
+}
+
+TEST(Onnx, NumbersOfSeveralAxesAreTakenTurnedAndJoined) {
+    const Numbers table{{2, 3}, {1, 2, 3, 4, 5, 6}};
+    const auto values = [](const std::optional<Numbers> &numbers) {
+        return numbers ? numbers->values : std::vector<double>{};
+    };
+    const Numbers one{{1}, {1}}, backwards{{1}, {-1}}, far{{1}, {-100}};
+    EXPECT_THAT(values(computed(node("Gather", {"a", "i"}, {"y"}, {{"axis", {1}, ""}}), {table, one})),
+                ElementsAre(2, 5));
+    EXPECT_THAT(values(computed(node("Slice", {"a", "b", "e", "x", "s"}, {"y"}),
+                                {table, backwards, far, one, Numbers{{1}, {-2}}})),
+                ElementsAre(3, 1, 6, 4));
+    EXPECT_THAT(values(computed(node("Transpose", {"a"}, {"y"}), {table})), ElementsAre(1, 4, 2, 5, 3, 6));
+    EXPECT_THAT(values(computed(node("Concat", {"a", "a"}, {"y"}), {table, table})),
+                ElementsAre(1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6));
+    EXPECT_THAT(values(computed(node("Div", {"a", "b"}, {"y"}), {table, Numbers{{1}, {2}}})),
+                ElementsAre(0, 1, 1, 2, 2, 3)); // integers
+    EXPECT_THAT(
+        values(computed(node("Div", {"a", "b"}, {"y"}), {Numbers{{1}, {3}, true}, Numbers{{1}, {2}}})),
+        ElementsAre(1.5));
+    EXPECT_FALSE(computed(node("Div", {"a", "b"}, {"y"}), {table, Numbers{{1}, {0}}}));
+    EXPECT_FALSE(computed(node("Gather", {"a", "i"}, {"y"}), {table, Numbers{{1}, {2}}}));
+    EXPECT_FALSE(computed(node("Transpose", {"a"}, {"y"}, {{"perm", {0, 0}, ""}}), {table}));
+    EXPECT_FALSE(computed(node("Reshape", {"a", "b"}, {"y"}), {table, Numbers{{2}, {-1, 4}}}));
+    EXPECT_FALSE(computed(node("Slice", {"a", "b", "e"}, {"y"}), {Numbers{{5}, {1, 2}}, one, far}));
 }
 
 TEST(Onnx, AChannelShuffleIsOneTranspose) {

@@ -43,9 +43,12 @@ Plan toy_plan(std::int64_t ctas) {
     return plan;
 }
 
-GpuProfile toy() {
-    GpuProfile profile = find_profile("toy");
-    profile.launch_floor->value = Seconds(1e-6);
+const GpuProfile &toy() {
+    static const GpuProfile profile = [] {
+        GpuProfile its = find_profile("toy");
+        its.launch_floor->value = Seconds(1e-6);
+        return its;
+    }();
     return profile;
 }
 
@@ -69,24 +72,50 @@ TEST(Utilisation, IsThatOfTheCounters) {
     EXPECT_TRUE(std::isfinite(utilisation_of(toy_plan(20), work, Seconds(1e-6), toy()).issue));
 }
 
-/// CTAs that find nothing to do run on SMs that are not busy: neither they nor their instructions count.
-TEST(Utilisation, LeavesOutCtasWithoutWork) {
+/// 15 CTAs on 10 SMs, two an SM: five SMs have two, five have one.
+TEST(Utilisation, AnSmWithACtaLessEndsSooner) {
+    Work work;
+    work.instructions = 300e3;
+    // 20,000 a CTA: an SM with two of them issues in every slot of its 4 schedulers for 10,000 clocks, and
+    // one with a single CTA has ended after half of these.
+    EXPECT_NEAR(utilisation_of(toy_plan(15), work, Seconds(11e-6), toy()).issue,
+                300e3 / (4 * 10e3 * (5 + 5 * 0.5)), 1e-12);
+    // In a tenth of the slots: a tenth of a half of the time sooner.
+    work.instructions = 30e3;
+    EXPECT_NEAR(utilisation_of(toy_plan(15), work, Seconds(11e-6), toy()).issue,
+                30e3 / (4 * 10e3 * (5 + 5 * 0.95)), 1e-12);
+}
+
+/// The two halves of a share run on one SM, except for those of the first eight shares.
+TEST(Utilisation, HalvesOfAShareRunOnOneSm) {
+    GpuProfile wide = toy();
+    wide.limits.sm_count = 40;
+    Plan plan = toy_plan(40);
+    plan.launches[0].parts = 20;
+    plan.launches[0].idle_ctas = 4; // 18 shares work: ten SMs with both halves, 16 with one, 14 with none
+    Work work;
+    work.instructions = 36 * 20000.0; // two CTAs issue in every slot of an SM for 10,000 clocks
+    EXPECT_NEAR(utilisation_of(plan, work, Seconds(11e-6), wide).issue,
+                720e3 / (4 * (10 * 10e3 + 16 * 5e3 + 14 * 1250.0)), 1e-12);
+    plan.launches[0].idle_ctas = 28; // six shares: twelve SMs
+    work.instructions = 12 * 20000.0;
+    EXPECT_NEAR(utilisation_of(plan, work, Seconds(11e-6), wide).issue,
+                240e3 / (4 * (12 * 10e3 + 28 * 1250.0)), 1e-12);
+}
+
+/// CTAs that find nothing to do keep the SMs that have no others active while they start and end.
+TEST(Utilisation, CtasWithoutWorkAreShort) {
     Work work;
     work.fmas = 256e3;
-    work.instructions = 20000;
-    const Utilisation alone = utilisation_of(toy_plan(5), work, Seconds(11e-6), toy());
-    // Beside the 5 CTAs with work 400 without, of 30 instructions each: 12,000 more in all.
+    work.instructions = 32000;
+    // Beside the 5 CTAs with work 400 without, on 5 SMs with 10 slots: 40 in each, one after another.
     Plan plan = toy_plan(405);
     plan.launches[0].idle_ctas = 400;
     plan.launches[0].idle_instructions = 30.0;
-    work.instructions = 32000;
+    const double clocks = 5 * 10e3 + 5 * (600.0 + 40.0 * 650.0);
     const Utilisation beside = utilisation_of(plan, work, Seconds(11e-6), toy());
-    // 5 SMs * 4 schedulers * 10,000 clocks; 32,000 instructions would be 0.16.
-    EXPECT_NEAR(beside.issue, 20000.0 / 200e3, 1e-12);
-    EXPECT_EQ(beside.fma, alone.fma);
-    // Counted work with fewer instructions than idle CTAs are said to have: a share of none, not below.
-    work.instructions = 10000;
-    EXPECT_EQ(utilisation_of(plan, work, Seconds(11e-6), toy()).issue, 0.0);
+    EXPECT_NEAR(beside.issue, 32000.0 / (4 * clocks), 1e-12);
+    EXPECT_NEAR(beside.fma, 256e3 / (64 * clocks), 1e-12);
 }
 
 TEST(MwpCwp, IsThePapersArithmetic) {

@@ -258,7 +258,9 @@ const Value *Importer::input(std::size_t i) {
     Value value;
     value.constant_sizes = constant->second->sizes;
     if (constant->second->numbers)
-        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers};
+        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers,
+                                constant->second->type.find("float") != std::string::npos ||
+                                    constant->second->type == "double"};
     return &(values_[name] = std::move(value));
 }
 

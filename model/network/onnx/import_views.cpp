@@ -70,7 +70,7 @@ bool Importer::take_constant_view(const Value &in) {
     const auto rank = static_cast<std::int64_t>(sizes.size());
     if ((type == "Identity" || type == "Cast") && !in.numbers) {
         // its sizes stay
-    } else if (type == "Transpose") {
+    } else if (type == "Transpose" && !in.numbers) {
         std::vector<std::int64_t> order = integers(*node_, "perm");
         for (std::int64_t i = rank; order.empty() && i-- > 0;)
             order.push_back(i);
@@ -79,8 +79,6 @@ bool Importer::take_constant_view(const Value &in) {
                 return false;
             else
                 sizes[i] = in.constant_sizes[static_cast<std::size_t>(order[i])];
-        if (rank > 1)
-            out.numbers.reset(); // in another order
     } else if (type == "Reshape" && input(1) && input(1)->numbers && !in.numbers) {
         sizes = as_integers(input(1)->numbers->values);
     } else if ((type == "Unsqueeze" || type == "Squeeze") && rank > 0) {

@@ -1,12 +1,16 @@
 #include "model/network/onnx/numbers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,55 +19,201 @@ namespace {
 
 constexpr std::size_t most_numbers = 4096; ///< of a tensor of sizes
 
-std::optional<Numbers> gather(const std::vector<std::optional<Numbers>> &in) {
-    Numbers out{in[1]->sizes, {}, in[0]->real};
-    for (const double at : in[1]->values) {
-        const auto count = static_cast<double>(in[0]->values.size());
-        const double place = at < 0.0 ? at + count : at;
-        if (!(place >= 0.0 && place < count))
+using Inputs = std::vector<std::optional<Numbers>>;
+
+/// A number of an output from those of its inputs; only the first `inputs` of them are given.
+struct ElementFunction {
+    std::size_t inputs = 1;
+    double (*of)(const std::array<double, 3> &in) = nullptr;
+};
+
+const std::map<std::string, ElementFunction> element_functions = {
+    {"Neg", {1, [](const auto &in) { return -in[0]; }}},
+    {"Abs", {1, [](const auto &in) { return std::abs(in[0]); }}},
+    {"Sqrt", {1, [](const auto &in) { return std::sqrt(in[0]); }}},
+    {"Floor", {1, [](const auto &in) { return std::floor(in[0]); }}},
+    {"Ceil", {1, [](const auto &in) { return std::ceil(in[0]); }}},
+    {"Round", {1, [](const auto &in) { return std::nearbyint(in[0]); }}},
+    {"Not", {1, [](const auto &in) { return in[0] == 0.0 ? 1.0 : 0.0; }}},
+    {"Add", {2, [](const auto &in) { return in[0] + in[1]; }}},
+    {"Sub", {2, [](const auto &in) { return in[0] - in[1]; }}},
+    {"Mul", {2, [](const auto &in) { return in[0] * in[1]; }}},
+    {"Div", {2, [](const auto &in) { return in[0] / in[1]; }}}, // of integers: without its fraction
+    {"Mod", {2, [](const auto &in) { return in[0] - std::floor(in[0] / in[1]) * in[1]; }}},
+    {"Pow", {2, [](const auto &in) { return std::pow(in[0], in[1]); }}},
+    {"Max", {2, [](const auto &in) { return std::max(in[0], in[1]); }}},
+    {"Min", {2, [](const auto &in) { return std::min(in[0], in[1]); }}},
+    {"Equal", {2, [](const auto &in) { return in[0] == in[1] ? 1.0 : 0.0; }}},
+    {"Less", {2, [](const auto &in) { return in[0] < in[1] ? 1.0 : 0.0; }}},
+    {"Greater", {2, [](const auto &in) { return in[0] > in[1] ? 1.0 : 0.0; }}},
+    {"And", {2, [](const auto &in) { return in[0] != 0.0 && in[1] != 0.0 ? 1.0 : 0.0; }}},
+    {"Or", {2, [](const auto &in) { return in[0] != 0.0 || in[1] != 0.0 ? 1.0 : 0.0; }}},
+    {"Where", {3, [](const auto &in) { return in[0] != 0.0 ? in[1] : in[2]; }}},
+    {"Clip", {3, [](const auto &in) { return std::max(in[1], std::min(in[0], in[2])); }}}};
+
+/// The product of sizes; most_numbers + 1 where it is more than most_numbers, or a size is negative.
+std::size_t count_of(const std::vector<std::int64_t> &sizes) {
+    std::size_t count = 1;
+    for (const std::int64_t size : sizes)
+        count = size < 0
+                    ? most_numbers + 1
+                    : std::min(most_numbers + 1, count * std::min<std::size_t>(static_cast<std::size_t>(size),
+                                                                               most_numbers + 1));
+    return count;
+}
+
+/// A list of one axis, where the numbers have no sizes of their own.
+Numbers with_sizes(Numbers numbers) {
+    if (numbers.sizes.empty())
+        numbers.sizes = {static_cast<std::int64_t>(numbers.values.size())};
+    return numbers;
+}
+
+/// Each input has as many numbers as the output, or one, which stands for all.
+std::optional<Numbers> by_element(const ElementFunction &function, const Inputs &in) {
+    const Numbers *longest = &*in[0];
+    bool real = false;
+    for (const std::optional<Numbers> &each : in) {
+        longest = each->values.size() > longest->values.size() ? &*each : longest;
+        for (const double value : each->values)
+            real = real || each->real || (std::isfinite(value) && value != std::floor(value));
+    }
+    Numbers out{longest->sizes, {}, real};
+    for (std::size_t i = 0; i < longest->values.size(); ++i) {
+        std::array<double, 3> numbers{};
+        for (std::size_t input = 0; input < function.inputs; ++input) {
+            const std::vector<double> &values = in[input]->values;
+            if (values.size() != 1 && values.size() != longest->values.size())
+                return std::nullopt;
+            numbers[input] = values[values.size() == 1 ? 0 : i];
+        }
+        out.values.push_back(function.of(numbers));
+        if (!std::isfinite(out.values.back()))
             return std::nullopt;
-        out.values.push_back(in[0]->values[static_cast<std::size_t>(place)]);
     }
     return out;
 }
 
-std::optional<Numbers> slice(const OnnxNode &node, const std::vector<std::optional<Numbers>> &in) {
+/// What lies at `places` along an axis, in their order.
+std::optional<Numbers> taken(const Numbers &from, std::size_t axis, const std::vector<double> &places) {
+    if (axis >= from.sizes.size() || count_of(from.sizes) != from.values.size())
+        return std::nullopt;
+    std::size_t inner = 1, outer = 1;
+    for (std::size_t i = 0; i < from.sizes.size(); ++i)
+        (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(from.sizes[i]);
+    if (outer * inner * places.size() > most_numbers)
+        return std::nullopt;
+    const auto size = static_cast<double>(from.sizes[axis]);
+    Numbers out{from.sizes, {}, from.real};
+    out.sizes[axis] = static_cast<std::int64_t>(places.size());
+    for (std::size_t i = 0; i < outer; ++i)
+        for (double at : places) {
+            at += at < 0.0 ? size : 0.0;
+            if (!(at >= 0.0 && at < size))
+                return std::nullopt;
+            const std::size_t begin =
+                (i * static_cast<std::size_t>(size) + static_cast<std::size_t>(at)) * inner;
+            for (std::size_t j = begin; j < begin + inner; ++j)
+                out.values.push_back(from.values[j]);
+        }
+    return out;
+}
+
+/// An axis of `rank`, which may be counted from the end; absent where there is none such.
+std::optional<std::size_t> axis_of(double axis, std::size_t rank) {
+    const double place = axis < 0.0 ? axis + static_cast<double>(rank) : axis;
+    return place >= 0.0 && place < static_cast<double>(rank) ? std::optional(static_cast<std::size_t>(place))
+                                                             : std::nullopt;
+}
+
+std::optional<Numbers> gather(const OnnxNode &node, const Inputs &in) {
+    const Numbers from = with_sizes(*in[0]);
+    const std::optional<std::size_t> axis = axis_of(attribute(node, "axis", {0.0})[0], from.sizes.size());
+    std::optional<Numbers> out = axis ? taken(from, *axis, in[1]->values) : std::nullopt;
+    if (out) { // the axis becomes those of the places: none, where they are one number without sizes
+        const auto place = out->sizes.begin() + static_cast<std::ptrdiff_t>(*axis);
+        out->sizes.insert(out->sizes.erase(place), in[1]->sizes.begin(), in[1]->sizes.end());
+    }
+    return out;
+}
+
+std::optional<Numbers> slice(const OnnxNode &node, const Inputs &in) {
     const auto given = [&](std::size_t input, const char *name) {
         return in.size() > input && in[input] ? in[input]->values : attribute(node, name);
     };
-    const std::vector<double> starts = given(1, "starts"), ends = given(2, "ends"), steps = given(4, "");
-    const auto count = static_cast<double>(in[0]->values.size());
-    if (starts.size() != 1 || ends.size() != 1 || (!steps.empty() && steps[0] != 1.0))
-        return std::nullopt;
-    const auto place = [&](double at) { return std::clamp(at < 0.0 ? at + count : at, 0.0, count); };
-    const double first = place(starts[0]), last = std::max(first, place(ends[0]));
-    Numbers out;
-    out.values.assign(in[0]->values.begin() + static_cast<std::ptrdiff_t>(first),
-                      in[0]->values.begin() + static_cast<std::ptrdiff_t>(last));
-    out.sizes = {static_cast<std::int64_t>(out.values.size())};
-    return out;
-}
-
-std::optional<Numbers> of_two(const Numbers &a, const Numbers &b,
-                              const std::function<double(double, double)> &join) {
-    const std::size_t count = std::max(a.values.size(), b.values.size());
-    if ((a.values.size() != count && a.values.size() != 1) ||
-        (b.values.size() != count && b.values.size() != 1))
-        return std::nullopt;
-    Numbers out{a.values.size() == count ? a.sizes : b.sizes, {}};
-    for (std::size_t i = 0; i < count; ++i)
-        out.values.push_back(
-            join(a.values[a.values.size() == 1 ? 0 : i], b.values[b.values.size() == 1 ? 0 : i]));
-    for (const double value : out.values)
-        if (!std::isfinite(value))
+    const std::vector<double> starts = given(1, "starts"), ends = given(2, "ends"), axes = given(3, "axes"),
+                              steps = given(4, "");
+    std::optional<Numbers> out = with_sizes(*in[0]);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const auto axis = axis_of(i < axes.size() ? axes[i] : static_cast<double>(i), out->sizes.size());
+        const double step = i < steps.size() ? steps[i] : 1.0;
+        if (ends.size() != starts.size() || !axis || step == 0.0 || step != std::floor(step))
             return std::nullopt;
-    for (const Numbers *numbers : {&a, &b})
-        for (const double value : numbers->values)
-            out.real = out.real || value != std::floor(value);
+        const auto size = static_cast<double>(out->sizes[*axis]);
+        const double before = step < 0.0 ? -1.0 : 0.0; // how far both ends reach: one place earlier backwards
+        const auto place = [&](double at, double least) {
+            return std::clamp(at < 0.0 ? at + size : at, least, std::max(least, size + before));
+        };
+        const double first = place(starts[i], 0.0), end = place(ends[i], before);
+        std::vector<double> places;
+        for (double at = first; (step > 0.0 ? at < end : at > end) && places.size() <= most_numbers;
+             at += step)
+            places.push_back(at);
+        out = taken(*out, *axis, places);
+        if (!out)
+            return std::nullopt;
+    }
     return out;
 }
 
-std::optional<Numbers> range(const std::vector<std::optional<Numbers>> &in) {
+std::optional<Numbers> transpose(const OnnxNode &node, const Numbers &from) {
+    const std::size_t rank = from.sizes.size();
+    std::vector<double> order = attribute(node, "perm");
+    for (std::size_t i = rank; order.size() < rank && i-- > 0;)
+        order.push_back(static_cast<double>(i));
+    std::vector<std::size_t> strides(rank, 1), steps; // numbers between two places of an axis, there and here
+    for (std::size_t i = rank; i-- > 1;)
+        strides[i - 1] = strides[i] * static_cast<std::size_t>(from.sizes[i]);
+    Numbers out = from;
+    std::set<std::size_t> seen;
+    for (const double each : order) {
+        const std::optional<std::size_t> axis = axis_of(each, rank);
+        if (!axis || !seen.insert(*axis).second)
+            return std::nullopt;
+        out.sizes[steps.size()] = from.sizes[*axis];
+        steps.push_back(strides[*axis]);
+    }
+    if (seen.size() != rank || count_of(from.sizes) != from.values.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+        std::size_t rest = i, at = 0;
+        for (std::size_t axis = rank; axis-- > 0; rest /= static_cast<std::size_t>(out.sizes[axis]))
+            at += rest % static_cast<std::size_t>(out.sizes[axis]) * steps[axis];
+        out.values[i] = from.values[at];
+    }
+    return out;
+}
+
+/// -1 of a size: what is left; 0: that of the input.
+std::optional<Numbers> reshape(const Numbers &from, const std::vector<std::int64_t> &sizes) {
+    Numbers out{sizes, from.values, from.real};
+    std::int64_t known = 1, *open = nullptr;
+    for (std::size_t i = 0; i < out.sizes.size(); ++i) {
+        if (out.sizes[i] == 0 && i < from.sizes.size())
+            out.sizes[i] = from.sizes[i];
+        if (out.sizes[i] == -1)
+            open = &out.sizes[i];
+        else if (out.sizes[i] < 0 || out.sizes[i] > static_cast<std::int64_t>(most_numbers))
+            return std::nullopt;
+        else
+            known = std::min<std::int64_t>(known * out.sizes[i], most_numbers + 1);
+    }
+    if (open)
+        *open = known == 0 ? 0 : static_cast<std::int64_t>(from.values.size()) / known;
+    return count_of(out.sizes) == out.values.size() ? std::optional(out) : std::nullopt;
+}
+
+std::optional<Numbers> range(const Inputs &in) {
     Numbers out;
     for (const std::optional<Numbers> &each : in)
         if (each->values.size() != 1)
@@ -78,12 +228,44 @@ std::optional<Numbers> range(const std::vector<std::optional<Numbers>> &in) {
     return out;
 }
 
-std::optional<Numbers> concat(const std::vector<std::optional<Numbers>> &in) {
-    Numbers out;
-    for (const std::optional<Numbers> &each : in)
-        out.values.insert(out.values.end(), each->values.begin(), each->values.end());
-    out.sizes = {static_cast<std::int64_t>(out.values.size())};
+/// Behind each other along the first axis.
+std::optional<Numbers> concat(const OnnxNode &node, const Inputs &in) {
+    Numbers out{with_sizes(*in[0]).sizes, {}};
+    out.sizes[0] = 0;
+    for (const std::optional<Numbers> &each : in) {
+        const Numbers part = with_sizes(*each);
+        const auto axis = axis_of(attribute(node, "axis", {0.0})[0], part.sizes.size());
+        if (axis != std::size_t{0} ||
+            !std::equal(part.sizes.begin() + 1, part.sizes.end(), out.sizes.begin() + 1, out.sizes.end()))
+            return std::nullopt;
+        out.sizes[0] += part.sizes[0];
+        out.real = out.real || part.real;
+        out.values.insert(out.values.end(), part.values.begin(), part.values.end());
+    }
     return out.values.size() <= most_numbers ? std::optional(out) : std::nullopt;
+}
+
+std::optional<Numbers> of_one_number(const std::vector<std::int64_t> &sizes, double value, bool real) {
+    const std::size_t count = count_of(sizes);
+    return count <= most_numbers ? std::optional(Numbers{sizes, std::vector<double>(count, value), real})
+                                 : std::nullopt;
+}
+
+/// Bounds of a Clip are two inputs, either of which may be left out, or two attributes.
+Inputs with_bounds(const OnnxNode &node, Inputs in) {
+    in.resize(3);
+    const double none = std::numeric_limits<double>::infinity();
+    if (!in[1])
+        in[1] = Numbers{{}, attribute(node, "min", {-none})};
+    if (!in[2])
+        in[2] = Numbers{{}, attribute(node, "max", {none})};
+    return in;
+}
+
+/// Whether a node may leave out that input.
+bool may_lack(const OnnxNode &node, std::size_t input) {
+    return input > 0 && (node.type == "Slice" || node.type == "Clip") && input < node.inputs.size() &&
+           node.inputs[input].empty();
 }
 
 } // namespace
@@ -117,22 +299,17 @@ std::string attribute_text(const OnnxNode &node, const char *name) {
 }
 
 std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::optional<Numbers>> &inputs) {
-    static const std::map<std::string, std::function<double(double, double)>> joins = {
-        {"Add", std::plus<>()},
-        {"Sub", std::minus<>()},
-        {"Mul", std::multiplies<>()},
-        {"Div", [](double a, double b) { return b == 0.0 ? 0.0 : a / b; }},
-        {"Equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
-        {"Max", [](double a, double b) { return std::max(a, b); }},
-        {"Min", [](double a, double b) { return std::min(a, b); }}};
-    for (std::size_t i = 0; i < inputs.size(); ++i) // only a slice leaves inputs out
-        if (!inputs[i] && (node.type != "Slice" || i >= node.inputs.size() || !node.inputs[i].empty()))
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i] && !may_lack(node, i))
             return std::nullopt;
     if (inputs.empty() || !inputs[0])
         return std::nullopt;
     const Numbers &first = *inputs[0];
-    if (const auto join = joins.find(node.type); join != joins.end() && inputs.size() == 2) {
-        auto out = of_two(first, *inputs[1], join->second);
+    if (const auto found = element_functions.find(node.type); found != element_functions.end()) {
+        const Inputs in = node.type == "Clip" ? with_bounds(node, inputs) : inputs;
+        if (in.size() != found->second.inputs)
+            return std::nullopt;
+        auto out = by_element(found->second, in);
         if (out && node.type == "Div" && !out->real)
             for (double &value : out->values)
                 value = std::trunc(value);
@@ -148,30 +325,28 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
             value = out.real ? value : std::trunc(value);
         return out;
     }
-    if (node.type == "Floor" || node.type == "Ceil") {
-        Numbers out = first;
-        for (double &value : out.values)
-            value = node.type == "Floor" ? std::floor(value) : std::ceil(value);
-        return out;
-    }
-    if (node.type == "Gather" && inputs.size() == 2 && first.sizes.size() <= 1)
-        return gather(inputs);
+    if (node.type == "Gather" && inputs.size() == 2)
+        return gather(node, inputs);
     if (node.type == "Slice")
         return slice(node, inputs);
+    if (node.type == "Transpose")
+        return transpose(node, first);
     if (node.type == "Range" && inputs.size() == 3)
         return range(inputs);
     if (node.type == "Concat")
-        return concat(inputs);
-    if (node.type == "Unsqueeze" || node.type == "Squeeze" || node.type == "Reshape")
+        return concat(node, inputs);
+    if (node.type == "Reshape" && inputs.size() == 2)
+        return reshape(first, as_integers(inputs[1]->values));
+    if (node.type == "Reshape" || node.type == "Unsqueeze" || node.type == "Squeeze")
         return Numbers{{static_cast<std::int64_t>(first.values.size())}, first.values, first.real};
-    if (node.type == "ConstantOfShape" && first.values.size() <= 1) {
-        const double count = first.values.empty() ? 1.0 : first.values[0];
-        if (!(count >= 0.0 && count <= static_cast<double>(most_numbers)))
-            return std::nullopt;
-        return Numbers{
-            {static_cast<std::int64_t>(count)},
-            std::vector<double>(static_cast<std::size_t>(count), attribute(node, "value", {0.0})[0])};
-    }
+    if (node.type == "ReduceProd" && first.sizes.size() <= 1)
+        return Numbers{{1},
+                       {std::accumulate(first.values.begin(), first.values.end(), 1.0, std::multiplies<>())},
+                       first.real};
+    if (node.type == "ConstantOfShape")
+        return of_one_number(as_integers(first.values), attribute(node, "value", {0.0})[0], false);
+    if (node.type == "Expand" && inputs.size() == 2 && first.values.size() == 1)
+        return of_one_number(as_integers(inputs[1]->values), first.values[0], first.real);
     return std::nullopt;
 }
 
