@@ -31,6 +31,7 @@ struct ClaimAnswer {
     ClaimVerdict verdict = ClaimVerdict::open;
     std::string sentence;  ///< why, in numbers
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
+    std::string where{};   ///< title_of the item
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
@@ -69,9 +70,6 @@ struct Reproduction {
 };
 
 class PaperContext;
-
-/// The item's answer by its methods, in their order, with what it draws.
-ItemAnswer compute(const PaperItem &item, const PaperContext &context);
 
 /// Throws InputError with every name that an item's methods have and nothing stands for.
 Reproduction reproduce(const Paper &paper, const PaperContext &context);

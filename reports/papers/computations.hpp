@@ -2,27 +2,18 @@
 #pragma once
 
 #include "model/base/errors.hpp"
-#include "model/network/rung_forecast.hpp"
-#include "model/network/scaling.hpp"
-#include "model/network/training.hpp"
+#include "model/network/network_run.hpp"
 #include "model/record/paper.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast {
-
-/// "/items/3/answer": where an item's answer stands in its paper's document.
-std::string place_of(const PaperItem &item, const Paper &paper);
-
-/// What an item draws, of plans for the paper's GPU.
-std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context);
 
 /// A cell of the item; nullptr where it has none. `at` "" takes any.
 const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at = "");
@@ -53,40 +44,13 @@ ClaimVerdict verdict_of_best(double over_best_other);
 void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
                  std::vector<InputProblem> &problems);
 
-/// The item's answer by a method. Throws InputError at `place`.
-ItemAnswer answer_by(const PaperMethod &method, const PaperItem &item, const PaperContext &context,
-                     const std::string &place);
-
-/// What was recorded of steps of training over two such GPUs; absent where nothing was.
-std::optional<NetworkRun> recorded_two_gpus(const std::string &network, const GpuProfile &gpu);
+/// Adds the item's answer by a method. Throws InputError at `place`.
+void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                const std::string &place);
 
 /// What was recorded of a network's ladder on a GPU; absent where nothing was.
 std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
                                           const GpuProfile &gpu);
-/// What was recorded of a network's training on a GPU; absent where nothing was.
-std::optional<NetworkRun> recorded_training(const std::string &network, const GpuProfile &gpu);
-/// Images that the recorded training was tested with, which are the same on every GPU; absent where none was.
-std::optional<std::int64_t> recorded_test_images(const std::string &network);
-
-/// A rung with all that is known of it.
-struct KnownRung {
-    std::string network;
-    Rung rung;
-    RungForecast papers, ours;
-    std::optional<NetworkCase> measured; ///< on our GPU
-
-    std::optional<Seconds> forecast() const { return ours.call_s(); }
-    std::optional<Seconds> measured_s() const { return measured ? measured->measured_s() : std::nullopt; }
-};
-
-/// Those of the ladder that `names` names, all where it names none. A name that the ladder lacks is left out.
-std::vector<KnownRung> known_rungs(const std::string &network, std::int64_t batch,
-                                   const std::vector<std::string> &names, const PaperContext &context);
-
-/// A number that was recorded of a network on our GPU: "sequential", "accuracy", "epochs" ...; missing where
-/// nothing was. Throws UsageError.
-struct PaperValue;
-PaperValue network_fact(const std::string &network, const std::string &fact, const PaperContext &context);
 
 /// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
 std::int64_t batch_of_paper(const std::string &network);

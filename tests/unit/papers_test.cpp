@@ -35,9 +35,7 @@ const Reproduction &reproduced(const std::string &id) {
     if (const auto found = all.find(id); found != all.end())
         return found->second;
     const Paper paper = find_paper(id);
-    return all
-        .emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording,
-                                                   shipped_settings)))
+    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording)))
         .first->second;
 }
 
