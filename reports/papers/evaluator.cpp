@@ -158,6 +158,7 @@ const std::vector<Function> &Evaluator::functions() {
         {"count", 0, any_number, nullptr},
         {"list", 0, any_number, nullptr},
         {"first", 0, any_number, nullptr},
+        {"last", 0, any_number, nullptr},
         {"if", 2, 3, nullptr},
         {"or", 0, any_number,
          [](E, A a, S) {
@@ -183,9 +184,6 @@ const std::vector<Function> &Evaluator::functions() {
              return e.rung(formatted(a[0]), formatted(a[1]),
                            a.size() == 3 ? argument<std::int64_t>(a, 2) : e.batch());
          }},
-        {"layer", 2, 2,
-         [](E e, A a, S) { return e.rung(formatted(a[0]), "layer " + formatted(a[1]), e.batch()); }},
-        {"launch", 2, 2, [](E e, A a, S) { return e.launch(formatted(a[0]), formatted(a[1])); }},
         {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
         {"resident_ctas", 3, 3,
          [](E e, A a, S) {
@@ -277,7 +275,7 @@ PaperValue Evaluator::operation(const Expression &e, const PaperScope &scope) {
                            : x >= y;
 }
 
-/// geomean, mean, sum, least, most, count, list, first: over a list (the study's shapes if none is named) of
+/// geomean, mean, sum, least, most, count, list, first, last: over a list (the study's shapes if none is named) of
 /// an expression, of rows where a second one is so.
 PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
     const auto is_list = [&](const std::string &name) {
@@ -304,8 +302,10 @@ PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
     });
     if (counts)
         return found.size();
-    if (found.empty() || e.token == "first")
-        return found.empty() ? PaperValue() : found.front();
+    if (found.empty())
+        return {};
+    if (e.token == "first" || e.token == "last")
+        return e.token == "first" ? found.front() : found.back();
     std::vector<std::string> texts;
     std::vector<double> numbers;
     for (const PaperValue &v : found) {

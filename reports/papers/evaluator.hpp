@@ -123,7 +123,6 @@ class Evaluator {
     std::vector<const KnownRung *> asked_rungs();
     PaperRows steps_of(const std::vector<const KnownRung *> &rungs);
     PaperValue rung(const std::string &id, const std::string &what, std::int64_t batch);
-    PaperValue launch(const std::string &of, const std::string &what);
     PaperValue of_network(const std::string &fact);
 
     const PaperItem &item_;

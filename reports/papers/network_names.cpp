@@ -284,24 +284,6 @@ PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::
     return {};
 }
 
-/// "blocks", "threads" or "kernel" of the launch that computes an operator, in the last rung that the item
-/// names.
-PaperValue Evaluator::launch(const std::string &of, const std::string &what) {
-    const LadderLaunch *found = nullptr;
-    for (const std::string &name : item_.answer.rungs)
-        for (const KnownRung &known : rungs(batch()))
-            if (known.rung.id == name)
-                for (const LadderLaunch &launch : known.rung.launches)
-                    if (std::find(launch.operators.begin(), launch.operators.end(), of) !=
-                        launch.operators.end())
-                        found = &launch;
-    if (found == nullptr)
-        return {};
-    return what == "kernel"   ? PaperValue(found->kernel)
-           : what == "blocks" ? PaperValue(all_of_grid(found->grid))
-                              : PaperValue(all_of_grid(found->block));
-}
-
 /// What was recorded of a network on our GPU: "sequential", "accuracy", "epochs" ...; missing where nothing
 /// was.
 PaperValue Evaluator::of_network(const std::string &fact) {
