@@ -21,44 +21,17 @@
 namespace convcast {
 namespace {
 
-/// The papers' rules for a shape on a GPU, as cases have them, and of one channel what the division of
-/// section 3.1 of Chang's paper comes to.
-PaperFacts rules_of(const ConvShape &shape, const GpuProfile &profile) {
-    PaperFacts facts;
-    const Rules rules = shape_rules(shape, profile);
-    add_facts(facts, &rules);
-    for (const char *name :
-         {"p_range", "q_range", "p_why", "q_why", "overruns", "rule_4_fmas", "rule_4_bytes"})
-        facts[name];
-    if (!rules.method)
-        return facts;
-    const papers::Division d = papers::divide_single_channel(shape, profile);
-    const std::int64_t n_sm = profile.limits.sm_count;
-    const auto range = [](const papers::PieceChoice &c) {
-        return fmt::format("{} to {}", c.lower ? std::to_string(*c.lower) : std::string("none"), c.upper);
-    };
-    facts["p_range"] = range(d.p), facts["q_range"] = range(d.q);
-    if (!d.p.in_range)
-        facts["p_why"] = d.p.why;
-    if (!d.q.in_range)
-        facts["q_why"] = d.q.why;
-    facts["overruns"] = d.overruns_shared;
-    const bool filters = d.method == 1;
-    facts["rule_4_fmas"] =
-        filters ? papers::th1_fmas(shape, n_sm, d.pieces_p) : papers::th2_fmas(shape, n_sm, d.pieces_q);
-    facts["rule_4_bytes"] = n_sm * (filters ? papers::d1_bytes(shape, n_sm, d.pieces_p)
-                                            : papers::d2_bytes(shape, n_sm, d.pieces_q));
-    return facts;
-}
-
 /// What is known of a GPU: its profile with the limits, the bandwidth to its best neighbour, and the papers'
-/// rules, without a shape those of Table 1.
+/// rules: without a shape those of Table 1, of one channel also the division of section 3.1 of Chang's paper.
 PaperFacts facts_of(const GpuProfile &profile, const ConvShape *shape) {
-    const Rules table_1 = table1_rules(profile);
+    const Rules rules = shape != nullptr ? shape_rules(*shape, profile) : table1_rules(profile);
     PaperFacts facts;
-    add_facts(facts, &table_1);
+    std::optional<papers::Division> division;
+    if (rules.method)
+        division = papers::divide_single_channel(*shape, profile);
     if (shape != nullptr)
-        facts = rules_of(*shape, profile);
+        add_facts(facts, division ? &*division : nullptr);
+    add_facts(facts, &rules);
     add_facts(facts, &profile);
     add_facts(facts, &profile.limits);
     std::optional<double> best;
