@@ -79,8 +79,7 @@ void PublishedCell::check(const FieldProblem &problem) const {
         problem("of", "expected a row or a series, for example \"prefetch\", found nothing");
     if (at.empty())
         problem("at", "expected a column or a place on the axis, for example \"3x3\", found nothing");
-    const bool compares = unit == PaperUnit::times || unit == PaperUnit::percent_faster ||
-                          unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved;
+    const bool compares = ratio_of(*this).has_value();
     if (compares && !against)
         problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
     const bool takes =

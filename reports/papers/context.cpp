@@ -31,13 +31,6 @@ constexpr StudyRecordings recordings_of_studies[] = {
     {"chen_sgemm", "chen_sgemm", "chen_settings"},   {"chen_bank_width", "chen_bank_width", "chen_settings"},
     {"partition_2bcde", "partition_2bcde", nullptr}, {"regime_map", "regime_map", nullptr}};
 
-/// Forecasts of our kernels by this version, beside what was measured.
-void forecast(Run &run, const ForecastGpu &gpu) {
-    for (Case &item : run.cases)
-        if (item.strategy && !item.prediction)
-            item.prediction = gpu.forecast(*item.strategy, item.shape).prediction;
-}
-
 } // namespace
 
 std::string study_of(const std::string &recording) {
@@ -94,7 +87,9 @@ const StudyResults *PaperContext::measured(const std::string &recording) const {
     if (std::none_of(run->cases.begin(), run->cases.end(),
                      [](const Case &item) { return !item.measurements.empty(); }))
         return nullptr;
-    forecast(*run, ours_);
+    for (Case &item : run->cases) // forecasts of our kernels by this version, beside what was measured
+        if (item.strategy && !item.prediction)
+            item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
     results.emplace();
     results->run = std::move(*run);
     results->statistics = summarize(results->run, {&study(id), 1});

@@ -30,14 +30,10 @@ using Kind = Expression::Kind;
 using Arguments = Evaluator::Arguments;
 using Function = Evaluator::Function;
 
-[[noreturn]] void refuse_value(const std::string &message) {
-    throw UsageError(message);
-}
-
 double number_of(const PaperValue &value, const std::string &whose) {
     if (!value.number)
-        refuse_value("expected a number for " + whose + ", found '" + shortened(value.text.value_or("")) +
-                     "'");
+        throw UsageError("expected a number for " + whose + ", found '" + shortened(value.text.value_or("")) +
+                         "'");
     return *value.number;
 }
 
@@ -275,8 +271,8 @@ PaperValue Evaluator::operation(const Expression &e, const PaperScope &scope) {
                            : x >= y;
 }
 
-/// geomean, mean, sum, least, most, count, list, first, last: over a list (the study's shapes if none is named) of
-/// an expression, of rows where a second one is so.
+/// geomean, mean, sum, least, most, count, list, first, last: over a list (the study's shapes if none is
+/// named) of an expression, of rows where a second one is so.
 PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
     const auto is_list = [&](const std::string &name) {
         return method_.lists.contains(name) ||
@@ -289,8 +285,8 @@ PaperValue Evaluator::over_rows(const Expression &e, const PaperScope &scope) {
         over = (next++)->token;
     const auto left = e.parts.end() - next;
     if (left > 2 || (left == 0 && !counts))
-        refuse_value(e.token +
-                     " is of an expression and a condition, for example geomean(chen / chang, h < 32)");
+        throw UsageError(e.token +
+                         " is of an expression and a condition, for example geomean(chen / chang, h < 32)");
     const Expression *of = counts && left < 2 ? nullptr : &*next++;
     const Expression *condition = next == e.parts.end() ? nullptr : &*next;
     std::vector<PaperValue> found;
@@ -328,13 +324,13 @@ PaperValue Evaluator::call(const Expression &e, const PaperScope &scope) {
     const auto f = std::find_if(functions().begin(), functions().end(),
                                 [&](const Function &known) { return known.name == e.token; });
     if (f == functions().end())
-        refuse_value("expected a function, for example geomean, found '" + shortened(e.token) + "'" +
-                     did_you_mean(e.token, names_in(functions())));
+        throw UsageError("expected a function, for example geomean, found '" + shortened(e.token) + "'" +
+                         did_you_mean(e.token, names_in(functions())));
     if (e.parts.size() < f->least || e.parts.size() > f->most)
-        refuse_value(fmt::format("{} is of {} values, found {}", e.token,
-                                 f->least == f->most ? fmt::format("{}", f->least)
-                                                     : fmt::format("{} to {}", f->least, f->most),
-                                 e.parts.size()));
+        throw UsageError(fmt::format("{} is of {} values, found {}", e.token,
+                                     f->least == f->most ? fmt::format("{}", f->least)
+                                                         : fmt::format("{} to {}", f->least, f->most),
+                                     e.parts.size()));
     if (e.token == "if") {
         const bool so = value(e.parts[0], scope).so();
         return so ? value(e.parts[1], scope) : e.parts.size() == 3 ? value(e.parts[2], scope) : PaperValue();

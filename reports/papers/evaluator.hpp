@@ -112,8 +112,8 @@ class Evaluator {
 
     const PaperRows &list(const std::string &name);
     PaperRows written(const PaperList &list);
-    PaperRows gpus(), shapes(), panels(), panels_and_all(), cases(), opinions(), published(), operators();
-    PaperRows rung_rows(), steps(), published_steps(), launches(), refusals(), recorded_rungs();
+    PaperRows gpus(), shapes(), cases(), opinions(), published(), operators();
+    PaperRows rung_rows(), steps(), published_steps(), launches(), recorded_rungs();
     PaperRows two_gpus(), recorded_steps(), several_gpus(), advice();
 
     std::string network() const;

@@ -108,11 +108,9 @@ std::vector<std::string> names_of_rows() {
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const char *name :
-         {"filter",     "edge",           "letter",          "computes", "rung",    "blocks",
-          "threads",    "times_launched", "one_launch",      "of",       "why",     "output",
-          "parameters", "multiply_adds",  "values",          "worth",    "devices", "step",
-          "efficiency", "weak_step",      "weak_efficiency", "exchange"})
+    for (const char *name : {"computes", "rung", "blocks", "threads", "times_launched", "one_launch",
+                             "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
+                             "efficiency", "weak_step", "weak_efficiency", "exchange"})
         facts[name];
     return names_in(facts);
 }
@@ -205,15 +203,12 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
 const std::vector<Evaluator::List> &Evaluator::lists() {
     static const std::vector<List> all = {{"shapes", &Evaluator::shapes},
                                           {"gpus", &Evaluator::gpus},
-                                          {"panels", &Evaluator::panels},
-                                          {"panels_and_all", &Evaluator::panels_and_all},
                                           {"cases", &Evaluator::cases},
                                           {"published", &Evaluator::published},
                                           {"rungs", &Evaluator::rung_rows},
                                           {"steps", &Evaluator::steps},
                                           {"published_steps", &Evaluator::published_steps},
                                           {"launches", &Evaluator::launches},
-                                          {"refusals", &Evaluator::refusals},
                                           {"operators", &Evaluator::operators},
                                           {"recorded_rungs", &Evaluator::recorded_rungs},
                                           {"opinions", &Evaluator::opinions},
@@ -278,27 +273,6 @@ PaperRows Evaluator::shapes() {
     PaperRows rows;
     for (const std::string &shape : context_.study(study()).shapes)
         rows.push_back(row_of_shape(shape));
-    return rows;
-}
-
-/// Sizes of filters in the order of the study's shapes.
-PaperRows Evaluator::panels() {
-    PaperRows rows;
-    for (const PaperRow &row : list("shapes")) {
-        const PaperValue edge = row.shape->r;
-        if (std::none_of(rows.begin(), rows.end(),
-                         [&](const PaperRow &other) { return other.names.at("edge").number == edge.number; }))
-            rows.push_back({{{"filter", fmt::format("{0}x{0}", row.shape->r)},
-                             {"edge", edge},
-                             {"letter", std::string(1, static_cast<char>('a' + rows.size()))}}});
-    }
-    return rows;
-}
-
-/// The same and a row of all, with the edge 0.
-PaperRows Evaluator::panels_and_all() {
-    PaperRows rows = panels();
-    rows.push_back({{{"filter", "all"}, {"edge", 0.0}, {"letter", ""}}});
     return rows;
 }
 

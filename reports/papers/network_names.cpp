@@ -184,16 +184,11 @@ PaperRows Evaluator::published_steps() {
     return steps_of(rungs);
 }
 
-/// The launches of rungs, each kernel once.
 PaperRows Evaluator::launches() {
     PaperRows rows;
     for (const KnownRung *known : asked_rungs())
         for (std::size_t i = 0; i < known->rung.launches.size(); ++i) {
             const LadderLaunch &launch = known->rung.launches[i];
-            if (std::any_of(rows.begin(), rows.end(), [&](const PaperRow &row) {
-                    return row.names.at("kernel").text == launch.kernel;
-                }))
-                continue;
             PaperFacts &names = rows.emplace_back().names;
             add_facts(names, &launch);
             names["computes"] = join(launch.operators);
@@ -205,22 +200,6 @@ PaperRows Evaluator::launches() {
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
             names["one_launch"] =
                 i < known->ours.launches.size() ? PaperValue(known->ours.launches[i].time_s) : PaperValue();
-        }
-    return rows;
-}
-
-/// Why the paper's GPU has no time, each reason with its rungs.
-PaperRows Evaluator::refusals() {
-    PaperRows rows;
-    for (const KnownRung *known : asked_rungs())
-        if (const std::string why = known->papers.why_not.value_or(""); !why.empty()) {
-            const auto found = std::find_if(rows.begin(), rows.end(), [&](const PaperRow &row) {
-                return row.names.at("why").text == why;
-            });
-            if (found == rows.end())
-                rows.push_back({{{"of", known->rung.id}, {"why", why}}});
-            else
-                *found->names.at("of").text += ", " + known->rung.id;
         }
     return rows;
 }
@@ -296,7 +275,6 @@ PaperValue Evaluator::of_network(const std::string &fact) {
         PaperFacts all;
         add_facts<NetworkCase>(all, training ? &training->first() : nullptr);
         add_facts<Training>(all, training ? &*training->first().training : nullptr);
-        all["ladder"] = recorded_ladder(id, batch_of_paper(id), gpu) ? PaperValue(true) : PaperValue();
         all["sequential"] = ladder ? PaperValue(ladder->sequential_s) : PaperValue();
         all["input_edge"] = find_network(id).input[1];
         // Accuracy is tested with the same images on every GPU.
