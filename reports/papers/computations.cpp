@@ -1,7 +1,6 @@
-#include "reports/papers/computations.hpp"
+#include "reports/papers/evaluator.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
@@ -14,8 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>

@@ -5,7 +5,6 @@
 #include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
-#include "reports/papers/computations.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/network_run.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -93,6 +94,16 @@ std::string short_name(const GpuProfile &profile);
 
 /// "n1c64h56w56k64r3s3" as the papers' tables have it: "56 x 56, 64 -> 64".
 std::string shape_text(const std::string &shape);
+
+/// What was recorded of a network's ladder on a GPU; absent where nothing was.
+std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                          const GpuProfile &gpu);
+
+/// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
+std::int64_t batch_of_paper(const std::string &network);
+
+/// A cell of the item; nullptr where it has none. `at` "" takes any.
+const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at = "");
 
 /// A cell's number with its unit, digit by digit: "2.6×", "30.5 % faster", "66,048 FMAs".
 std::string printed(const PublishedCell &cell);

@@ -5,7 +5,6 @@
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
 #include "reports/html.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/ratios.hpp"
 
 #include <fmt/format.h>

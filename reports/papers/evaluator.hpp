@@ -7,6 +7,7 @@
 #include "model/record/paper.hpp"
 #include "model/record/sentence.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/facts.hpp"
 
@@ -136,5 +137,13 @@ class Evaluator {
     std::map<std::string, PaperFacts> forecasts_; ///< by GPU, setting and shape
     int depth_ = 0;
 };
+
+/// Adds the item's answer by a method. Throws InputError at `place`, the method's.
+void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                const std::string &place);
+
+/// Adds a problem for every name, function, list, time and published number of a method that is not there.
+void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
+                 std::vector<InputProblem> &problems);
 
 } // namespace convcast

@@ -2,7 +2,6 @@
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"

@@ -4,7 +4,6 @@
 #include "model/network/network.hpp"
 #include "model/paper/papers.hpp"
 #include "model/paper/rules.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
 #include "reports/regimes.hpp"
 

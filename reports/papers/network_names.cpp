@@ -7,7 +7,6 @@
 #include "model/network/network.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
 
 #include <fmt/format.h>

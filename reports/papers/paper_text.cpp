@@ -1,7 +1,6 @@
 #include "reports/papers/paper_text.hpp"
 
 #include "reports/html.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>

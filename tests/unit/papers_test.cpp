@@ -6,7 +6,6 @@
 #include "model/record/paper.hpp"
 #include "model/record/study.hpp"
 #include "reports/papers/answer.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
 
