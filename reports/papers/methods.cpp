@@ -36,19 +36,20 @@ class MethodRunner {
         return id ? told(*id, scope) : evaluator_.item().id;
     }
 
+    template <class Part> static bool is_beside(const Part &part) {
+        if constexpr (requires { part.beside; })
+            return part.beside.value_or(false);
+        else
+            return false;
+    }
+
     /// Each part for each row of its lists where its condition is so; parts that stand beside each other row
     /// by row.
     template <class Part>
     void side_by_side(const std::vector<Part> &parts, const std::string &place,
                       void (MethodRunner::*add)(const Part &, const PaperScope &)) {
-        const auto beside = [&](std::size_t i) {
-            if constexpr (requires { parts[i].beside; })
-                return i < parts.size() && parts[i].beside.value_or(false);
-            else
-                return false;
-        };
         for (std::size_t i = 0, next = 0; i < parts.size(); i = next) {
-            for (next = i + 1; beside(next);)
+            for (next = i + 1; next < parts.size() && is_beside(parts[next]);)
                 ++next;
             at(place + std::to_string(i), [&] {
                 evaluator_.for_each(parts[i].each, {}, [&](const PaperScope &scope) {
@@ -221,10 +222,6 @@ class MethodRunner {
     std::string place_;
 };
 
-bool has(const std::vector<std::string> &names, const std::string &name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Looks through all expressions of a method for names and functions that there are not.
 class NameCheck {
   public:
@@ -267,7 +264,8 @@ class NameCheck {
             std::string name = e.token;
             while (name.starts_with("outer."))
                 name = name.substr(6);
-            if (!has(lists_, name) && !name.starts_with("knob."))
+            const bool list = std::find(lists_.begin(), lists_.end(), name) != lists_.end();
+            if (!list && !name.starts_with("knob."))
                 require_one_of(name, names_, "a value", place, problems_);
         }
         for (const Expression &part : e.parts)

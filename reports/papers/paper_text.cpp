@@ -223,21 +223,17 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::size_t, 5> counts{};
+    std::array<std::int64_t, 5> counts{};
     for (const ClaimAnswer &finding : counted_findings(reproduction))
         ++counts[static_cast<std::size_t>(finding.verdict)];
     const auto [hold, in_part, differ, follow, open] = counts;
-    const auto verb = [](std::size_t n, const char *one, const char *several) {
-        return fmt::format("{} {}", n, n == 1 ? one : several);
-    };
-    const std::size_t all = hold + in_part + differ + open;
-    std::string text =
-        fmt::format("Of {} {}, {} in part, {} differently and {} open.", verb(all, "claim", "claims"),
-                    verb(hold, "holds", "hold"), verb(in_part, "holds", "hold"),
-                    verb(differ, "comes out", "come out"), verb(open, "is", "are"));
+    std::string text = fmt::format("Of {} {}, {} in part, {} differently and {} open.",
+                                   count(hold + in_part + differ + open, "claim", "claims"),
+                                   count(hold, "holds", "hold"), count(in_part, "holds", "hold"),
+                                   count(differ, "comes out", "come out"), count(open, "is", "are"));
     if (follow > 0)
         text += fmt::format(" {} from other printed numbers, and {} not counted.",
-                            verb(follow, "more printed number follows", "more printed numbers follow"),
+                            count(follow, "more printed number follows", "more printed numbers follow"),
                             follow == 1 ? "is" : "are");
     return text;
 }
