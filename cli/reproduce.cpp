@@ -215,15 +215,14 @@ int reproduce(const Arguments &arguments) {
     refuse_file_name("reproduce", "-o", folder.string(), "pages and figures");
     if (arguments.has("docs"))
         refuse_file_name("reproduce", "--docs", arguments.text("docs", ""), "a page of each paper");
-    Recordings recordings = shipped_recording, settings = shipped_settings;
+    Recordings recordings = shipped_recording;
     std::map<std::string, Run> measured;
     if (arguments.has("measure")) {
         measured = measure_studies(papers, arguments, folder / "measured");
-        recordings = [&](const std::string &study) -> std::optional<Run> {
-            const auto found = measured.find(study);
+        recordings = [&](const std::string &recording) -> std::optional<Run> {
+            const auto found = measured.find(study_of(recording)); // whose run has the settings too
             return found == measured.end() ? std::nullopt : std::optional<Run>(found->second);
         };
-        settings = {}; // a run has them too
     }
     const bool json = arguments.has("json"), files_wanted = !json || arguments.has("output");
     std::string text;
@@ -231,7 +230,7 @@ int reproduce(const Arguments &arguments) {
     for (const Paper &paper : papers) {
         const PaperContext context(
             *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
-            recordings, settings);
+            recordings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

@@ -4,7 +4,6 @@
 #include "model/base/errors.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,35 +43,21 @@ std::string missing_for_table1(const GpuProfile &profile) {
     return join(missing);
 }
 
-LatencyHiding table1(const GpuProfile &profile) {
+Rules table1(const GpuProfile &profile) {
     if (const std::string missing = missing_for_table1(profile); !missing.empty())
         throw InputError("profile " + profile.id,
                          "the papers' rules need " + missing +
                              ", which this profile lacks; `convcast measure` finds them on "
                              "GPUs of compute capability 7.5 and newer");
-    const std::int64_t latency = std::llround(profile.dram_latency->value.value);
-    const std::int64_t n_sm = profile.limits.sm_count;
-    LatencyHiding t{};
-    t.n_fma = latency * profile.limits.cores_per_sm * fmas_per_core_and_clock;
-    t.bytes_per_clock =
-        static_cast<std::int64_t>(profile.dram_read_bandwidth->value.value / profile.sm_clock->value.value);
-    t.data_bytes = t.bytes_per_clock * latency;
-    t.threads = round_up(ceil_div(t.data_bytes, 4), warp_threads);
-    t.threads_per_sm = round_up(ceil_div(t.threads, n_sm), warp_threads);
-    t.warps_per_sm = t.threads_per_sm / warp_threads;
-    t.bytes_per_sm = t.threads_per_sm * 4;
-    t.v_s_bytes = t.bytes_per_sm * n_sm;
-    return t;
+    return table1_rules(profile);
 }
 
 std::int64_t d1_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t p) {
-    const std::int64_t filters = s.r * s.s * ceil_div(s.k, n_sm);
-    const std::int64_t map = p == 1 ? s.w * s.h : (ceil_div(s.h, p) + s.r - 1) * s.w;
-    return (filters + map) * 4;
+    return share_bytes(s, n_sm, p);
 }
 
 std::int64_t th1_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t p) {
-    return s.r * s.s * ceil_div(s.k, n_sm) * ceil_div(s.h, p) * s.w;
+    return share_fmas(s, n_sm, p);
 }
 
 std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q) {
@@ -80,11 +65,11 @@ std::int64_t d2_bytes(const ConvShape &s, std::int64_t n_sm, std::int64_t q) {
 }
 
 std::int64_t th2_fmas(const ConvShape &s, std::int64_t n_sm, std::int64_t q) {
-    return s.r * s.s * ceil_div(s.k, q) * ceil_div(s.h, n_sm) * s.w;
+    return share_fmas(s, q, n_sm);
 }
 
 Division divide_single_channel(const ConvShape &s, const GpuProfile &profile) {
-    const std::int64_t n_fma = table1(profile).n_fma;
+    const std::int64_t n_fma = *table1(profile).n_fma;
     const std::int64_t n_sm = profile.limits.sm_count;
     const std::int64_t shared = profile.limits.shared_bytes_per_sm;
     const std::int64_t taps = s.r * s.s;
@@ -116,9 +101,9 @@ std::int64_t share_fmas(const ConvShape &s, std::int64_t filter_shares, std::int
 }
 
 std::optional<Redivision> redivide(const ConvShape &s, const GpuProfile &profile) {
-    const LatencyHiding table = table1(profile);
+    const Rules table = table1(profile);
     const Division d = divide_single_channel(s, profile);
-    if ((d.method == 1 ? d.th1 : d.th2) >= table.n_fma)
+    if ((d.method == 1 ? d.th1 : d.th2) >= *table.n_fma)
         return std::nullopt;
     const std::int64_t n_sm = profile.limits.sm_count;
     std::optional<Redivision> best;
@@ -129,7 +114,7 @@ std::optional<Redivision> redivide(const ConvShape &s, const GpuProfile &profile
         Redivision next{filter_shares, map_shares, share_bytes(s, filter_shares, map_shares),
                         share_fmas(s, filter_shares, map_shares)};
         next.moved_bytes = n_sm * next.share_bytes;
-        next.exceeds_v_s = next.moved_bytes > table.v_s_bytes;
+        next.exceeds_v_s = next.moved_bytes > *table.v_s_bytes;
         if (next.share_bytes > profile.limits.shared_bytes_per_sm)
             continue;
         const bool better = !best || (next.exceeds_v_s != best->exceeds_v_s

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "model/machine/profile.hpp"
+#include "model/paper/rules.hpp"
 #include "model/shape/conv_shape.hpp"
+
+#include <boost/describe.hpp>
 
 #include <optional>
 #include <string>
@@ -19,23 +22,11 @@ inline constexpr std::int64_t warp_threads = 32;
 inline constexpr std::int64_t ctas_per_sm = 2;       ///< Chang, section 4: 2 * N_sm blocks ...
 inline constexpr std::int64_t threads_per_cta = 512; ///< ... of 512 threads
 
-/// Table 1: what hides the memory latency of a GPU.
-struct LatencyHiding {
-    std::int64_t n_fma;           ///< FMAs per SM (T1)
-    std::int64_t bytes_per_clock; ///< whole GPU (T2)
-    std::int64_t data_bytes;      ///< bytes_per_clock * latency (T3)
-    std::int64_t threads;         ///< whole GPU, up to a warp (T4)
-    std::int64_t threads_per_sm;  ///< up to a warp (T5)
-    std::int64_t warps_per_sm;
-    std::int64_t bytes_per_sm;
-    std::int64_t v_s_bytes; ///< whole GPU (T6)
-};
-
 /// Fields of the profile that Table 1 needs and this profile lacks, comma-separated; "" if all are there.
 std::string missing_for_table1(const GpuProfile &profile);
 
-/// Throws InputError naming the missing fields.
-LatencyHiding table1(const GpuProfile &profile);
+/// Table 1: what hides the memory latency of a GPU. Throws InputError naming the missing fields.
+Rules table1(const GpuProfile &profile);
 
 /// What P (or Q) may be by rules 1 and 2 of section 3.1 (D3), and the choice by rule 3 (D4).
 struct PieceChoice {
@@ -44,6 +35,7 @@ struct PieceChoice {
     std::int64_t chosen = 1;           ///< smallest in range, or 1 where the range is empty
     bool in_range = false;
     std::string why; ///< when the range is empty: which bound fails
+    BOOST_DESCRIBE_CLASS(PieceChoice, (), (upper, lower, chosen, in_range, why), (), ())
 };
 
 /// Section 3.1 for a single-channel shape, D3 and D4. M = k, Wx = w, Wy = h, K*K = r*s.
@@ -54,6 +46,8 @@ struct Division {
     int method = 1;                          ///< rule 4: division 1 if D1 < D2, else 2
     std::int64_t pieces_p = 1, pieces_q = 1; ///< after rule 4
     bool overruns_shared = false; ///< the chosen division's D exceeds S_shared although rule 2 allowed it
+    BOOST_DESCRIBE_CLASS(Division, (), (p, q, d1, d2, th1, th2, method, pieces_p, pieces_q, overruns_shared),
+                         (), ())
 };
 
 /// D1 and Th1 of the division by filters into P pieces of the map, D2 and Th2 of the division by the map into

@@ -1,7 +1,9 @@
 #include "model/paper/rules.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,21 +28,22 @@ double hardware_bytes(const GpuProfile &profile) {
 } // namespace
 
 Rules table1_rules(const GpuProfile &profile) {
-    Rules rules;
-    if (papers::missing_for_table1(profile).empty()) {
-        const papers::LatencyHiding table = papers::table1(profile);
-        rules.n_fma = table.n_fma;
-        rules.v_s_bytes = table.v_s_bytes;
-        rules.threads_per_sm = table.threads_per_sm;
-        rules.warps_per_sm = table.warps_per_sm;
-        rules.bytes_per_clock = table.bytes_per_clock;
-        rules.data_bytes = table.data_bytes;
-        rules.threads = table.threads;
-        rules.bytes_per_sm = table.bytes_per_sm;
-        rules.hardware_n_fma = hardware_fmas(profile);
-        rules.hardware_bytes = hardware_bytes(profile);
-    }
-    return rules;
+    Rules t;
+    if (!papers::missing_for_table1(profile).empty())
+        return t;
+    const std::int64_t latency = std::llround(profile.dram_latency->value.value), warp = papers::warp_threads;
+    t.n_fma = latency * profile.limits.cores_per_sm * papers::fmas_per_core_and_clock; // T1
+    t.bytes_per_clock = static_cast<std::int64_t>(profile.dram_read_bandwidth->value.value /
+                                                  profile.sm_clock->value.value);     // T2
+    t.data_bytes = *t.bytes_per_clock * latency;                                      // T3
+    t.threads = round_up(ceil_div(*t.data_bytes, 4), warp);                           // T4
+    t.threads_per_sm = round_up(ceil_div(*t.threads, profile.limits.sm_count), warp); // T5
+    t.warps_per_sm = *t.threads_per_sm / warp;
+    t.bytes_per_sm = *t.threads_per_sm * 4;
+    t.v_s_bytes = *t.bytes_per_sm * profile.limits.sm_count; // T6
+    t.hardware_n_fma = hardware_fmas(profile);
+    t.hardware_bytes = hardware_bytes(profile);
+    return t;
 }
 
 Rules shape_rules(const ConvShape &shape, const GpuProfile &profile) {

@@ -22,13 +22,6 @@ extern const std::vector<EmbeddedFile> shipped_paper_files;
 
 namespace {
 
-void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
-                    const std::string &place, std::vector<InputProblem> &problems) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-        problems.push_back({place, "expected " + what + ", for example \"" + known.front() + "\", found \"" +
-                                       shortened(name) + "\"" + did_you_mean(name, known)});
-}
-
 /// Strategies with their knobs.
 void require_strategies(const std::vector<std::string> &texts, const std::string &place,
                         std::vector<InputProblem> &problems) {
@@ -86,8 +79,7 @@ void PublishedCell::check(const FieldProblem &problem) const {
         problem("of", "expected a row or a series, for example \"prefetch\", found nothing");
     if (at.empty())
         problem("at", "expected a column or a place on the axis, for example \"3x3\", found nothing");
-    const bool compares = unit == PaperUnit::times || unit == PaperUnit::percent_faster ||
-                          unit == PaperUnit::percent_slower || unit == PaperUnit::percent_saved;
+    const bool compares = ratio_of(*this).has_value();
     if (compares && !against)
         problem("", "expected \"against\": what the number is over, for example \"cuDNN 7.1\"");
     const bool takes =
@@ -181,28 +173,14 @@ Paper find_paper(const std::string &name_or_file) {
 }
 
 std::string unit_text(PaperUnit unit) {
-    static const std::map<PaperUnit, const char *> texts = {{PaperUnit::count, ""},
-                                                            {PaperUnit::times, "×"},
-                                                            {PaperUnit::percent, "%"},
-                                                            {PaperUnit::percent_faster, "% faster"},
-                                                            {PaperUnit::percent_slower, "% slower"},
-                                                            {PaperUnit::percent_saved, "% of the time saved"},
-                                                            {PaperUnit::second, "s"},
-                                                            {PaperUnit::millisecond, "ms"},
-                                                            {PaperUnit::clock, "clk"},
-                                                            {PaperUnit::byte, "B"},
-                                                            {PaperUnit::kilobyte, "KB"},
-                                                            {PaperUnit::byte_per_clock, "B/clk"},
-                                                            {PaperUnit::gigabyte_per_second, "GB/s"},
-                                                            {PaperUnit::megahertz, "MHz"},
-                                                            {PaperUnit::gigaflop_per_second, "GFLOP/s"},
-                                                            {PaperUnit::fma, "FMAs"},
-                                                            {PaperUnit::fma_per_clock, "FMA/clk"},
-                                                            {PaperUnit::thread, "threads"},
-                                                            {PaperUnit::warp, "warps"},
-                                                            {PaperUnit::filter, "filters"},
-                                                            {PaperUnit::pixel, "pixels"}};
-    return texts.at(unit);
+    static constexpr const char *in_order[] = {
+        "",      "×",       "%",       "% faster", "% slower", "% of the time saved",
+        "s",     "ms",      "clk",     "B",        "KB",       "B/clk",
+        "GB/s",  "MHz",     "GFLOP/s", "FMAs",     "FMA/clk",  "threads",
+        "warps", "filters", "pixels"};
+    static_assert(std::size(in_order) ==
+                  boost::mp11::mp_size<boost::describe::describe_enumerators<PaperUnit>>());
+    return in_order[static_cast<std::size_t>(unit)];
 }
 
 std::optional<double> ratio_of(const PublishedCell &cell) {

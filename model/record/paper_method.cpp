@@ -58,6 +58,16 @@ void each_text(const PaperMethod &method, const EachPaperText &call) {
     each_text_of(json, "", PaperTextKind::sentence, call);
 }
 
+void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
+                    const std::string &place, std::vector<InputProblem> &problems,
+                    const std::string &example) {
+    if (std::find(known.begin(), known.end(), name) != known.end())
+        return;
+    const std::string one = example.empty() && !known.empty() ? known.front() : example;
+    problems.push_back({place, "expected " + what + (one.empty() ? "" : ", for example \"" + one + "\"") +
+                                   ", found \"" + shortened(name) + "\"" + did_you_mean(name, known)});
+}
+
 void check_texts(const PaperMethod &method, const std::string &place, std::vector<InputProblem> &problems) {
     const std::vector<std::string> studies = shipped_studies();
     each_text(method, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
@@ -73,12 +83,9 @@ void check_texts(const PaperMethod &method, const std::string &place, std::vecto
             problems.push_back({place + path, error.what()});
         }
         const std::string its = text.substr(0, text.find('/'));
-        const bool names_study = kind == PaperTextKind::study ||
-                                 (kind == PaperTextKind::recording && its != "run" && its != "settings");
-        if (names_study && std::find(studies.begin(), studies.end(), its) == studies.end())
-            problems.push_back(
-                {place + path, "expected a shipped study, for example \"chang_multi\", found \"" +
-                                   shortened(its) + "\"" + did_you_mean(its, studies)});
+        if (kind == PaperTextKind::study ||
+            (kind == PaperTextKind::recording && its != "run" && its != "settings"))
+            require_one_of(its, studies, "a shipped study", place + path, problems, "chang_multi");
     });
 }
 

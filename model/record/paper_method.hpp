@@ -185,6 +185,12 @@ using EachPaperText =
 /// Calls with every text of a method and its path: "/claims/0/verdict".
 void each_text(const PaperMethod &method, const EachPaperText &call);
 
+/// Adds a problem unless `known` has the name: "expected a study, for example "sweep", found "swep"; did you
+/// mean 'sweep'?" `example` "" is the first that is known.
+void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
+                    const std::string &place, std::vector<InputProblem> &problems,
+                    const std::string &example = "");
+
 /// Adds a problem for each expression, sentence, setting and study that is none. `place` is the method's.
 void check_texts(const PaperMethod &method, const std::string &place, std::vector<InputProblem> &problems);
 

@@ -7,13 +7,13 @@
 
 #include <boost/describe.hpp>
 
-#include <map>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
-/// How a claim stands here, by the rules of verdicts.hpp. The sentence beside it says by which numbers.
+/// How a claim stands here, by the rules of verdict_rules(). The sentence beside it says by which numbers.
 enum class ClaimVerdict {
     holds,
     in_part,
@@ -31,6 +31,7 @@ struct ClaimAnswer {
     ClaimVerdict verdict = ClaimVerdict::open;
     std::string sentence;  ///< why, in numbers
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
+    std::string where{};   ///< title_of the item
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
@@ -68,10 +69,28 @@ struct Reproduction {
     std::vector<ItemAnswer> answers;      ///< one for each of the paper's items
 };
 
-class PaperContext;
+/// The rules of verdicts in plain words.
+std::string verdict_rules();
 
-/// The item's answer by its methods, in their order, with what it draws.
-ItemAnswer compute(const PaperItem &item, const PaperContext &context);
+/// Of a ratio of times, which says faster (above 1), slower or no change.
+ClaimVerdict verdict_of_ratio(double published, double found);
+
+/// Of a ratio that is published without a number, only as more than 1.
+ClaimVerdict verdict_of_gain(double found);
+
+/// Of a number that is no ratio: a latency, a rate, a share.
+ClaimVerdict verdict_of_number(double published, double found);
+
+/// Of what is claimed of every shape and found on some of them.
+ClaimVerdict verdict_of_all(std::size_t so, std::size_t all);
+
+/// Of a setting that is claimed to be the best: its time over that of the best other one.
+ClaimVerdict verdict_of_best(double over_best_other);
+
+/// A finding of a claim that is one number which must come out the same.
+ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
+
+class PaperContext;
 
 /// Throws InputError with every name that an item's methods have and nothing stands for.
 Reproduction reproduce(const Paper &paper, const PaperContext &context);

@@ -1,7 +1,6 @@
-#include "reports/papers/computations.hpp"
+#include "reports/papers/evaluator.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
@@ -14,8 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,115 +21,114 @@
 namespace convcast {
 namespace {
 
-struct Named {
-    std::string field, name; ///< "by", "also/0"
-};
-
-std::vector<Named> methods_of(const PaperAnswer &answer) {
-    std::vector<Named> names;
-    if (answer.by)
-        names.push_back({"by", *answer.by});
-    for (std::size_t i = 0; i < answer.also.size(); ++i)
-        names.push_back({"also/" + std::to_string(i), answer.also[i]});
-    return names;
-}
-
-/// A method with the times, values and lists of the item that it is asked for.
-PaperMethod with_items(PaperMethod method, const PaperAnswer &answer) {
-    if (answer.method) {
-        for (const auto &[name, its] : answer.method->times)
-            method.times.insert_or_assign(name, its);
-        for (const auto &[name, its] : answer.method->values)
-            method.values.insert_or_assign(name, its);
-        for (const auto &[name, its] : answer.method->lists)
-            method.lists.insert_or_assign(name, its);
-    }
-    return method;
-}
-
-/// The network and the rungs of its ladder that an item names.
-void check_rungs(const PaperItem &item, const std::string &place, std::vector<InputProblem> &problems) {
-    if (!item.answer.network)
-        return;
-    std::vector<std::string> known;
-    try {
-        for (const Rung &rung : find_ladder(find_network(*item.answer.network)).rungs)
-            known.push_back(rung.id);
-    } catch (const UsageError &error) {
-        problems.push_back({place + "/network", error.what()});
-        return;
-    }
-    for (std::size_t i = 0; i < item.answer.rungs.size(); ++i)
-        if (const std::string &name = item.answer.rungs[i];
-            std::find(known.begin(), known.end(), name) == known.end())
-            problems.push_back({place + "/rungs/" + std::to_string(i),
-                                "expected a rung of the ladder of " + *item.answer.network +
-                                    ", for example \"" + known.front() + "\", found \"" + shortened(name) +
-                                    "\"" + did_you_mean(name, known)});
-}
-
-/// Where a method that an item names stands: in the item's paper, else in another one.
-std::string place_of_method(const Named &named, const PaperItem &item, const Paper &paper) {
-    return paper.methods.contains(named.name)
-               ? "/methods/" + named.name
-               : place_of(item, paper) + "/" + named.field + " = " + named.name;
-}
-
-/// What is wrong with how an item is to be answered.
-void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProblem> &problems) {
-    const std::string place = place_of(item, paper);
-    for (const Named &named : methods_of(item.answer))
-        if (const PaperMethod *method = find_method(paper, named.name))
-            check_names(item, with_items(*method, item.answer), place_of_method(named, item, paper),
-                        problems);
-        else
-            problems.push_back({place + "/" + named.field,
-                                "expected a method, for example \"gains\", found \"" + shortened(named.name) +
-                                    "\"" + did_you_mean(named.name, method_names(paper))});
-    check_rungs(item, place, problems);
-    if (item.answer.method && item.answer.method->answers())
-        check_names(item, *item.answer.method, place + "/method", problems);
-}
-
-void append_answer(ItemAnswer &to, ItemAnswer from) {
-    const auto move_all = [](auto &into, auto &out) {
-        into.insert(into.end(), std::make_move_iterator(out.begin()), std::make_move_iterator(out.end()));
-    };
-    move_all(to.tables, from.tables);
-    move_all(to.figures, from.figures);
-    move_all(to.findings, from.findings);
-}
-
-} // namespace
-
+/// "/items/3/answer": where an item's answer stands in its paper's document.
 std::string place_of(const PaperItem &item, const Paper &paper) {
     const auto found = std::find_if(paper.items.begin(), paper.items.end(),
                                     [&](const PaperItem &other) { return other.id == item.id; });
     return "/items/" + std::to_string(found - paper.items.begin()) + "/answer";
 }
 
+/// A method that answers an item, and where it stands: in the item's paper, else in another one.
+struct AskedMethod {
+    PaperMethod method;
+    std::string place;
+};
+
+/// The methods of an item in the order of their answers: the one that it names in `by`, its own, those in
+/// `also`. Those that it names get the item's own times, values and lists. Adds a problem for each name that
+/// no method has.
+std::vector<AskedMethod> methods_of(const PaperItem &item, const Paper &paper,
+                                    std::vector<InputProblem> &problems) {
+    const PaperAnswer &answer = item.answer;
+    const std::string place = place_of(item, paper);
+    std::vector<AskedMethod> all;
+    const auto add = [&](const std::string &field, const std::string &name) {
+        const PaperMethod *shared = find_method(paper, name);
+        if (shared == nullptr)
+            return require_one_of(name, method_names(paper), "a method", place + "/" + field, problems,
+                                  "gains");
+        const bool own = paper.methods.contains(name);
+        all.push_back({*shared, own ? "/methods/" + name : place + "/" + field + " = " + name});
+        PaperMethod &method = all.back().method;
+        const auto take_over = [](auto &into, const auto &from) {
+            for (const auto &[its_name, its] : from)
+                into.insert_or_assign(its_name, its);
+        };
+        if (answer.method) {
+            take_over(method.times, answer.method->times);
+            take_over(method.values, answer.method->values);
+            take_over(method.lists, answer.method->lists);
+        }
+    };
+    if (answer.by)
+        add("by", *answer.by);
+    if (answer.method && answer.method->answers())
+        all.push_back({*answer.method, place + "/method"});
+    for (std::size_t i = 0; i < answer.also.size(); ++i)
+        add("also/" + std::to_string(i), answer.also[i]);
+    return all;
+}
+
+/// The network and the rungs of its ladder that an item names.
+void check_rungs(const PaperItem &item, const std::string &place, std::vector<InputProblem> &problems) {
+    if (!item.answer.network)
+        return;
+    or_problem(problems, place + "/network", [&] {
+        std::vector<std::string> known;
+        for (const Rung &rung : find_ladder(find_network(*item.answer.network)).rungs)
+            known.push_back(rung.id);
+        for (std::size_t i = 0; i < item.answer.rungs.size(); ++i)
+            require_one_of(item.answer.rungs[i], known, "a rung of the ladder of " + *item.answer.network,
+                           place + "/rungs/" + std::to_string(i), problems);
+    });
+}
+
+/// What is wrong with how an item is to be answered.
+void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProblem> &problems) {
+    for (const AskedMethod &asked : methods_of(item, paper, problems))
+        check_names(item, asked.method, asked.place, problems);
+    check_rungs(item, place_of(item, paper), problems);
+}
+
+/// What an item draws, of plans for the paper's GPU.
+std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
+    std::vector<PaperDrawing> drawings;
+    for (const std::string &strategy : item.answer.drawn) {
+        const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
+        if (!made.prediction || !made.prediction->plan)
+            throw InputError(place_of(item, context.paper()) + "/drawn",
+                             "expected a strategy that has a plan, found " + strategy + ": " +
+                                 made.reason.value_or("it has no plan"));
+        if (const std::string problem = cannot_draw(strategy); !problem.empty())
+            throw InputError(place_of(item, context.paper()) + "/drawn", problem);
+        const Partition &launch = main_launch(*made.prediction->plan);
+        const GpuProfile &gpu = context.papers().profile;
+        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
+        drawings.push_back(
+            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1),
+             item.answer.drawn_titles.empty() ? strategy : item.answer.drawn_titles[drawings.size()],
+             fmt::format(
+                 "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
+                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
+                 shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"), launch.threads,
+                 launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
+             partition_diagram(made, gpu, PaperWidth::column())});
+    }
+    return drawings;
+}
+
+/// The item's answer by its methods, in their order, with what it draws.
 ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     ItemAnswer answer;
-    if (item.answer.kind == AnswerKind::computed) {
-        const auto own = [&] {
-            if (item.answer.method && item.answer.method->answers())
-                append_answer(answer, answer_by(*item.answer.method, item, context,
-                                                place_of(item, context.paper()) + "/method"));
-        };
-        if (!item.answer.by)
-            own();
-        for (const Named &named : methods_of(item.answer)) {
-            append_answer(answer,
-                          answer_by(with_items(*find_method(context.paper(), named.name), item.answer), item,
-                                    context, place_of_method(named, item, context.paper())));
-            if (named.field == "by")
-                own();
-        }
-    }
-    for (PaperDrawing &drawing : drawings_of(item, context))
-        answer.drawings.push_back(std::move(drawing));
+    std::vector<InputProblem> none; // which check_item found
+    if (item.answer.kind == AnswerKind::computed)
+        for (const AskedMethod &asked : methods_of(item, context.paper(), none))
+            add_answer(answer, asked.method, item, context, asked.place);
+    answer.drawings = drawings_of(item, context);
     return answer;
 }
+
+} // namespace
 
 const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at) {
     for (const PublishedCell &cell : item.published)
@@ -186,7 +182,8 @@ std::string condition_of(const StudyResults &results, const char *key) {
     return found == results.run.conditions.end() ? std::string(dash) : found->second;
 }
 
-/// Where and when the first study was measured, and when its settings, if that was another day.
+/// Where and when the first study was measured, and when its settings, if that was another day; of a paper
+/// without studies the ladder of its first network.
 std::string measured_text(const Paper &paper, const PaperContext &context) {
     for (const PaperItem &item : paper.items) {
         const StudyResults *results = item.answer.study ? context.measured(*item.answer.study) : nullptr;
@@ -195,23 +192,30 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
         const std::string day = condition_of(*results, "date").substr(0, 10);
         std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", condition_of(*results, "gpu"), day,
                                        condition_of(*results, "cudnn"), results->run.producer.version);
-        if (const StudyResults *settings = context.measured_settings(*item.answer.study))
+        if (const StudyResults *settings = context.measured(*item.answer.study + "/settings"))
             if (const std::string its = condition_of(*settings, "date").substr(0, 10); its != day)
                 text += "; the paper's own settings " + its;
         return text;
     }
+    for (const PaperItem &item : paper.items)
+        if (item.answer.network)
+            if (const auto run = recorded_ladder(*item.answer.network, batch_of_paper(*item.answer.network),
+                                                 context.ours().profile))
+                return fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
+                                   run->conditions.at("date").substr(0, 10), run->network);
     return "";
 }
 
-/// The same claim with the same evidence in a later item is counted once.
-void count_once(Reproduction &reproduction) {
+/// Says of each finding where it stands; the same claim with the same evidence in a later item is counted
+/// once.
+void place_findings(Reproduction &reproduction) {
     std::map<std::string, std::string> first; // claim and evidence -> title of the item
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (ClaimAnswer &f : reproduction.answers[i].findings) {
+            f.where = title_of(reproduction.paper.items[i]);
             if (f.verdict == ClaimVerdict::open)
                 continue;
-            const auto [at, fresh] = first.emplace(f.claim + "\n" + f.published + "\n" + f.sentence,
-                                                   title_of(reproduction.paper.items[i]));
+            const auto [at, fresh] = first.emplace(f.claim + "\n" + f.published + "\n" + f.sentence, f.where);
             if (!fresh)
                 f.counted = at->second;
         }
@@ -236,30 +240,23 @@ std::string not_measured_text(const Paper &paper, const PaperContext &context) {
 } // namespace
 
 Reproduction reproduce(const Paper &paper, const PaperContext &context) {
-    Reproduction out;
-    out.paper = paper;
-    out.paper_gpu = context.papers().profile.name;
-    out.our_gpu = context.ours().profile.name;
-    out.no_time = context.no_time();
     std::vector<InputProblem> problems;
     for (const PaperItem &item : paper.items)
         check_item(item, context.paper(), problems);
     if (!problems.empty())
         throw InputError(std::move(problems));
+    Reproduction out;
+    out.paper = paper;
+    out.paper_gpu = context.papers().profile.name;
+    out.our_gpu = context.ours().profile.name;
+    out.measured = measured_text(paper, context);
+    out.not_measured = not_measured_text(paper, context);
+    out.no_time = context.no_time();
+    if (const Case sample = context.sample(); sample.prediction)
+        out.assumptions = sample.prediction->assumptions;
     for (const PaperItem &item : paper.items)
         out.answers.push_back(compute(item, context));
-    count_once(out);
-    out.measured = measured_text(paper, context);
-    for (const PaperItem &item : paper.items)
-        if (item.answer.network && out.measured.empty())
-            if (const auto run = recorded_ladder(*item.answer.network, batch_of_paper(*item.answer.network),
-                                                 context.ours().profile))
-                out.measured = fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
-                                           run->conditions.at("date").substr(0, 10), run->network);
-    out.not_measured = not_measured_text(paper, context);
-    const Case sample = context.papers().forecast("naive_global", "n1c64h56w56k64r3s3");
-    if (sample.prediction)
-        out.assumptions = sample.prediction->assumptions;
+    place_findings(out);
     return out;
 }
 
@@ -308,32 +305,6 @@ ClaimVerdict verdict_of_best(double over_best_other) {
     return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
            : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
                                                    : ClaimVerdict::differs;
-}
-
-std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
-    std::vector<PaperDrawing> drawings;
-    for (const std::string &strategy : item.answer.drawn) {
-        const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
-        if (!made.prediction || !made.prediction->plan)
-            throw InputError(place_of(item, context.paper()) + "/drawn",
-                             "expected a strategy that has a plan, found " + strategy + ": " +
-                                 made.reason.value_or("it has no plan"));
-        if (const std::string problem = cannot_draw(strategy); !problem.empty())
-            throw InputError(place_of(item, context.paper()) + "/drawn", problem);
-        const Partition &launch = main_launch(*made.prediction->plan);
-        const GpuProfile &gpu = context.papers().profile;
-        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
-        drawings.push_back(
-            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1),
-             item.answer.drawn_titles.empty() ? strategy : item.answer.drawn_titles[drawings.size()],
-             fmt::format(
-                 "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
-                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
-                 shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"), launch.threads,
-                 launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
-             partition_diagram(made, gpu, PaperWidth::column())});
-    }
-    return drawings;
 }
 
 } // namespace convcast

@@ -5,7 +5,6 @@
 #include "model/choose/ranking.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
-#include "reports/papers/computations.hpp"
 
 #include <fmt/format.h>
 
@@ -31,34 +30,25 @@ constexpr StudyRecordings recordings_of_studies[] = {
     {"chen_sgemm", "chen_sgemm", "chen_settings"},   {"chen_bank_width", "chen_bank_width", "chen_settings"},
     {"partition_2bcde", "partition_2bcde", nullptr}, {"regime_map", "regime_map", nullptr}};
 
-std::optional<Run> shipped(const char *StudyRecordings::*name, const std::string &study) {
-    static std::map<std::string, Run> read; // each once: two studies share one
-    for (const StudyRecordings &its : recordings_of_studies)
-        if (its.study == study && its.*name != nullptr) {
-            const std::string file = fmt::format("data/recorded/h200/{}.json.gz", its.*name);
-            if (!read.contains(file))
-                read.emplace(file,
-                             read_run(unpacked(find_embedded(shipped_recordings, file)->text(), file), file));
-            return read.at(file);
-        }
-    return std::nullopt;
-}
-
-/// Forecasts of our kernels by this version, beside what was measured.
-void forecast(Run &run, const ForecastGpu &gpu) {
-    for (Case &item : run.cases)
-        if (item.strategy && !item.prediction)
-            item.prediction = gpu.forecast(*item.strategy, item.shape).prediction;
-}
-
 } // namespace
 
-std::optional<Run> shipped_recording(const std::string &study) {
-    return shipped(&StudyRecordings::run, study);
+std::string study_of(const std::string &recording) {
+    return recording.substr(0, recording.find('/'));
 }
 
-std::optional<Run> shipped_settings(const std::string &study) {
-    return shipped(&StudyRecordings::settings, study);
+std::optional<Run> shipped_recording(const std::string &recording) {
+    static std::map<std::string, Run> read; // each once: two studies share one
+    const std::string study = study_of(recording);
+    for (const StudyRecordings &its : recordings_of_studies) {
+        const char *name = study == recording ? its.run : its.settings;
+        if (its.study != study || name == nullptr)
+            continue;
+        const std::string file = fmt::format("data/recorded/h200/{}.json.gz", name);
+        return made_once(read, file, [&] {
+            return read_run(unpacked(find_embedded(shipped_recordings, file)->text(), file), file);
+        });
+    }
+    return std::nullopt;
 }
 
 ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
@@ -69,69 +59,56 @@ Case ForecastGpu::forecast(const std::string &strategy, const std::string &shape
 
 const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strategy,
                                                         const std::string &shape) const {
-    const std::string key = strategy + " " + shape;
-    if (const auto found = chosen_.find(key); found != chosen_.end())
-        return found->second;
-    std::optional<ChosenSetting> best;
-    const Ranking ranking = rank(ConvShape::parse(shape), profile, knowledge, {strategy}, 1);
-    if (!ranking.settings.empty() && ranking.settings.front().time)
-        best = {to_text(ranking.settings.front().planned.strategy), *ranking.settings.front().time};
-    return chosen_.emplace(key, std::move(best)).first->second;
+    return made_once(chosen_, strategy + " " + shape, [&]() -> std::optional<ChosenSetting> {
+        const Ranking ranking = rank(ConvShape::parse(shape), profile, knowledge, {strategy}, 1);
+        if (ranking.settings.empty() || !ranking.settings.front().time)
+            return std::nullopt;
+        const auto &best = ranking.settings.front();
+        return ChosenSetting{to_text(best.planned.strategy), *best.time};
+    });
 }
 
-PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings, Recordings settings)
+PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings)
     : paper_(std::move(paper)), papers_(find_profile(paper_.gpu)), ours_(std::move(ours)),
-      recordings_(std::move(recordings)), settings_(std::move(settings)) {}
+      recordings_(std::move(recordings)) {}
 
-const StudyResults *PaperContext::measured(const std::string &id) const {
-    return results_of(id, recordings_, results_);
-}
-
-const StudyResults *PaperContext::measured_settings(const std::string &id) const {
-    return settings_ ? results_of(id, settings_, settings_results_) : measured(id);
-}
-
-const StudyResults *PaperContext::results_of(const std::string &id, const Recordings &from,
-                                             Results &all) const {
-    if (const auto found = all.find(id); found != all.end())
-        return found->second.get();
-    std::unique_ptr<StudyResults> &results = all[id];
-    std::optional<Run> run = from(id);
+const StudyResults *PaperContext::measured(const std::string &recording) const {
+    const auto [at, fresh] = results_.try_emplace(recording);
+    std::optional<StudyResults> &results = at->second;
+    if (!fresh)
+        return results ? &*results : nullptr;
+    std::optional<Run> run = recordings_(recording);
     if (!run || run->profile_id != ours_.profile.id)
         return nullptr;
+    const std::string id = study_of(recording);
     std::erase_if(run->cases, [&](const Case &item) { return item.study.value_or(id) != id; });
     run->unread.clear();
     if (std::none_of(run->cases.begin(), run->cases.end(),
                      [](const Case &item) { return !item.measurements.empty(); }))
         return nullptr;
-    forecast(*run, ours_);
-    results = std::make_unique<StudyResults>();
-    results->study = study(id);
+    for (Case &item : run->cases) // forecasts of our kernels by this version, beside what was measured
+        if (item.strategy && !item.prediction)
+            item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
+    results.emplace();
     results->run = std::move(*run);
-    results->statistics = summarize(results->run, {&results->study, 1});
-    return results.get();
+    results->statistics = summarize(results->run, {&study(id), 1});
+    return &*results;
 }
 
 const Study &PaperContext::study(const std::string &id) const {
-    const auto found = studies_.find(id);
-    return found != studies_.end() ? found->second : studies_.emplace(id, find_study(id)).first->second;
+    return made_once(studies_, id, [&] { return find_study(id); });
 }
 
 const ForecastGpu &PaperContext::gpu(const std::string &profile) const {
-    const auto found = gpus_.find(profile);
-    return found != gpus_.end() ? found->second : gpus_.emplace(profile, find_profile(profile)).first->second;
+    return made_once(gpus_, profile, [&] { return find_profile(profile); });
 }
 
-const PublishedCell *PaperContext::cell(const std::string &item, const std::string &of,
-                                        const std::string &at) const {
-    for (const PaperItem &its : paper_.items)
-        if (its.id == item)
-            return cell_of(its, of, at);
-    return nullptr;
+Case PaperContext::sample() const {
+    return papers_.forecast("naive_global", "n1c64h56w56k64r3s3");
 }
 
 std::string PaperContext::no_time() const {
-    const Case item = papers_.forecast("naive_global", "n1c64h56w56k64r3s3");
+    const Case item = sample();
     if (item.prediction && item.prediction->time_s)
         return "";
     const std::string why = item.prediction ? item.prediction->reason.value_or("no forecast")

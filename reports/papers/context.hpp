@@ -3,6 +3,7 @@
 
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
+#include "model/network/network_run.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -10,28 +11,33 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
-/// The document that holds what was measured of a study; nothing where nothing was.
-using Recordings = std::function<std::optional<Run>(const std::string &study)>;
+/// What a map holds by a key; made when it is asked for first.
+template <class Map, class Make> auto &made_once(Map &map, const typename Map::key_type &key, Make make) {
+    const auto found = map.find(key);
+    return (found != map.end() ? found : map.emplace(key, make()).first)->second;
+}
 
-/// The recordings that ship, all of the H200: of all strategies and cuDNN, with the knobs that the model
-/// chooses, and of the studies' own settings, which were recorded by themselves.
-std::optional<Run> shipped_recording(const std::string &study);
-std::optional<Run> shipped_settings(const std::string &study);
+/// The document that holds what was measured of a study ("chang_multi": all strategies and cuDNN, with the
+/// knobs that the model chooses) or of its paper's own settings ("chang_multi/settings"); nothing where
+/// nothing was.
+using Recordings = std::function<std::optional<Run>(const std::string &recording)>;
+
+/// "chang_multi" of "chang_multi/settings".
+std::string study_of(const std::string &recording);
+
+/// The recordings that ship, all of the H200.
+std::optional<Run> shipped_recording(const std::string &recording);
 
 /// What was measured of one study, with forecasts by this version.
 struct StudyResults {
-    Study study;
     Run run; ///< the study's cases only
     ReportStatistics statistics;
-
-    const CaseRow &row(std::int64_t id) const { return statistics.cases[static_cast<std::size_t>(id)]; }
 };
 
 /// A setting with its forecast.
@@ -57,36 +63,30 @@ struct ForecastGpu {
 
 class PaperContext {
   public:
-    /// `settings` has what was measured of the studies' own settings; absent where `recordings` has it too.
-    PaperContext(Paper paper, GpuProfile ours, Recordings recordings, Recordings settings = {});
+    PaperContext(Paper paper, GpuProfile ours, Recordings recordings);
 
     const ForecastGpu &papers() const { return papers_; }
     const ForecastGpu &ours() const { return ours_; }
     /// A further GPU, by its profile's name.
     const ForecastGpu &gpu(const std::string &profile) const;
     const Paper &paper() const { return paper_; }
-    /// A published number of an item; nullptr where there is none.
-    const PublishedCell *cell(const std::string &item, const std::string &of, const std::string &at) const;
 
-    /// nullptr where the study was not measured on our GPU.
-    const StudyResults *measured(const std::string &study) const;
-    /// The same of the study's own settings.
-    const StudyResults *measured_settings(const std::string &study) const;
+    /// nullptr where it was not measured on our GPU.
+    const StudyResults *measured(const std::string &recording) const;
     const Study &study(const std::string &id) const;
 
+    /// A forecast for the paper's GPU, which says what all of them suppose.
+    Case sample() const;
     /// "" where the paper's GPU has times, else why it has none.
     std::string no_time() const;
 
   private:
     Paper paper_;
     ForecastGpu papers_, ours_;
-    using Results = std::map<std::string, std::unique_ptr<StudyResults>>;
-    const StudyResults *results_of(const std::string &study, const Recordings &from, Results &results) const;
-
-    Recordings recordings_, settings_;
+    Recordings recordings_;
     mutable std::map<std::string, ForecastGpu> gpus_;
     mutable std::map<std::string, Study> studies_;
-    mutable Results results_, settings_results_;
+    mutable std::map<std::string, std::optional<StudyResults>> results_;
 };
 
 /// "GTX 1080 Ti": the name of a GPU without its vendor.
@@ -94,6 +94,16 @@ std::string short_name(const GpuProfile &profile);
 
 /// "n1c64h56w56k64r3s3" as the papers' tables have it: "56 x 56, 64 -> 64".
 std::string shape_text(const std::string &shape);
+
+/// What was recorded of a network's ladder on a GPU; absent where nothing was.
+std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
+                                          const GpuProfile &gpu);
+
+/// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
+std::int64_t batch_of_paper(const std::string &network);
+
+/// A cell of the item; nullptr where it has none. `at` "" takes any.
+const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const std::string &at = "");
 
 /// A cell's number with its unit, digit by digit: "2.6×", "30.5 % faster", "66,048 FMAs".
 std::string printed(const PublishedCell &cell);

@@ -2,29 +2,23 @@
 // its network and both GPUs.
 #pragma once
 
+#include "model/network/rung_forecast.hpp"
 #include "model/network/scaling.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/sentence.hpp"
 #include "model/shape/conv_shape.hpp"
-#include "reports/network_figures.hpp"
 #include "reports/papers/answer.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/facts.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast {
-
-inline PaperValue of_count(std::int64_t n) {
-    return static_cast<double>(n);
-}
 
 /// A row of a list: its own names, and a convolution or a GPU where it is one.
 struct PaperRow {
@@ -40,31 +34,46 @@ struct PaperScope {
     const PaperScope *outer = nullptr;
 };
 
-/// A time of a shape with what is known of it (PaperTime).
-struct FoundTime {
-    std::optional<Seconds> time, forecast;
-    PaperFacts more{}; ///< "name", "low", "threads"
+/// A rung of a network's ladder with its forecasts, and what was measured of it on our GPU.
+struct KnownRung {
+    Rung rung;
+    RungForecast papers, ours;
+    std::optional<NetworkCase> measured;
+
+    PaperFacts facts() const; ///< all of it by the names in expressions
 };
 
-/// A list that every item may go through by this name, and the names that its rows have.
-struct KnownList {
-    std::string name;
-    std::vector<std::string> columns;
-};
-std::vector<KnownList> known_lists();
-std::vector<std::string> known_functions();
-std::vector<std::string> known_names(); ///< outside of lists, those of GPUs without "ours."
-std::vector<std::string> known_gpu_names();
-std::vector<std::string> fields_of_times();
-
-/// Steps of training over several of a GPU; none where it has no others beside it.
-std::vector<ScalingPoint> scaling_points_of(const std::string &network, const GpuProfile &gpu,
-                                            std::int64_t batch);
-
-PaperRow row_of_shape(const std::string &shape);
+/// The names of a table's rows, or the keys of a map.
+std::vector<std::string> names_in(const auto &table) {
+    std::vector<std::string> names;
+    for (const auto &row : table)
+        if constexpr (requires { row.name; })
+            names.emplace_back(row.name);
+        else
+            names.push_back(row.first);
+    return names;
+}
 
 class Evaluator {
   public:
+    using Arguments = std::vector<PaperValue>;
+    /// A function by its name in expressions.
+    struct Function {
+        const char *name;
+        std::size_t least, most; ///< arguments
+        PaperValue (*of)(Evaluator &, const Arguments &, const PaperScope &);
+        bool of_missing = false; ///< also where an argument is missing; else what it gives is missing, too
+    };
+    /// A list that every item may go through by its name.
+    struct List {
+        const char *name;
+        PaperRows (Evaluator::*rows)();
+    };
+    static const std::vector<Function> &functions();
+    static const std::vector<List> &lists();
+    /// All names that expressions of a method may have.
+    static std::vector<std::string> names(const PaperMethod &method);
+
     Evaluator(const PaperItem &item, const PaperMethod &method, const PaperContext &context);
 
     PaperValue value(const std::string &expression, const PaperScope &scope);
@@ -79,8 +88,8 @@ class Evaluator {
     const PaperItem &item() const { return item_; }
 
     std::string study() const;
-    std::string network() const;
-    std::int64_t batch() const;
+    /// Steps of training over several of our GPU; none where it has no others beside it.
+    std::vector<ScalingPoint> scaling() const;
 
   private:
     PaperValue value(const Expression &e, const PaperScope &scope);
@@ -88,25 +97,34 @@ class Evaluator {
     PaperValue call(const Expression &e, const PaperScope &scope);
     PaperValue over_rows(const Expression &e, const PaperScope &scope);
     PaperValue named(const std::string &name, const PaperScope &scope);
-    std::optional<PaperValue> of_rows(const std::string &name, const PaperScope &scope);
     std::optional<std::string> told(const Sentence &sentence, const PaperScope &scope, bool all);
+    const PublishedCell *cell(const Arguments &of_at) const;
 
     const ForecastGpu &gpu_of(AskedGpu asked, const PaperScope &scope) const;
-    const ConvShape *shape_of(const PaperScope &scope) const;
-    FoundTime time(const std::string &name, const PaperScope &scope);
-    FoundTime measured(const PaperTime &time, const PaperScope &scope);
-    FoundTime forecast(const PaperTime &time, const PaperScope &scope);
-    PaperValue of_time(const FoundTime &found, const std::string &field);
+    const PaperFacts &known_of(const ForecastGpu &gpu, const PaperScope &scope);
+
+    /// A time with what is known of it: by the name "" seconds, "name", "low", "threads" (PaperTime); nothing
+    /// where there is none.
+    PaperFacts time(const std::string &name, const PaperScope &scope);
+    PaperFacts measured(const PaperTime &time, const PaperScope &scope);
+    PaperFacts forecast(const PaperTime &time, const PaperScope &scope);
+    PaperValue of_time(const std::string &name, const std::string &field, const PaperScope &scope);
     std::vector<const StudyResults *> recordings(const PaperTime &time);
 
     const PaperRows &list(const std::string &name);
-    PaperRows make_list(const std::string &name);
-    PaperRows shapes(), panels(bool and_all), cases(), published(), operators(), opinions();
-    PaperRows network_rows(const std::string &list);
+    PaperRows written(const PaperList &list);
+    PaperRows gpus(), shapes(), cases(), opinions(), published(), operators();
+    PaperRows rung_rows(), steps(), published_steps(), launches(), recorded_rungs();
+    PaperRows two_gpus(), recorded_steps(), several_gpus(), advice();
+
+    std::string network() const;
+    std::int64_t batch() const;
+    NetworkRun by_images() const;
     const std::vector<KnownRung> &rungs(std::int64_t batch);
-    PaperValue rung(const std::vector<PaperValue> &arguments);
-    PaperValue layer(const std::string &id, const std::string &layer);
-    PaperValue launch(const std::string &of, const std::string &what);
+    std::vector<const KnownRung *> asked_rungs();
+    PaperRows steps_of(const std::vector<const KnownRung *> &rungs);
+    PaperValue rung(const std::string &id, const std::string &what, std::int64_t batch);
+    PaperValue of_network(const std::string &fact);
 
     const PaperItem &item_;
     const PaperMethod &method_;
@@ -115,9 +133,17 @@ class Evaluator {
     std::map<std::string, Sentence> sentences_;
     std::map<std::string, PaperRows> lists_;
     std::map<std::int64_t, std::vector<KnownRung>> rungs_;
-    std::map<std::string, PaperFacts> facts_;    ///< of GPUs, and of shapes on them
-    std::map<std::string, FoundTime> forecasts_; ///< by GPU, setting and shape
+    std::map<std::string, PaperFacts> facts_;     ///< of GPUs, and of shapes on them
+    std::map<std::string, PaperFacts> forecasts_; ///< by GPU, setting and shape
     int depth_ = 0;
 };
+
+/// Adds the item's answer by a method. Throws InputError at `place`, the method's.
+void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                const std::string &place);
+
+/// Adds a problem for every name, function, list, time and published number of a method that is not there.
+void check_names(const PaperItem &item, const PaperMethod &method, const std::string &place,
+                 std::vector<InputProblem> &problems);
 
 } // namespace convcast

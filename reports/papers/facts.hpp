@@ -15,17 +15,25 @@
 
 namespace convcast {
 
-/// A number, a text, or nothing.
+/// A number, a text, or nothing. Quantities are numbers (SI), choices are texts, what is true is 1.
 struct PaperValue {
     std::optional<double> number;
     std::optional<std::string> text;
 
     PaperValue() = default;
-    PaperValue(double value) : number(value) {}
     PaperValue(std::string value) : text(std::move(value)) {}
-    PaperValue(const std::optional<double> &value) : number(value) {}
-    PaperValue(const std::optional<Seconds> &time)
-        : number(time ? std::optional(time->value) : std::nullopt) {}
+    PaperValue(const char *value) : text(value) {}
+    template <class T>
+    requires std::is_arithmetic_v<T> PaperValue(T value) : number(static_cast<double>(value)) {}
+    template <class T>
+    requires described::IsQuantity<T>::value PaperValue(T value) : number(value.value) {}
+    template <class T>
+    requires boost::describe::has_describe_enumerators<T>::value PaperValue(T choice)
+        : text(boost::describe::enum_to_string(choice, "?")) {}
+    template <class T> PaperValue(const std::optional<T> &held) {
+        if (held)
+            *this = PaperValue(*held);
+    }
 
     bool there() const { return number || text; }
     bool so() const { return number && *number != 0.0; }
@@ -37,21 +45,15 @@ template <class T> void add_facts(PaperFacts &to, const T *from, const std::stri
 
 /// Of an absent field (nullptr) the names are there, too.
 template <class F> void add_fact(PaperFacts &to, const std::string &name, const F *field) {
-    if constexpr (std::is_same_v<F, std::string>) {
-        to[name] = field != nullptr ? PaperValue(*field) : PaperValue();
-    } else if constexpr (std::is_arithmetic_v<F>) {
-        to[name] = field != nullptr ? PaperValue(static_cast<double>(*field)) : PaperValue();
-    } else if constexpr (boost::describe::has_describe_enumerators<F>::value) {
-        to[name] = field != nullptr ? PaperValue(std::string(boost::describe::enum_to_string(*field, "?")))
-                                    : PaperValue();
-    } else if constexpr (described::IsQuantity<F>::value) {
-        to[name] = field != nullptr ? PaperValue(field->value) : PaperValue();
-    } else if constexpr (described::IsParam<F>::value) {
-        to[name] = field != nullptr ? PaperValue(field->value.value) : PaperValue();
-        const bool assumed = field != nullptr && field->source == Source::assumed;
-        to[name + "_assumed"] = assumed ? PaperValue(1.0) : PaperValue();
-    } else if constexpr (described::IsOptional<F>::value) {
+    const auto fact = [&](auto value) { return field != nullptr ? PaperValue(value(*field)) : PaperValue(); };
+    if constexpr (described::IsOptional<F>::value) {
         add_fact(to, name, field != nullptr && *field ? &**field : nullptr);
+    } else if constexpr (described::IsParam<F>::value) {
+        to[name] = fact([](const F &param) { return param.value; });
+        const bool assumed = field != nullptr && field->source == Source::assumed;
+        to[name + "_assumed"] = assumed ? PaperValue(true) : PaperValue();
+    } else if constexpr (std::is_constructible_v<PaperValue, F>) {
+        to[name] = fact([](const F &value) { return value; });
     } else if constexpr (boost::describe::has_describe_members<F>::value) {
         add_facts(to, field, name + ".");
     }
@@ -64,15 +66,6 @@ template <class T> void add_facts(PaperFacts &to, const T *from, const std::stri
         using Field = std::decay_t<decltype(std::declval<const T &>().*member.pointer)>;
         add_fact<Field>(to, before + member.name, from != nullptr ? &(from->*member.pointer) : nullptr);
     });
-}
-
-template <class T> std::vector<std::string> names_of_facts() {
-    PaperFacts facts;
-    add_facts<T>(facts, nullptr);
-    std::vector<std::string> names;
-    for (const auto &[name, value] : facts)
-        names.push_back(name);
-    return names;
 }
 
 } // namespace convcast

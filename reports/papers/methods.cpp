@@ -1,42 +1,31 @@
 // Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
-#include "reports/papers/computations.hpp"
+#include "reports/network_figures.hpp"
 #include "reports/papers/evaluator.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <utility>
 
 namespace convcast {
 namespace {
 
-/// The answer of an item by one method.
+/// Answers an item by one method.
 class MethodRunner {
   public:
-    MethodRunner(const PaperItem &item, const PaperMethod &method, const PaperContext &context,
-                 std::string place)
-        : method_(method), evaluator_(item, method, context), place_(std::move(place)) {}
+    MethodRunner(ItemAnswer &answer, const PaperItem &item, const PaperMethod &method,
+                 const PaperContext &context, std::string place)
+        : answer_(answer), method_(method), evaluator_(item, method, context), place_(std::move(place)) {}
 
-    ItemAnswer run() {
-        ItemAnswer answer;
-        const PaperScope whole;
+    void run() {
         for (const std::string &figure : method_.shown)
-            at("/shown", [&] { add_shown(answer, figure); });
-        side_by_side(method_.figures, "/figures/",
-                     [&](const PaperFigureMethod &figure, const PaperScope &scope) {
-                         add_figure(answer, figure, scope);
-                     });
-        for (std::size_t i = 0; i < method_.tables.size(); ++i)
-            at("/tables/" + std::to_string(i), [&] { add_table(answer, method_.tables[i], whole); });
-        side_by_side(method_.claims, "/claims/", [&](const PaperClaim &claim, const PaperScope &scope) {
-            if (evaluator_.so(claim.when, scope))
-                add_claim(answer, claim, scope);
-        });
-        return answer;
+            at("/shown", [&] { add_shown(figure); });
+        side_by_side(method_.figures, "/figures/", &MethodRunner::add_figure);
+        side_by_side(method_.tables, "/tables/", &MethodRunner::add_table);
+        side_by_side(method_.claims, "/claims/", &MethodRunner::add_claim);
     }
 
   private:
@@ -47,16 +36,28 @@ class MethodRunner {
         return id ? told(*id, scope) : evaluator_.item().id;
     }
 
-    /// Each part for each row of its lists; parts that stand beside each other row by row.
-    template <class Part, class Call>
-    void side_by_side(const std::vector<Part> &parts, const std::string &place, Call call) {
+    template <class Part> static bool is_beside(const Part &part) {
+        if constexpr (requires { part.beside; })
+            return part.beside.value_or(false);
+        else
+            return false;
+    }
+
+    /// Each part for each row of its lists where its condition is so; parts that stand beside each other row
+    /// by row.
+    template <class Part>
+    void side_by_side(const std::vector<Part> &parts, const std::string &place,
+                      void (MethodRunner::*add)(const Part &, const PaperScope &)) {
         for (std::size_t i = 0, next = 0; i < parts.size(); i = next) {
-            for (next = i + 1; next < parts.size() && parts[next].beside.value_or(false);)
+            for (next = i + 1; next < parts.size() && is_beside(parts[next]);)
                 ++next;
             at(place + std::to_string(i), [&] {
                 evaluator_.for_each(parts[i].each, {}, [&](const PaperScope &scope) {
                     for (std::size_t j = i; j < next; ++j)
-                        at(place + std::to_string(j), [&] { call(parts[j], scope); });
+                        at(place + std::to_string(j), [&] {
+                            if (evaluator_.so(parts[j].when, scope))
+                                (this->*add)(parts[j], scope);
+                        });
                 });
             });
         }
@@ -71,58 +72,50 @@ class MethodRunner {
         }
     }
 
-    void add_shown(ItemAnswer &answer, const std::string &name) {
+    void add_shown(const std::string &name) {
         const GpuProfile &ours = evaluator_.context().ours().profile;
         const PaperItem &item = evaluator_.item();
         if (name == "regime_maps") {
             if (const StudyResults *results = evaluator_.context().measured(evaluator_.study()))
                 for (Figure &figure : regime_maps(results->statistics))
-                    answer.figures.push_back(std::move(figure));
+                    answer_.figures.push_back(std::move(figure));
         } else if (name == "several_gpus") {
-            const std::vector<ScalingPoint> points =
-                scaling_points_of(evaluator_.network(), ours, evaluator_.batch());
-            if (!points.empty())
-                answer.figures.push_back(
+            if (const std::vector<ScalingPoint> points = evaluator_.scaling(); !points.empty())
+                answer_.figures.push_back(
                     scaling_figure(points, item.id, title_of(item) + ": efficiency on several GPUs, forecast",
                                    short_name(ours)));
         } else if (const auto curve = ours.curves.find(name); curve != ours.curves.end()) {
-            answer.figures.push_back(curve_figure(name, curve->second, ours));
-            answer.figures.back().id = item.id;
+            answer_.figures.push_back(curve_figure(name, curve->second, ours));
+            answer_.figures.back().id = item.id;
         }
     }
 
-    void add_table(ItemAnswer &answer, const PaperTableMethod &method, const PaperScope &whole) {
-        evaluator_.for_each(method.each, whole, [&](const PaperScope &each) {
-            if (!evaluator_.so(method.when, each))
+    void add_table(const PaperTableMethod &method, const PaperScope &each) {
+        PaperTable table{id_of(method.id, each),
+                         told(method.title, each),
+                         static_cast<int>(method.words.value_or(1)),
+                         {},
+                         {},
+                         ""};
+        for (const PaperColumn &column : method.columns)
+            table.head.push_back(told(column.head, each));
+        evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
+            if (!evaluator_.so(method.where, scope))
                 return;
-            PaperTable table{id_of(method.id, each),
-                             told(method.title, each),
-                             static_cast<int>(method.words.value_or(1)),
-                             {},
-                             {},
-                             ""};
+            std::vector<std::string> &row = table.rows.emplace_back();
             for (const PaperColumn &column : method.columns)
-                table.head.push_back(told(column.head, each));
-            evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
-                if (!evaluator_.so(method.where, scope))
-                    return;
-                std::vector<std::string> &row = table.rows.emplace_back();
-                for (const PaperColumn &column : method.columns)
-                    row.push_back(told(column.cell, scope));
-            });
-            for (const PaperNote &note : method.notes)
-                evaluator_.for_each(note.each, each, [&](const PaperScope &scope) {
-                    const std::string text = told(note.says, scope);
-                    if (!text.empty())
-                        table.note += (table.note.empty() ? "" : " ") + text;
-                });
-            answer.tables.push_back(std::move(table));
+                row.push_back(told(column.cell, scope));
         });
+        for (const PaperNote &note : method.notes)
+            evaluator_.for_each(note.each, each, [&](const PaperScope &scope) {
+                const std::string text = told(note.says, scope);
+                if (!text.empty())
+                    table.note += (table.note.empty() ? "" : " ") + text;
+            });
+        answer_.tables.push_back(std::move(table));
     }
 
-    void add_figure(ItemAnswer &answer, const PaperFigureMethod &method, const PaperScope &each) {
-        if (!evaluator_.so(method.when, each))
-            return;
+    void add_figure(const PaperFigureMethod &method, const PaperScope &each) {
         Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
         Axis values{told(method.axis, each), Scale::logarithmic};
         if (method.x) {
@@ -151,7 +144,7 @@ class MethodRunner {
             if (!series.points.empty())
                 figure.series.push_back(std::move(series));
         figure.no_data = told(method.no_data, each);
-        answer.figures.push_back(std::move(figure));
+        answer_.figures.push_back(std::move(figure));
     }
 
     std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
@@ -192,9 +185,9 @@ class MethodRunner {
             });
     }
 
-    void add_claim(ItemAnswer &answer, const PaperClaim &claim, const PaperScope &scope) {
+    void add_claim(const PaperClaim &claim, const PaperScope &scope) {
         if (claim.exact)
-            return add_exact(answer, claim, scope);
+            return add_exact(claim, scope);
         ClaimAnswer finding{evaluator_.item().id,
                             told(*claim.claim, scope),
                             claim.published ? told(*claim.published, scope) : "without a number",
@@ -211,18 +204,19 @@ class MethodRunner {
         } else {
             finding.sentence = told(claim.otherwise.value_or("Nothing was measured on {ours}."), scope);
         }
-        answer.findings.push_back(std::move(finding));
+        answer_.findings.push_back(std::move(finding));
     }
 
-    void add_exact(ItemAnswer &answer, const PaperClaim &claim, const PaperScope &scope) {
+    void add_exact(const PaperClaim &claim, const PaperScope &scope) {
         const PaperItem &item = evaluator_.item();
         const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
                                             claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
         const PaperValue found = evaluator_.value(*claim.exact, scope);
         if (cell != nullptr && found.number)
-            answer.findings.push_back(exact(item, *cell, *found.number, told(*claim.from, scope)));
+            answer_.findings.push_back(exact(item, *cell, *found.number, told(*claim.from, scope)));
     }
 
+    ItemAnswer &answer_;
     const PaperMethod &method_;
     Evaluator evaluator_;
     std::string place_;
@@ -232,26 +226,11 @@ class MethodRunner {
 class NameCheck {
   public:
     NameCheck(const PaperItem &item, const PaperMethod &method, std::vector<InputProblem> &problems)
-        : item_(item), method_(method), problems_(problems) {
-        names_ = known_names();
-        for (const auto &[name, text] : method.values)
-            names_.push_back(name);
-        for (const auto &[name, time] : method.times) {
-            names_.push_back(name);
-            for (const std::string &field : fields_of_times())
-                names_.push_back(name + "." + field);
-        }
-        for (const std::string gpu : {"paper.", "ours.", "its."})
-            for (const std::string &name : known_gpu_names())
-                names_.push_back(gpu + name);
-        for (const KnownList &list : known_lists()) {
-            lists_.push_back(list.name);
-            names_.insert(names_.end(), list.columns.begin(), list.columns.end());
-        }
-        for (const auto &[name, list] : method.lists) {
-            lists_.push_back(name);
-            names_.insert(names_.end(), list.columns.begin(), list.columns.end());
-        }
+        : item_(item), method_(method), problems_(problems), names_(Evaluator::names(method)),
+          lists_(names_in(Evaluator::lists())), functions_(names_in(Evaluator::functions())),
+          times_(names_in(method.times)) {
+        const std::vector<std::string> own = names_in(method.lists);
+        lists_.insert(lists_.end(), own.begin(), own.end());
     }
 
     void check(const std::string &place) {
@@ -261,29 +240,14 @@ class NameCheck {
                 tree(parse_expression(text, ExpressionGrammar::values), its);
             else if (kind == PaperTextKind::sentence || kind == PaperTextKind::setting)
                 parts(parse_sentence(text), its);
-            else if (kind == PaperTextKind::list &&
-                     std::find(lists_.begin(), lists_.end(), text) == lists_.end())
-                problem(its, "a list", text, lists_);
-            else if (kind == PaperTextKind::time && !method_.times.contains(text))
-                problem(its, "one of \"times\"", text, keys(method_.times));
+            else if (kind == PaperTextKind::list)
+                require_one_of(text, lists_, "a list", its, problems_);
+            else if (kind == PaperTextKind::time)
+                require_one_of(text, times_, "one of \"times\"", its, problems_);
         });
     }
 
   private:
-    template <class Map> static std::vector<std::string> keys(const Map &map) {
-        std::vector<std::string> out;
-        for (const auto &[name, value] : map)
-            out.push_back(name);
-        return out;
-    }
-
-    void problem(const std::string &place, const std::string &expected, const std::string &found,
-                 const std::vector<std::string> &known) {
-        problems_.push_back({place, "expected " + expected +
-                                        (known.empty() ? "" : ", for example \"" + known.front() + "\"") +
-                                        ", found \"" + shortened(found) + "\"" + did_you_mean(found, known)});
-    }
-
     void parts(const Sentence &sentence, const std::string &place) {
         for (const SentencePart &part : sentence) {
             if (part.kind == SentencePart::Kind::value)
@@ -294,30 +258,32 @@ class NameCheck {
     }
 
     void tree(const Expression &e, const std::string &place) {
-        const bool call = e.kind == Expression::Kind::call;
-        if (call || e.kind == Expression::Kind::name) {
+        if (e.kind == Expression::Kind::call)
+            call(e, place);
+        if (e.kind == Expression::Kind::name) {
             std::string name = e.token;
-            while (!call && name.starts_with("outer."))
+            while (name.starts_with("outer."))
                 name = name.substr(6);
-            const std::vector<std::string> known = call ? known_functions() : names_;
-            const bool list = !call && std::find(lists_.begin(), lists_.end(), name) != lists_.end();
-            if (!list && !name.starts_with("knob.") &&
-                std::find(known.begin(), known.end(), name) == known.end())
-                problem(place, call ? "a function" : "a value", name, known);
+            const bool list = std::find(lists_.begin(), lists_.end(), name) != lists_.end();
+            if (!list && !name.starts_with("knob."))
+                require_one_of(name, names_, "a value", place, problems_);
         }
-        if (call && (e.token == "cell" || e.token == "printed" || e.token == "factor") &&
-            e.parts.size() < 3 &&
-            std::all_of(e.parts.begin(), e.parts.end(),
-                        [](const Expression &p) { return p.kind == Expression::Kind::text; }) &&
-            !e.parts.empty() &&
-            cell_of(item_, e.parts[0].token, e.parts.size() > 1 ? e.parts[1].token : "") == nullptr)
-            problem(place, "a published number of this item",
-                    e.parts[0].token + (e.parts.size() > 1 ? ", " + e.parts[1].token : ""), cells());
-        if (call && e.token == "time" && !e.parts.empty() && e.parts[0].kind == Expression::Kind::text &&
-            !method_.times.contains(e.parts[0].token))
-            problem(place, "one of \"times\"", e.parts[0].token, keys(method_.times));
         for (const Expression &part : e.parts)
             tree(part, place);
+    }
+
+    void call(const Expression &e, const std::string &place) {
+        require_one_of(e.token, functions_, "a function", place, problems_);
+        std::vector<std::string> texts; // where all arguments are texts
+        for (const Expression &part : e.parts)
+            if (part.kind == Expression::Kind::text)
+                texts.push_back(part.token);
+        const bool of_cell = e.token == "cell" || e.token == "printed" || e.token == "factor";
+        if (of_cell && !texts.empty() && texts.size() < 3 && texts.size() == e.parts.size() &&
+            cell_of(item_, texts[0], texts.size() > 1 ? texts[1] : "") == nullptr)
+            require_one_of(join(texts), cells(), "a published number of this item", place, problems_);
+        if (e.token == "time" && !texts.empty() && e.parts[0].kind == Expression::Kind::text)
+            require_one_of(texts[0], times_, "one of \"times\"", place, problems_);
     }
 
     std::vector<std::string> cells() const {
@@ -330,7 +296,7 @@ class NameCheck {
     const PaperItem &item_;
     const PaperMethod &method_;
     std::vector<InputProblem> &problems_;
-    std::vector<std::string> names_, lists_;
+    std::vector<std::string> names_, lists_, functions_, times_;
 };
 
 } // namespace
@@ -340,9 +306,9 @@ void check_names(const PaperItem &item, const PaperMethod &method, const std::st
     NameCheck(item, method, problems).check(place);
 }
 
-ItemAnswer answer_by(const PaperMethod &method, const PaperItem &item, const PaperContext &context,
-                     const std::string &place) {
-    return MethodRunner(item, method, context, place).run();
+void add_answer(ItemAnswer &to, const PaperMethod &method, const PaperItem &item, const PaperContext &context,
+                const std::string &place) {
+    MethodRunner(to, item, method, context, place).run();
 }
 
 } // namespace convcast

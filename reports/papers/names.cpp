@@ -1,11 +1,9 @@
 // What names in a paper's answers stand for: of rows, shapes and GPUs; and the lists whose rows they go
 // through.
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/network.hpp"
 #include "model/paper/papers.hpp"
 #include "model/paper/rules.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
 #include "reports/regimes.hpp"
 
@@ -22,9 +20,17 @@
 namespace convcast {
 namespace {
 
-/// What is known of a GPU by itself: its profile with the limits, and the bandwidth to its best neighbour.
-PaperFacts facts_of(const GpuProfile &profile) {
+/// What is known of a GPU: its profile with the limits, the bandwidth to its best neighbour, and the papers'
+/// rules: without a shape those of Table 1, of one channel also the division of section 3.1 of Chang's paper.
+PaperFacts facts_of(const GpuProfile &profile, const ConvShape *shape) {
+    const Rules rules = shape != nullptr ? shape_rules(*shape, profile) : table1_rules(profile);
     PaperFacts facts;
+    std::optional<papers::Division> division;
+    if (rules.method)
+        division = papers::divide_single_channel(*shape, profile);
+    if (shape != nullptr)
+        add_facts(facts, division ? &*division : nullptr);
+    add_facts(facts, &rules);
     add_facts(facts, &profile);
     add_facts(facts, &profile.limits);
     std::optional<double> best;
@@ -35,60 +41,21 @@ PaperFacts facts_of(const GpuProfile &profile) {
     return facts;
 }
 
-/// The rules of the papers for a shape on a GPU, as cases have them, and of one channel what the division of
-/// section 3.1 of Chang's paper comes to.
-PaperFacts rules_of(const ConvShape &shape, const GpuProfile &profile) {
-    PaperFacts facts;
-    const Rules rules = shape_rules(shape, profile);
-    add_facts(facts, &rules);
-    for (const char *name :
-         {"p_range", "q_range", "p_why", "q_why", "overruns", "rule_4_fmas", "rule_4_bytes"})
-        facts[name];
-    if (!rules.method)
-        return facts;
-    const papers::Division d = papers::divide_single_channel(shape, profile);
-    const std::int64_t n_sm = profile.limits.sm_count;
-    const auto range = [](const papers::PieceChoice &c) {
-        return fmt::format("{} to {}", c.lower ? std::to_string(*c.lower) : std::string("none"), c.upper);
-    };
-    facts["p_range"] = range(d.p), facts["q_range"] = range(d.q);
-    if (!d.p.in_range)
-        facts["p_why"] = d.p.why;
-    if (!d.q.in_range)
-        facts["q_why"] = d.q.why;
-    facts["overruns"] = d.overruns_shared ? 1.0 : 0.0;
-    const bool filters = d.method == 1;
-    facts["rule_4_fmas"] = of_count(filters ? papers::th1_fmas(shape, n_sm, d.pieces_p)
-                                            : papers::th2_fmas(shape, n_sm, d.pieces_q));
-    facts["rule_4_bytes"] = of_count(n_sm * (filters ? papers::d1_bytes(shape, n_sm, d.pieces_p)
-                                                     : papers::d2_bytes(shape, n_sm, d.pieces_q)));
-    return facts;
-}
-
 PaperFacts facts_of(const ConvShape &s) {
     PaperFacts facts;
     for (const auto &[name, size] : names_of(s))
-        facts[name] = of_count(size);
+        facts[name] = size;
     facts["shape"] = s.id();
-    facts["fmas"] = s.fmas().value;
-    facts["products"] = of_count(s.products());
-    facts["input_bytes"] = of_count(s.input_bytes());
-    facts["input_elements"] = of_count(s.input_elements());
-    facts["filter_bytes"] = of_count(s.filter_bytes());
-    facts["elements"] = std::string(s.dtype == DataType::f32   ? "f32"
-                                    : s.dtype == DataType::f16 ? "f16"
-                                                               : "i8");
+    facts["fmas"] = s.fmas();
+    facts["products"] = s.products();
+    facts["input_bytes"] = s.input_bytes();
+    facts["input_elements"] = s.input_elements();
+    facts["filter_bytes"] = s.filter_bytes();
+    facts["elements"] = s.dtype == DataType::f32 ? "f32" : s.dtype == DataType::f16 ? "f16" : "i8";
     facts["filter"] = fmt::format("{}x{}", s.r, s.s);
     facts["sizes"] = shape_text(s.id());
     return facts;
 }
-
-void add_keys(std::vector<std::string> &to, const auto &names) {
-    for (const auto &[name, value] : names)
-        to.push_back(name);
-}
-
-} // namespace
 
 PaperRow row_of_shape(const std::string &shape) {
     PaperRow row;
@@ -98,54 +65,101 @@ PaperRow row_of_shape(const std::string &shape) {
     return row;
 }
 
-std::vector<std::string> known_gpu_names() {
-    std::vector<std::string> names = {"no_time"};
-    add_keys(names, facts_of(GpuProfile{}));
-    add_keys(names, rules_of(ConvShape::parse("n1c1h8w8k1r1s1"), GpuProfile{}));
-    return names;
+PaperFacts facts_of(const PublishedCell &cell) {
+    PaperFacts facts;
+    add_facts(facts, &cell);
+    facts["unit"] = unit_text(cell.unit);
+    facts["printed"] = printed(cell);
+    facts["factor"] = ratio_of(cell);
+    return facts;
 }
 
-std::vector<std::string> known_names() {
-    std::vector<std::string> names = {"paper",   "ours",    "its",     "id",    "title",
-                                      "heading", "kernels", "network", "batch", "row"};
-    add_keys(names, facts_of(ConvShape::parse("n1c1h8w8k1r1s1")));
-    return names;
-}
-
-const ConvShape *Evaluator::shape_of(const PaperScope &scope) const {
+/// The innermost row around an expression that has something; nullptr where none has.
+template <class Has> const PaperRow *row_around(const PaperScope &scope, Has has) {
     for (const PaperScope *s = &scope; s != nullptr; s = s->outer)
-        if (s->row != nullptr && s->row->shape)
-            return &*s->row->shape;
+        if (s->row != nullptr && has(*s->row))
+            return s->row;
     return nullptr;
 }
 
+/// Of which only the names are asked.
+ConvShape any_shape() {
+    return ConvShape::parse("n1c1h8w8k1r1s1");
+}
+
+/// Names that expressions may have everywhere.
+std::vector<std::string> names_outside_of_lists() {
+    std::vector<std::string> names = {"paper",   "ours",    "its",     "id",    "title",
+                                      "heading", "kernels", "network", "batch", "row"};
+    for (const std::string &name : names_in(facts_of(any_shape())))
+        names.push_back(name);
+    return names;
+}
+
+/// Names that rows of lists have.
+std::vector<std::string> names_of_rows() {
+    PaperFacts facts = facts_of(PublishedCell{});
+    for (const std::string &name : names_in(KnownRung{}.facts()))
+        facts[name], facts["before." + name];
+    add_facts<CaseRow>(facts, nullptr);
+    add_facts<LadderLaunch>(facts, nullptr);
+    add_facts<NetworkCase>(facts, nullptr);
+    add_facts<Operator>(facts, nullptr);
+    add_facts<RegimeStatistics>(facts, nullptr);
+    add_facts<ScalingAdvice>(facts, nullptr);
+    for (const char *name : {"computes", "rung", "blocks", "threads", "times_launched", "one_launch",
+                             "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
+                             "efficiency", "weak_step", "weak_efficiency", "exchange"})
+        facts[name];
+    return names_in(facts);
+}
+
+} // namespace
+
+std::vector<std::string> Evaluator::names(const PaperMethod &method) {
+    std::vector<std::string> names = names_outside_of_lists();
+    const auto add = [&](const std::vector<std::string> &more, const std::string &before = "") {
+        for (const std::string &name : more)
+            names.push_back(before + name);
+    };
+    add(names_in(method.values));
+    add(names_in(method.times));
+    for (const std::string &time : names_in(method.times))
+        add({"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high", "range", "threads",
+             "ctas", "ctas_per_sm", "pieces", "why"},
+            time + ".");
+    const ConvShape shape = any_shape();
+    std::vector<std::string> of_gpus = names_in(facts_of(GpuProfile{}, &shape));
+    of_gpus.emplace_back("no_time");
+    for (const char *gpu : {"paper.", "ours.", "its."})
+        add(of_gpus, gpu);
+    add(names_of_rows());
+    for (const auto &[name, list] : method.lists)
+        add(list.columns);
+    return names;
+}
+
 const ForecastGpu &Evaluator::gpu_of(AskedGpu asked, const PaperScope &scope) const {
-    if (asked == AskedGpu::paper)
-        return context_.papers();
-    if (asked == AskedGpu::ours)
-        return context_.ours();
-    for (const PaperScope *s = &scope; s != nullptr; s = s->outer)
-        if (s->row != nullptr && s->row->gpu != nullptr)
-            return *s->row->gpu;
+    if (asked != AskedGpu::its)
+        return asked == AskedGpu::paper ? context_.papers() : context_.ours();
+    if (const PaperRow *row = row_around(scope, [](const PaperRow &r) { return r.gpu != nullptr; }))
+        return *row->gpu;
     throw UsageError("'its' is of the GPU that a list \"gpus\" is at; there is none here");
 }
 
-std::optional<PaperValue> Evaluator::of_rows(const std::string &name, const PaperScope &scope) {
-    for (const PaperScope *s = &scope; s != nullptr; s = s->outer) {
-        if (s->row == nullptr)
-            continue;
-        if (const auto found = s->row->names.find(name); found != s->row->names.end())
-            return found->second;
-    }
-    return std::nullopt;
+const PaperFacts &Evaluator::known_of(const ForecastGpu &gpu, const PaperScope &scope) {
+    const PaperRow *row = row_around(scope, [](const PaperRow &r) { return r.shape.has_value(); });
+    const ConvShape *shape = row != nullptr ? &*row->shape : nullptr;
+    return made_once(facts_, gpu.profile.id + (shape != nullptr ? " " + shape->id() : ""),
+                     [&] { return facts_of(gpu.profile, shape); });
 }
 
 PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
     constexpr int deepest = 40;
     if (depth_ > deepest)
         throw UsageError("the value '" + name + "' is computed from itself");
-    if (const auto of_row = of_rows(name, scope))
-        return *of_row;
+    if (const PaperRow *row = row_around(scope, [&](const PaperRow &r) { return r.names.contains(name); }))
+        return row->names.at(name);
     const std::size_t dot = name.find('.');
     const std::string before = name.substr(0, dot),
                       after = dot == std::string::npos ? "" : name.substr(dot + 1);
@@ -156,83 +170,52 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
         return out;
     }
     if (method_.times.contains(before))
-        return of_time(time(before, scope), after);
+        return of_time(before, after, scope);
     if (before == "outer" && scope.outer != nullptr)
         return named(after, *scope.outer);
     if (before == "knob") // of a setting that has none of this name
         return {};
-    if (before == "paper" || before == "ours" || before == "its") {
-        const ForecastGpu &gpu = gpu_of(before == "paper"  ? AskedGpu::paper
-                                        : before == "ours" ? AskedGpu::ours
-                                                           : AskedGpu::its,
-                                        scope);
+    if (AskedGpu asked{}; boost::describe::enum_from_string(before.c_str(), asked)) {
+        const ForecastGpu &gpu = gpu_of(asked, scope);
         if (after.empty())
             return short_name(gpu.profile);
         if (after == "no_time") {
             const std::string why = &gpu == &context_.papers() ? context_.no_time() : "";
             return why.empty() ? PaperValue() : PaperValue(why);
         }
-        auto &facts = facts_[gpu.profile.id];
-        if (facts.empty())
-            facts = facts_of(gpu.profile);
+        const PaperFacts &facts = known_of(gpu, scope);
         if (const auto found = facts.find(after); found != facts.end())
-            return found->second;
-        if (const ConvShape *shape = shape_of(scope)) {
-            auto &rules = facts_[gpu.profile.id + " " + shape->id()];
-            if (rules.empty())
-                rules = rules_of(*shape, gpu.profile);
-            if (const auto found = rules.find(after); found != rules.end())
-                return found->second;
-        }
-        const Rules table_1 = table1_rules(gpu.profile);
-        PaperFacts rules;
-        add_facts(rules, &table_1);
-        if (const auto found = rules.find(after); found != rules.end())
             return found->second;
     }
     if (name == "id" || name == "title" || name == "heading")
         return name == "id" ? item_.id : name == "title" ? title_of(item_) : item_.title;
     if (name == "kernels")
-        return of_count(std::ssize(item_.answer.paper_kernels));
+        return item_.answer.paper_kernels.size();
     if (name == "network")
         return network();
     if (name == "batch")
-        return of_count(batch());
+        return batch();
     throw UsageError("'" + shortened(name) +
-                     "' has no value here; known outside of lists: " + join(known_names()));
+                     "' has no value here; known outside of lists: " + join(names_outside_of_lists()));
 }
 
-std::vector<KnownList> known_lists() {
-    const auto with = [](std::vector<std::string> names, const std::vector<std::string> &more) {
-        names.insert(names.end(), more.begin(), more.end());
-        return names;
-    };
-    const std::vector<std::string> rung =
-        with(names_of_facts<Rung>(), {"kernels", "launches", "published", "papers", "forecast", "measured",
-                                      "why", "papers_why", "stream", "stream_measured"});
-    std::vector<std::string> steps = rung;
-    for (const std::string &name : rung)
-        steps.push_back("before." + name);
-    return {
-        {"shapes", {}},
-        {"gpus", {}},
-        {"panels", {"filter", "edge", "letter"}},
-        {"panels_and_all", {}},
-        {"cases", names_of_facts<CaseRow>()},
-        {"published", with(names_of_facts<PublishedCell>(), {"printed", "factor"})},
-        {"rungs", rung},
-        {"steps", steps},
-        {"published_steps", {}},
-        {"launches", with(names_of_facts<LadderLaunch>(),
-                          {"computes", "rung", "blocks", "threads", "times_launched", "one_launch"})},
-        {"refusals", {"of", "why"}},
-        {"operators", with(names_of_facts<Operator>(), {"output", "parameters", "multiply_adds", "values"})},
-        {"recorded_rungs", names_of_facts<NetworkCase>()},
-        {"opinions", with(names_of_facts<RegimeStatistics>(), {"worth"})},
-        {"two_gpus", names_of_facts<NetworkCase>()},
-        {"recorded_steps", {}},
-        {"several_gpus", {"devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"}},
-        {"advice", names_of_facts<ScalingAdvice>()}};
+const std::vector<Evaluator::List> &Evaluator::lists() {
+    static const std::vector<List> all = {{"shapes", &Evaluator::shapes},
+                                          {"gpus", &Evaluator::gpus},
+                                          {"cases", &Evaluator::cases},
+                                          {"published", &Evaluator::published},
+                                          {"rungs", &Evaluator::rung_rows},
+                                          {"steps", &Evaluator::steps},
+                                          {"published_steps", &Evaluator::published_steps},
+                                          {"launches", &Evaluator::launches},
+                                          {"operators", &Evaluator::operators},
+                                          {"recorded_rungs", &Evaluator::recorded_rungs},
+                                          {"opinions", &Evaluator::opinions},
+                                          {"two_gpus", &Evaluator::two_gpus},
+                                          {"recorded_steps", &Evaluator::recorded_steps},
+                                          {"several_gpus", &Evaluator::several_gpus},
+                                          {"advice", &Evaluator::advice}};
+    return all;
 }
 
 void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope &scope,
@@ -245,84 +228,50 @@ void Evaluator::for_each(const std::vector<std::string> &lists, const PaperScope
 }
 
 const PaperRows &Evaluator::list(const std::string &name) {
-    const auto found = lists_.find(name);
-    if (found != lists_.end())
-        return found->second;
-    PaperRows rows = make_list(name);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        rows[i].names.emplace("row", static_cast<double>(i + 1));
-    return lists_.emplace(name, std::move(rows)).first->second;
+    return made_once(lists_, name, [&] {
+        const auto own = method_.lists.find(name);
+        const auto known =
+            std::find_if(lists().begin(), lists().end(), [&](const List &one) { return one.name == name; });
+        PaperRows rows = own != method_.lists.end() ? written(own->second) : (this->*known->rows)();
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            rows[i].names.emplace("row", i + 1);
+        return rows;
+    });
 }
 
-PaperRows Evaluator::make_list(const std::string &name) {
+PaperRows Evaluator::written(const PaperList &list) {
     PaperRows rows;
-    if (const auto written = method_.lists.find(name); written != method_.lists.end()) {
-        for (const std::string &its : written->second.studies)
-            for (const std::string &shape : context_.study(its).shapes)
-                rows.push_back(row_of_shape(shape));
-        for (const std::vector<std::string> &cells : written->second.rows) {
-            PaperRow &row = rows.emplace_back();
-            for (std::size_t i = 0; i < cells.size(); ++i) {
-                const std::string &column = written->second.columns[i];
-                if (cells[i].starts_with('=')) {
-                    row.names[column] = value(cells[i].substr(1), {});
-                    continue;
-                }
-                const bool number =
-                    !cells[i].empty() && cells[i].find_first_not_of("0123456789.") == std::string::npos;
-                row.names[column] =
-                    number ? PaperValue(std::strtod(cells[i].c_str(), nullptr)) : PaperValue(cells[i]);
-                if (column == "shape") {
-                    PaperRow shape = row_of_shape(cells[i]);
-                    row.shape = shape.shape;
-                    row.names.merge(shape.names);
-                }
-                if (column == "gpu")
-                    row.gpu = &context_.gpu(cells[i]);
+    for (const std::string &study : list.studies)
+        for (const std::string &shape : context_.study(study).shapes)
+            rows.push_back(row_of_shape(shape));
+    for (const std::vector<std::string> &cells : list.rows) {
+        PaperRow &row = rows.emplace_back();
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const std::string &column = list.columns[i], &cell = cells[i];
+            const bool number = !cell.empty() && cell.find_first_not_of("0123456789.") == std::string::npos;
+            row.names[column] = cell.starts_with('=') ? value(cell.substr(1), {})
+                                : number              ? PaperValue(std::strtod(cell.c_str(), nullptr))
+                                                      : PaperValue(cell);
+            if (column == "shape" && !cell.starts_with('=')) {
+                PaperRow shape = row_of_shape(cell);
+                row.shape = shape.shape;
+                row.names.merge(shape.names);
             }
+            if (column == "gpu" && !cell.starts_with('='))
+                row.gpu = &context_.gpu(cell);
         }
-        return rows;
     }
-    if (name == "gpus")
-        for (const ForecastGpu *gpu : {&context_.papers(), &context_.ours()})
-            rows.push_back({{}, {}, gpu});
-    else if (name == "shapes")
-        rows = shapes();
-    else if (name == "panels" || name == "panels_and_all")
-        rows = panels(name == "panels_and_all");
-    else if (name == "cases")
-        rows = cases();
-    else if (name == "published")
-        rows = published();
-    else if (name == "operators")
-        rows = operators();
-    else if (name == "opinions")
-        rows = opinions();
-    else
-        rows = network_rows(name);
     return rows;
+}
+
+PaperRows Evaluator::gpus() {
+    return {{{}, {}, &context_.papers()}, {{}, {}, &context_.ours()}};
 }
 
 PaperRows Evaluator::shapes() {
     PaperRows rows;
     for (const std::string &shape : context_.study(study()).shapes)
         rows.push_back(row_of_shape(shape));
-    return rows;
-}
-
-/// Sizes of filters in the order of the study's shapes; and a row of all, with the edge 0.
-PaperRows Evaluator::panels(bool and_all) {
-    PaperRows rows;
-    for (const PaperRow &row : list("shapes")) {
-        const auto edge = static_cast<double>(row.shape->r);
-        if (std::none_of(rows.begin(), rows.end(),
-                         [&](const PaperRow &other) { return other.names.at("edge").number == edge; }))
-            rows.push_back({{{"filter", fmt::format("{0}x{0}", row.shape->r)},
-                             {"edge", edge},
-                             {"letter", std::string(1, static_cast<char>('a' + rows.size()))}}});
-    }
-    if (and_all)
-        rows.push_back({{{"filter", std::string("all")}, {"edge", 0.0}, {"letter", std::string()}}});
     return rows;
 }
 
@@ -350,13 +299,8 @@ PaperRows Evaluator::opinions() {
 
 PaperRows Evaluator::published() {
     PaperRows rows;
-    for (const PublishedCell &cell : item_.published) {
-        PaperRow &row = rows.emplace_back();
-        add_facts(row.names, &cell);
-        row.names["unit"] = unit_text(cell.unit);
-        row.names["printed"] = printed(cell);
-        row.names["factor"] = ratio_of(cell);
-    }
+    for (const PublishedCell &cell : item_.published)
+        rows.push_back({facts_of(cell)});
     return rows;
 }
 
@@ -369,9 +313,9 @@ PaperRows Evaluator::operators() {
         PaperRow &row = rows.emplace_back();
         add_facts(row.names, &op);
         row.names["output"] = to_text(op.output);
-        row.names["parameters"] = of_count(parameters(op, inputs.front()));
+        row.names["parameters"] = parameters(op, inputs.front());
         row.names["multiply_adds"] = work_of(op, inputs, 1).fmas.value_or(0.0);
-        row.names["values"] = of_count(elements(op.output));
+        row.names["values"] = elements(op.output);
     }
     return rows;
 }

@@ -3,7 +3,7 @@
 #include "reports/html.hpp"
 #include "reports/page_data.hpp"
 #include "reports/paper_figure.hpp"
-#include "reports/papers/computations.hpp"
+#include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
 
 #include <fmt/format.h>

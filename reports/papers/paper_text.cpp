@@ -1,6 +1,6 @@
 #include "reports/papers/paper_text.hpp"
 
-#include "reports/papers/computations.hpp"
+#include "reports/html.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,22 +18,29 @@ namespace convcast {
 namespace {
 
 std::string code(const std::string &text) {
-    return text.empty() ? "" : "`" + text + "`";
+    return "`" + text + "`";
+}
+
+/// Each as code.
+std::vector<std::string> codes(std::vector<std::string> texts) {
+    std::transform(texts.begin(), texts.end(), texts.begin(), code);
+    return texts;
 }
 
 std::string where_text(const PaperItem &item) {
-    // Of an item that is answered there the result names it.
-    std::string text = item.answer.kind == AnswerKind::here ? "" : item.answer.where.value_or("");
-    if (item.answer.study)
-        text += (text.empty() ? "" : "; ") + std::string("study `") + *item.answer.study + "`";
-    for (std::size_t i = 0; i < item.answer.paper_kernels.size(); ++i)
-        text += (i == 0 ? "; the paper's kernel is " : " or ") + code(item.answer.paper_kernels[i]);
-    std::vector<std::string> methods = item.answer.also;
-    if (item.answer.by)
-        methods.insert(methods.begin(), *item.answer.by);
-    for (std::size_t i = 0; i < methods.size(); ++i)
-        text += (i > 0 ? " and " : text.empty() ? "computed by " : "; computed by ") + code(methods[i]);
-    return text.empty() ? "–" : text;
+    const PaperAnswer &answer = item.answer;
+    std::vector<std::string> parts, methods = answer.also;
+    if (answer.by)
+        methods.insert(methods.begin(), *answer.by);
+    if (answer.where && answer.kind != AnswerKind::here) // of which the result names it
+        parts.push_back(*answer.where);
+    if (answer.study)
+        parts.push_back("study " + code(*answer.study));
+    if (!answer.paper_kernels.empty())
+        parts.push_back("the paper's kernel is " + join(codes(answer.paper_kernels), " or "));
+    if (!methods.empty())
+        parts.push_back("computed by " + join(codes(methods), " and "));
+    return parts.empty() ? dash : join(parts, "; ");
 }
 
 /// A text for TeX; the papers' symbols with their subscripts.
@@ -138,34 +147,33 @@ std::string tex_part(const PaperTable &table, const std::vector<TexColumn> &colu
 /// A table in the size of footnotes: upright where its columns fit, else across, else in several parts that
 /// repeat the columns of words.
 std::string tex_table(const PaperTable &table) {
+    const std::size_t all = table.head.size(), words = std::min(static_cast<std::size_t>(table.words), all);
     std::vector<TexColumn> columns;
-    std::vector<std::size_t> words, rest;
-    double words_pt = 0.0, all_pt = 0.0;
+    const auto width_of_first = [&](std::size_t n) {
+        double width = 0.0;
+        for (std::size_t i = 0; i < n; ++i)
+            width += width_of(columns[i]);
+        return width;
+    };
     for (const std::size_t widest : widest_columns) {
-        columns.clear(), all_pt = 0.0;
-        for (std::size_t i = 0; i < table.head.size(); ++i) {
+        columns.clear();
+        for (std::size_t i = 0; i < all; ++i)
             columns.push_back(tex_column(table, i, widest));
-            all_pt += width_of(columns[i]);
-        }
-        if (all_pt <= landscape_pt)
+        if (width_of_first(all) <= landscape_pt)
             break;
     }
-    for (std::size_t i = 0; i < table.head.size(); ++i) {
-        const bool word = i < static_cast<std::size_t>(table.words);
-        (word ? words : rest).push_back(i);
-        words_pt += word ? width_of(columns[i]) : 0.0;
-    }
-    const bool across = all_pt > portrait_pt;
+    const bool across = width_of_first(all) > portrait_pt;
     std::string out =
         std::string(across ? "\\begin{landscape}\n" : "") + "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
-    std::vector<std::size_t> shown = words;
-    double width = words_pt;
+    std::vector<std::size_t> of_words(words);
+    std::iota(of_words.begin(), of_words.end(), std::size_t{0});
+    std::vector<std::size_t> shown = of_words;
+    double width = width_of_first(words);
     bool further = false;
-    for (const std::size_t i : rest) {
-        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) &&
-            shown.size() > words.size()) {
+    for (std::size_t i = words; i < all; ++i) {
+        if (width + width_of(columns[i]) > (across ? landscape_pt : portrait_pt) && shown.size() > words) {
             out += tex_part(table, columns, shown, further);
-            shown = words, width = words_pt, further = true;
+            shown = of_words, width = width_of_first(words), further = true;
         }
         shown.push_back(i);
         width += width_of(columns[i]);
@@ -176,18 +184,11 @@ std::string tex_table(const PaperTable &table) {
     return out + "}\n" + (across ? "\\end{landscape}\n" : "");
 }
 
-/// A finding that is counted, and of which item it is.
-struct CountedFinding {
-    const PaperItem &item;
-    const ClaimAnswer &answer;
-};
-
-std::vector<CountedFinding> findings_of(const Reproduction &r) {
-    std::vector<CountedFinding> findings;
-    for (std::size_t i = 0; i < r.answers.size(); ++i)
-        for (const ClaimAnswer &answer : r.answers[i].findings)
-            if (answer.counted.empty())
-                findings.push_back({r.paper.items[i], answer});
+std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
+    std::vector<ClaimAnswer> findings;
+    for (const ItemAnswer &answer : r.answers)
+        std::copy_if(answer.findings.begin(), answer.findings.end(), std::back_inserter(findings),
+                     [](const ClaimAnswer &f) { return f.counted.empty(); });
     return findings;
 }
 
@@ -196,10 +197,10 @@ std::string tex_findings(const Reproduction &reproduction) {
                       "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
                       ">{\\raggedright\\arraybackslash}p{.29\\linewidth}}\\toprule\n"
                       "where & claim & published & here & verdict\\\\\\midrule\\endhead\n";
-    for (const auto &[item, f] : findings_of(reproduction))
-        out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n", tex_text(title_of(item)),
-                           tex_text(f.claim), tex_text(f.published), tex_text(f.found),
-                           verdict_text(f.verdict), tex_text(f.sentence));
+    for (const ClaimAnswer &f : counted_findings(reproduction))
+        out += fmt::format("{} & {} & {} & {} & \\emph{{{}}}. {}\\\\\n", tex_text(f.where), tex_text(f.claim),
+                           tex_text(f.published), tex_text(f.found), verdict_text(f.verdict),
+                           tex_text(f.sentence));
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
@@ -222,21 +223,17 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::size_t, 5> counts{};
-    for (const CountedFinding &finding : findings_of(reproduction))
-        ++counts[static_cast<std::size_t>(finding.answer.verdict)];
+    std::array<std::int64_t, 5> counts{};
+    for (const ClaimAnswer &finding : counted_findings(reproduction))
+        ++counts[static_cast<std::size_t>(finding.verdict)];
     const auto [hold, in_part, differ, follow, open] = counts;
-    const auto verb = [](std::size_t n, const char *one, const char *several) {
-        return fmt::format("{} {}", n, n == 1 ? one : several);
-    };
-    const std::size_t all = hold + in_part + differ + open;
-    std::string text =
-        fmt::format("Of {} {}, {} in part, {} differently and {} open.", verb(all, "claim", "claims"),
-                    verb(hold, "holds", "hold"), verb(in_part, "holds", "hold"),
-                    verb(differ, "comes out", "come out"), verb(open, "is", "are"));
+    std::string text = fmt::format("Of {} {}, {} in part, {} differently and {} open.",
+                                   count(hold + in_part + differ + open, "claim", "claims"),
+                                   count(hold, "holds", "hold"), count(in_part, "holds", "hold"),
+                                   count(differ, "comes out", "come out"), count(open, "is", "are"));
     if (follow > 0)
         text += fmt::format(" {} from other printed numbers, and {} not counted.",
-                            verb(follow, "more printed number follows", "more printed numbers follow"),
+                            count(follow, "more printed number follows", "more printed numbers follow"),
                             follow == 1 ? "is" : "are");
     return text;
 }
@@ -252,25 +249,21 @@ std::string result_of(const PaperItem &item, const ItemAnswer &answer) {
         break;
     }
     constexpr std::size_t most_sentences = 2; // more claims have a line each, and their sentences on the page
-    std::string text;
-    if (answer.findings.size() > most_sentences) {
-        for (const ClaimAnswer &f : answer.findings)
-            text += fmt::format("{}{}: {} (published {}, here {}{})", text.empty() ? "" : "; ", f.claim,
-                                verdict_text(f.verdict), f.published, f.found, counted_at(f));
-        return text;
-    }
-    for (const ClaimAnswer &finding : answer.findings)
-        text += (text.empty() ? "" : " ") + verdict_text(finding.verdict) + counted_at(finding) + ": " +
-                finding.sentence;
-    if (text.empty()) {
-        for (const PaperTable &table : answer.tables)
-            text += (text.empty() ? "table: " : "; table: ") + table.title;
-        for (const Figure &figure : answer.figures)
-            text += (text.empty() ? "figure: " : "; figure: ") + figure.title;
-        if (const std::string drawn = drawings_text(answer); !drawn.empty())
-            text += (text.empty() ? "" : "; ") + drawn;
-    }
-    return text;
+    const bool many = answer.findings.size() > most_sentences;
+    std::vector<std::string> parts;
+    for (const ClaimAnswer &f : answer.findings)
+        parts.push_back(many ? fmt::format("{}: {} (published {}, here {}{})", f.claim,
+                                           verdict_text(f.verdict), f.published, f.found, counted_at(f))
+                             : verdict_text(f.verdict) + counted_at(f) + ": " + f.sentence);
+    if (!parts.empty())
+        return join(parts, many ? "; " : " ");
+    for (const PaperTable &table : answer.tables)
+        parts.push_back("table: " + table.title);
+    for (const Figure &figure : answer.figures)
+        parts.push_back("figure: " + figure.title);
+    if (!answer.drawings.empty())
+        parts.push_back(drawings_text(answer));
+    return join(parts, "; ");
 }
 
 std::string paper_markdown(const Reproduction &r) {
@@ -284,7 +277,7 @@ std::string paper_markdown(const Reproduction &r) {
         out += "\n" + r.not_measured + "\n";
     if (!r.no_time.empty())
         out += fmt::format("\nNo time is forecast for the paper's GPU: {}.\n", r.no_time);
-    out += "\n| in the paper | what it says | where it is here | command | result |\n|---|---|---|---|---|\n";
+    Table table{{{"in the paper"}, {"what it says"}, {"where it is here"}, {"command"}, {"result"}}, {}};
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const PaperItem &item = r.paper.items[i];
         const std::string page = item.page ? fmt::format(", p. {}", *item.page) : "";
@@ -292,30 +285,26 @@ std::string paper_markdown(const Reproduction &r) {
             item.answer.kind == AnswerKind::computed
                 ? fmt::format("convcast reproduce {} --only {}", r.paper.id, item.id)
                 : "");
-        out +=
-            fmt::format("| {}{}: {} | {} | {} | {} | {} |\n", markdown_text(title_of(item)), page,
-                        markdown_text(item.title), markdown_text(item.says), markdown_text(where_text(item)),
-                        command.empty() ? "–" : markdown_text(code(command)),
-                        markdown_text(result_of(item, r.answers[i])));
+        table.rows.push_back({title_of(item) + page + ": " + item.title, item.says, where_text(item),
+                              command.empty() ? dash : code(command), result_of(item, r.answers[i])});
     }
-    return out;
+    return out + "\n" + to_markdown(table);
 }
 
 Table findings_table(const Reproduction &r) {
-    using F = const CountedFinding &;
-    return table_of<CountedFinding>(findings_of(r),
-                                    {{{"item"}, [](F f) { return f.answer.item; }},
-                                     {{"where"},
-                                      [](F f) {
-                                          Cell cell(title_of(f.item));
-                                          cell.link = "#" + f.answer.item;
-                                          return cell;
-                                      }},
-                                     {{"claim"}, [](F f) { return f.answer.claim; }},
-                                     {{"published"}, [](F f) { return f.answer.published; }},
-                                     {{"here"}, [](F f) { return f.answer.found; }},
-                                     {{"verdict"}, [](F f) { return verdict_text(f.answer.verdict); }},
-                                     {{"why"}, [](F f) { return f.answer.sentence; }}});
+    const auto where = [](const ClaimAnswer &f) {
+        Cell cell(f.where);
+        cell.link = "#" + f.item;
+        return cell;
+    };
+    return table_of<ClaimAnswer>(counted_findings(r),
+                                 {{{"item"}, &ClaimAnswer::item},
+                                  {{"where"}, where},
+                                  {{"claim"}, &ClaimAnswer::claim},
+                                  {{"published"}, &ClaimAnswer::published},
+                                  {{"here"}, &ClaimAnswer::found},
+                                  {{"verdict"}, [](const ClaimAnswer &f) { return verdict_text(f.verdict); }},
+                                  {{"why"}, &ClaimAnswer::sentence}});
 }
 
 Table table_of(const PaperTable &from) {

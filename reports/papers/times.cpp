@@ -1,22 +1,14 @@
 // Times that a paper's answers compare: recorded, forecast, chosen.
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/base/text.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/evaluator.hpp"
-#include "reports/report_figures.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {
-
-std::vector<std::string> fields_of_times() {
-    return {"forecast", "name",  "knobs",   "kernel", "setting",     "other",  "low",
-            "high",     "range", "threads", "ctas",   "ctas_per_sm", "pieces", "why"};
-}
 
 std::string Evaluator::study() const {
     if (!item_.answer.study)
@@ -26,16 +18,11 @@ std::string Evaluator::study() const {
 
 std::vector<const StudyResults *> Evaluator::recordings(const PaperTime &time) {
     std::vector<const StudyResults *> all;
-    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in) {
-        const std::size_t slash = in.find('/');
-        const StudyResults *its = in == "run"        ? context_.measured(study())
-                                  : in == "settings" ? context_.measured_settings(study())
-                                  : slash == std::string::npos
-                                      ? context_.measured(in)
-                                      : context_.measured_settings(in.substr(0, slash));
-        if (its != nullptr)
+    for (const std::string &in : time.in.empty() ? std::vector<std::string>{"run"} : time.in)
+        if (const StudyResults *its = context_.measured(in == "run"        ? study()
+                                                        : in == "settings" ? study() + "/settings"
+                                                                           : in))
             all.push_back(its);
-    }
     return all;
 }
 
@@ -47,21 +34,20 @@ PaperFacts knobs_of(const std::string &setting) {
     for (const std::string &knob : split(knobs_text(setting), ','))
         if (const std::size_t equals = knob.find('='); equals != std::string::npos) {
             const std::string name = knob.substr(0, equals);
-            knobs["knob." + name] = of_count(knob_value(setting, name));
+            knobs["knob." + name] = knob_value(setting, name);
         }
     return knobs;
 }
 
-FoundTime found_row(const CaseRow &row) {
-    FoundTime found{row.cold_s, row.predicted_s, {}};
-    found.more["name"] = found.more["setting"] = row.name;
-    found.more["kernel"] = row.group;
-    return found;
+PaperFacts found_row(const CaseRow &row) {
+    return {{"", row.cold_s},      {"forecast", row.predicted_s},
+            {"name", row.name},    {"knobs", knobs_text(row.name)},
+            {"setting", row.name}, {"kernel", row.group}};
 }
 
 } // namespace
 
-FoundTime Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
+PaperFacts Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
     const PaperValue shape = named("shape", scope);
     for (std::size_t i = 0; i < time.measured.size(); ++i) {
         const std::string setting = told(time.measured[i], scope);
@@ -88,65 +74,57 @@ FoundTime Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
             }
         if (best == nullptr)
             continue;
-        FoundTime found = found_row(*best);
+        PaperFacts found = found_row(*best);
         if (i == 0 && setting.find(':') != std::string::npos)
-            found.more["setting"] = setting;
+            found["setting"] = setting;
         if (i > 0)
-            found.more["other"] = 1.0;
+            found["other"] = true;
         return found;
     }
     return {};
 }
 
-FoundTime Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
+PaperFacts Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
     const ForecastGpu &gpu = gpu_of(time.gpu.value_or(AskedGpu::ours), scope);
     const std::string shape = named("shape", scope).text.value(),
                       setting = told(time.forecast ? *time.forecast : *time.chosen, scope);
-    FoundTime found;
-    found.more["setting"] = found.more["name"] = setting;
     if (time.chosen) {
         const auto &first = gpu.chosen(setting, shape);
         if (!first)
             return {};
-        found.time = first->time;
-        found.more["name"] = first->strategy;
-        return found;
+        return {{"", first->time},
+                {"name", first->strategy},
+                {"knobs", knobs_text(first->strategy)},
+                {"setting", setting}};
     }
-    const std::string key = gpu.profile.id + " " + setting + " " + shape;
-    if (const auto known = forecasts_.find(key); known != forecasts_.end())
-        return known->second;
-    const Case made = gpu.forecast(setting, shape);
-    if (made.reason)
-        found.more["why"] = *made.reason;
-    if (made.prediction) {
-        if (made.status == Status::ok) {
-            found.time = made.prediction->time_s;
-            found.more["low"] = made.prediction->time_low_s;
-            found.more["high"] = made.prediction->time_high_s;
+    return made_once(forecasts_, gpu.profile.id + " " + setting + " " + shape, [&] {
+        const Case made = gpu.forecast(setting, shape);
+        PaperFacts found = {{"name", setting}, {"knobs", knobs_text(setting)}, {"setting", setting}};
+        if (made.reason)
+            found["why"] = *made.reason;
+        if (made.prediction && made.status == Status::ok) {
+            found[""] = made.prediction->time_s;
+            const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
+            found["low"] = low, found["high"] = high;
+            if (low && high)
+                found["range"] = microseconds(*low) + " to " + microseconds(*high);
         }
-        const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
-        if (made.status == Status::ok && low && high)
-            found.more["range"] = microseconds(*low) + " to " + microseconds(*high);
-        if (made.prediction->plan) {
+        if (made.prediction && made.prediction->plan) {
             const Partition &launch = main_launch(*made.prediction->plan);
-            found.more["threads"] = of_count(launch.threads);
-            found.more["ctas"] = of_count(launch.ctas);
-            found.more["ctas_per_sm"] = of_count(launch.ctas_per_sm);
-            found.more["pieces"] = of_count(launch.pieces);
+            found["threads"] = launch.threads;
+            found["ctas"] = launch.ctas;
+            found["ctas_per_sm"] = launch.ctas_per_sm;
+            found["pieces"] = launch.pieces;
         }
-    }
-    return forecasts_.emplace(key, found).first->second;
+        return found;
+    });
 }
 
-FoundTime Evaluator::time(const std::string &name, const PaperScope &scope) {
+PaperFacts Evaluator::time(const std::string &name, const PaperScope &scope) {
     const auto its = method_.times.find(name);
-    if (its == method_.times.end()) {
-        std::vector<std::string> known;
-        for (const auto &[other, its_time] : method_.times)
-            known.push_back(other);
+    if (its == method_.times.end())
         throw UsageError("expected one of \"times\", found '" + shortened(name) + "'" +
-                         did_you_mean(name, known));
-    }
+                         did_you_mean(name, names_in(method_.times)));
     const PaperTime &time = its->second;
     if (!time.measured.empty())
         return measured(time, scope);
@@ -155,44 +133,37 @@ FoundTime Evaluator::time(const std::string &name, const PaperScope &scope) {
     if (time.forecast || time.chosen)
         return forecast(time, scope);
     if (!time.fastest.empty()) {
-        FoundTime best;
+        PaperFacts best;
         for (const std::string &one : time.fastest)
-            if (FoundTime found = this->time(one, scope);
-                found.time && (!best.time || *found.time < *best.time))
+            if (PaperFacts found = this->time(one, scope);
+                found[""].number && (best.empty() || *found[""].number < *best[""].number))
                 best = std::move(found);
         return best;
     }
     const std::vector<const StudyResults *> recorded = recordings(time);
     if (recorded.empty())
         return {};
-    const StudyResults *results = recorded.front();
+    const ReportStatistics &results = recorded.front()->statistics;
     const PaperValue shape = named("shape", scope);
     if (time.baseline) {
-        for (const CaseRow &row : results->statistics.cases)
+        for (const CaseRow &row : results.cases)
             if (row.shape == shape.text && row.baseline && row.name == *time.baseline)
                 return found_row(row);
         return {};
     }
-    for (const ShapeRow &row : results->statistics.shapes)
+    for (const ShapeRow &row : results.shapes)
         if (row.shape == shape.text)
             if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
                                  : *time.best == RecordedBest::cudnn ? row.cudnn
                                                                      : row.papers)
-                return found_row(results->row(*id));
+                return found_row(results.cases[static_cast<std::size_t>(*id)]);
     return {};
 }
 
-PaperValue Evaluator::of_time(const FoundTime &found, const std::string &field) {
-    if (field.empty())
-        return found.time;
-    if (field == "forecast")
-        return found.forecast;
-    if (field == "knobs") {
-        const auto name = found.more.find("name");
-        return name == found.more.end() ? PaperValue() : PaperValue(knobs_text(*name->second.text));
-    }
-    const auto its = found.more.find(field);
-    return its == found.more.end() ? PaperValue() : its->second;
+PaperValue Evaluator::of_time(const std::string &name, const std::string &field, const PaperScope &scope) {
+    const PaperFacts found = time(name, scope);
+    const auto its = found.find(field);
+    return its == found.end() ? PaperValue() : its->second;
 }
 
 } // namespace convcast

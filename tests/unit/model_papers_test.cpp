@@ -18,7 +18,7 @@ GpuProfile pascal() {
 }
 
 TEST(Table1, Gtx1080Ti) {
-    const LatencyHiding t = table1(pascal());
+    const Rules t = table1(pascal());
     EXPECT_EQ(t.n_fma, 66048); // 258 * 128 * 2
     EXPECT_EQ(t.bytes_per_clock, 327);
     EXPECT_EQ(t.data_bytes, 84366);
@@ -43,7 +43,7 @@ TEST(Table1, WhatTheChipDoesInstead) {
 
 TEST(Table1, ToyByHand) {
     // 100 clk * 64 * 2; 100 B/clk; 10,000 B; 2500 threads -> 2528; 252.8 -> 256 per SM; 256 * 4 * 10
-    const LatencyHiding t = table1(find_profile("toy"));
+    const Rules t = table1(find_profile("toy"));
     EXPECT_EQ(t.n_fma, 12800);
     EXPECT_EQ(t.data_bytes, 10000);
     EXPECT_EQ(t.threads, 2528);

@@ -6,7 +6,6 @@
 #include "model/record/paper.hpp"
 #include "model/record/study.hpp"
 #include "reports/papers/answer.hpp"
-#include "reports/papers/computations.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
 
@@ -35,9 +34,7 @@ const Reproduction &reproduced(const std::string &id) {
     if (const auto found = all.find(id); found != all.end())
         return found->second;
     const Paper paper = find_paper(id);
-    return all
-        .emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording,
-                                                   shipped_settings)))
+    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording)))
         .first->second;
 }
 
