@@ -54,17 +54,16 @@ class JsonWriter {
   private:
     struct Open {
         bool array;
-        bool one_line; ///< as an array of scalars is
-        std::size_t values = 0;
-        std::size_t begin = 0;       ///< in out_
-        std::size_t first_start = 0; ///< in starts_
+        std::size_t values = 0; ///< that are written
     };
     void new_line();
-    void begin_element(bool scalar);
+    void begin_element();
+    void write_scalars();
 
     std::string out_;
     std::vector<Open> open_;
-    std::vector<std::size_t> starts_; ///< in out_, of the scalars of arrays that are open
+    /// Of the innermost array that is open, as long as it has nothing else; they are not written yet.
+    std::vector<std::string> scalars_;
     Layout layout_;
     std::size_t depth_;
 };
@@ -81,23 +80,22 @@ JsonParts parts_of_json(std::string_view text, const std::string &file, const st
 std::string schema_of_json(std::string_view text, const std::string &file);
 
 class JsonValue;
-struct JsonMember;
+using JsonMember = std::pair<std::string, JsonValue>;
 using JsonArray = std::vector<JsonValue>;
 using JsonObject = std::vector<JsonMember>; ///< in file order, keys unique
 
 /// A null, boolean, integer, number, string, array or object.
 class JsonValue {
   public:
-    JsonValue();
-    explicit JsonValue(std::nullptr_t);
-    explicit JsonValue(bool value);
-    explicit JsonValue(long long value);
-    explicit JsonValue(double value);
-    explicit JsonValue(std::string_view text);
-    explicit JsonValue(const std::string &text);
-    explicit JsonValue(const char *text);
-    explicit JsonValue(JsonArray array);
-    explicit JsonValue(JsonObject object);
+    JsonValue() = default;
+    explicit JsonValue(bool value) : held_(value) {}
+    explicit JsonValue(long long value) : held_(value) {}
+    explicit JsonValue(double value) : held_(value) {}
+    explicit JsonValue(std::string_view text) : held_(std::string(text)) {}
+    explicit JsonValue(const std::string &text) : held_(text) {}
+    explicit JsonValue(const char *text) : held_(std::string(text)) {}
+    explicit JsonValue(JsonArray array) : held_(std::move(array)) {}
+    explicit JsonValue(JsonObject object) : held_(std::move(object)) {}
 
     const bool *boolean() const { return std::get_if<bool>(&held_); }
     const long long *integer() const { return std::get_if<long long>(&held_); }
@@ -114,26 +112,6 @@ class JsonValue {
   private:
     std::variant<std::nullptr_t, bool, long long, double, std::string, JsonArray, JsonObject> held_;
 };
-
-struct JsonMember {
-    JsonMember(std::string_view key, JsonValue held) : name(key), value(std::move(held)) {}
-    std::string_view key() const { return name; }
-
-    std::string name;
-    JsonValue value;
-};
-
-// Where JsonMember is complete, which the variant's members ask for.
-inline JsonValue::JsonValue() : held_(nullptr) {}
-inline JsonValue::JsonValue(std::nullptr_t) : held_(nullptr) {}
-inline JsonValue::JsonValue(bool value) : held_(value) {}
-inline JsonValue::JsonValue(long long value) : held_(value) {}
-inline JsonValue::JsonValue(double value) : held_(value) {}
-inline JsonValue::JsonValue(std::string_view text) : held_(std::string(text)) {}
-inline JsonValue::JsonValue(const std::string &text) : held_(text) {}
-inline JsonValue::JsonValue(const char *text) : held_(std::string(text)) {}
-inline JsonValue::JsonValue(JsonArray array) : held_(std::move(array)) {}
-inline JsonValue::JsonValue(JsonObject object) : held_(std::move(object)) {}
 
 /// Makes a tree of what it is told.
 class JsonTree {

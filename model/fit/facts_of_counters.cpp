@@ -1,5 +1,6 @@
 #include "model/fit/facts_of_counters.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
 
@@ -53,13 +54,10 @@ std::array<double, N> least_squares(const std::vector<std::array<double, N>> &ro
     return x;
 }
 
-/// The value at or below the place p * (n - 1), counted from 0. The median is that of
-/// model/base/quantile.hpp; the 90th percentile may be a value lower, and the recorded facts (data/facts)
-/// have it so.
+/// 0 of no value.
 double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
-    return values.empty() ? 0.0
-                          : values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
+    return values.empty() ? 0.0 : quantile_below(values, p);
 }
 
 template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {

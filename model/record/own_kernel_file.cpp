@@ -77,7 +77,7 @@ JsonObject launch_of_text(const std::string &text) {
                              "'; an example: --launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
         const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
         if (std::any_of(members.begin(), members.end(),
-                        [&](const JsonMember &member) { return member.key() == name; }))
+                        [&](const JsonMember &member) { return member.first == name; }))
             throw UsageError("--launch: '" + shortened(name) + "' stands there twice; give it once");
         if (name == "source" || name == "schema")
             throw UsageError("--launch: '" + name +

@@ -45,9 +45,9 @@ void each_text_of(const JsonValue &json, const std::string &path, PaperTextKind 
             each_text_of((*array)[i], path + "/" + std::to_string(i), kind, call);
     if (const JsonObject *object = json.object())
         for (const JsonMember &member : *object) {
-            const std::string key(member.key());
+            const std::string key(member.first);
             const bool named = kind == PaperTextKind::expression; // the keys of "values" are names
-            each_text_of(member.value, path + "/" + key, named ? kind : text_kind_of(key), call);
+            each_text_of(member.second, path + "/" + key, named ? kind : text_kind_of(key), call);
         }
 }
 

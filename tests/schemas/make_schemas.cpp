@@ -171,8 +171,8 @@ class SchemaWriter {
         value.emplace_back("minimum", described::write(range.low));
         value.emplace_back("maximum", described::write(range.high));
         for (JsonMember &part : *out.object())
-            if (part.key() == "properties")
-                part.value.object()->front().value = JsonValue(std::move(value));
+            if (part.first == "properties")
+                part.second.object()->front().second = JsonValue(std::move(value));
         return out;
     }
 

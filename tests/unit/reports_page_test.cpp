@@ -83,8 +83,8 @@ TEST(Page, CarriesEveryCaseAndTheExplanationOfEveryForecast) {
     const JsonValue columns = parse_json(unpacked(page, "data-page=\"cases\"").at(0), "columns");
     const auto member = [](const JsonValue &of, const std::string &key) -> const JsonValue & {
         for (const JsonMember &m : *of.object())
-            if (m.key() == key)
-                return m.value;
+            if (m.first == key)
+                return m.second;
         throw std::out_of_range(key);
     };
     for (const char *key :
