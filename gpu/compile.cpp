@@ -1,6 +1,7 @@
 #include "gpu/compile.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -29,7 +30,6 @@
 #include <memory>
 #include <random>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -289,20 +289,7 @@ const KernelFacts &CompiledModule::facts(const std::string &name) const {
 }
 
 Compiler::Compiler(std::filesystem::path cache_folder, std::chrono::seconds most)
-    : library_(nvrtc_request), //
-      error_string_(library_.symbol<decltype(nvrtcGetErrorString)>("nvrtcGetErrorString")),
-      create_(library_.symbol<decltype(nvrtcCreateProgram)>("nvrtcCreateProgram")),
-      destroy_(library_.symbol<decltype(nvrtcDestroyProgram)>("nvrtcDestroyProgram")),
-      add_name_(library_.symbol<decltype(nvrtcAddNameExpression)>("nvrtcAddNameExpression")),
-      compile_(library_.symbol<decltype(nvrtcCompileProgram)>("nvrtcCompileProgram")),
-      set_flow_callback_(library_.symbol_if_any<std::remove_pointer_t<decltype(set_flow_callback_)>>(
-          "nvrtcSetFlowCallback")),
-      lowered_name_(library_.symbol<decltype(nvrtcGetLoweredName)>("nvrtcGetLoweredName")),
-      log_size_(library_.symbol<decltype(nvrtcGetProgramLogSize)>("nvrtcGetProgramLogSize")),
-      log_(library_.symbol<decltype(nvrtcGetProgramLog)>("nvrtcGetProgramLog")),
-      cubin_size_(library_.symbol<decltype(nvrtcGetCUBINSize)>("nvrtcGetCUBINSize")),
-      cubin_(library_.symbol<decltype(nvrtcGetCUBIN)>("nvrtcGetCUBIN")), //
-      cache_folder_(std::move(cache_folder)), most_(most) {
+    : library_(nvrtc_request), cache_folder_(std::move(cache_folder)), most_(most) {
     nvrtc_check(library_.symbol<decltype(nvrtcVersion)>("nvrtcVersion")(&major_, &minor_), "nvrtcVersion");
 }
 
@@ -439,11 +426,11 @@ std::string Compiler::take_warning() {
 std::vector<Compiler::Outcome> Compiler::compile_all(std::span<const CompileRequest> requests,
                                                      unsigned threads, const Progress &progress) {
     std::vector<Outcome> outcomes(requests.size());
-    std::atomic<std::size_t> next = 0;
     std::mutex progress_mutex;
     std::size_t done = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < requests.size(); i = next++) {
+    in_parallel(
+        requests.size(),
+        [&](std::size_t i) {
             try {
                 outcomes[i] = compile(requests[i]);
             } catch (const std::exception &error) {
@@ -453,13 +440,8 @@ std::vector<Compiler::Outcome> Compiler::compile_all(std::span<const CompileRequ
             ++done;
             if (progress)
                 progress(done, requests.size());
-        }
-    };
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < std::min<std::size_t>(threads, requests.size()); ++i)
-        pool.emplace_back(work);
-    work();
-    pool.clear(); // joins
+        },
+        threads);
     return outcomes;
 }
 
