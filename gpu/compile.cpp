@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
+#include "model/base/text.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -215,10 +216,7 @@ std::vector<KernelFacts> parse_ptxas_log(std::string_view log) {
     constexpr std::string_view properties = "Function properties for ";
     std::vector<KernelFacts> kernels;
     bool own_properties = false; // "Function properties" also come for device functions that were not inlined
-    while (!log.empty()) {
-        const std::size_t newline = std::min(log.find('\n'), log.size());
-        const std::string_view line = log.substr(0, newline);
-        log.remove_prefix(std::min(newline + 1, log.size()));
+    for (const std::string_view line : lines_of(log)) {
         if (const std::size_t at = line.find(entry); at != std::string_view::npos) {
             const std::string_view name = line.substr(at + entry.size());
             kernels.emplace_back().lowered_name = name.substr(0, name.find('\''));

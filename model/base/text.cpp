@@ -26,6 +26,16 @@ std::vector<std::string> split(std::string_view text, char separator) {
     return parts;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
 std::string_view trimmed(std::string_view text) {
     constexpr const char *blanks = " \t\r\n";
     const std::size_t first = text.find_first_not_of(blanks);

@@ -53,7 +53,7 @@ class KnownTimes {
 
     std::string_view shipped_; ///< the table of the GPU
     std::string sms_;
-    mutable std::map<std::string_view, std::vector<std::string_view>> rows_; ///< of the table, by shape
+    mutable std::map<std::string, std::vector<std::string_view>> rows_; ///< of the table, by shape
     std::map<std::string, std::vector<KnownTime>> added_;
     mutable std::map<std::string, std::vector<KnownTime>> read_; ///< of shapes that were asked for
 };

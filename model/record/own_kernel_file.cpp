@@ -119,25 +119,18 @@ std::string one_name(const std::filesystem::path &file) {
 /// goes on naming the files and lines of the user.
 void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen, std::string &out,
                   int depth) {
-    constexpr std::string_view include = "#include";
     constexpr int deepest = 50;
     const std::string text = read_file(file.string());
     if (depth > deepest || out.size() + text.size() > most_source_bytes)
         throw InputError(file.string(), "expected at most 4 MiB of source with its includes");
     out += "#line 1 " + quoted_name(file.string()) + "\n";
     int number = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string line = text.substr(at, end - at);
-        at = end + 1;
+    for (const std::string_view line : lines_of(text)) {
         ++number;
-        const std::size_t hash = line.find_first_not_of(" \t");
         const std::size_t open = line.find('"');
-        const std::size_t close = open == std::string::npos ? open : line.find('"', open + 1);
-        const bool includes = hash != std::string::npos && line.compare(hash, include.size(), include) == 0 &&
-                              close != std::string::npos;
-        if (!includes) {
-            if (line.find("#pragma once") == std::string::npos)
+        const std::size_t close = open == std::string_view::npos ? open : line.find('"', open + 1);
+        if (!trimmed(line).starts_with("#include") || close == std::string_view::npos) {
+            if (line.find("#pragma once") == std::string_view::npos)
                 out += line;
             out += '\n';
             continue;
