@@ -1,6 +1,7 @@
 #include "gpu/compile.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/parallel.hpp"
 #include "model/base/text.hpp"
 
@@ -320,14 +321,7 @@ std::filesystem::path Compiler::cache_file(const CompileRequest &request) const 
 }
 
 std::filesystem::path Compiler::cache_file(const std::string &bytes) const {
-    XXH128_canonical_t hash;
-    XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
-    std::string name;
-    for (const unsigned char byte : hash.digest) {
-        name += "0123456789abcdef"[byte >> 4];
-        name += "0123456789abcdef"[byte & 15];
-    }
-    return cache_folder_ / (name + ".cubin");
+    return cache_folder_ / (content_hash({bytes}) + ".cubin");
 }
 
 CompiledModule Compiler::compile(const CompileRequest &request) {

@@ -3,8 +3,10 @@
 
 #include "gpu/check.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -20,6 +22,13 @@ void *pinned_allocate(std::size_t bytes, std::source_location where = std::sourc
 
 /// Throws GpuError if `given` elements do not fit a buffer of `size` elements.
 void check_copy_size(std::size_t given, std::size_t size);
+
+/// What lies on the device.
+template <class T> std::vector<T> copy_of(const T *data, std::size_t size) {
+    std::vector<T> values(size);
+    check(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return values;
+}
 
 template <class T> class DeviceBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -48,15 +57,7 @@ template <class T> class DeviceBuffer {
         check_copy_size(values.size(), size_);
         check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
-    void copy_to(std::span<T> values) const {
-        check_copy_size(values.size(), size_);
-        check(cudaMemcpy(values.data(), data_, values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    }
-    std::vector<T> to_host() const {
-        std::vector<T> values(size_);
-        copy_to(values);
-        return values;
-    }
+    std::vector<T> to_host() const { return copy_of(data_, size_); }
     void fill_bytes(unsigned char value) { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
 
   private:
@@ -107,24 +108,12 @@ template <class T> class GuardedBuffer {
         return intact(memory_.data()) && intact(memory_.data() + guard_bytes + bytes());
     }
 
-    void copy_to(std::span<T> values) const {
-        check_copy_size(values.size(), size_);
-        check(cudaMemcpy(values.data(), data(), values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    }
-    std::vector<T> to_host() const {
-        std::vector<T> values(size_);
-        copy_to(values);
-        return values;
-    }
+    std::vector<T> to_host() const { return copy_of(data(), size_); }
 
   private:
     bool intact(const unsigned char *zone) const {
-        std::vector<unsigned char> seen(guard_bytes);
-        check(cudaMemcpy(seen.data(), zone, guard_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
-        for (const unsigned char byte : seen)
-            if (byte != poison_byte_)
-                return false;
-        return true;
+        const std::vector<unsigned char> seen = copy_of(zone, guard_bytes);
+        return std::count(seen.begin(), seen.end(), poison_byte_) == std::ssize(seen);
     }
 
     DeviceBuffer<unsigned char> memory_;
