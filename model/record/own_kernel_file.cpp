@@ -26,17 +26,9 @@ constexpr const char *launch_schema = "convcast/kernel/1";
 constexpr std::size_t most_source_bytes = 4 << 20;
 
 /// A launch file as it is written; every whole number may also be an expression in quotes.
-struct LaunchFile {
+struct LaunchFile : OwnTerms {
     std::string schema = launch_schema;
     std::optional<std::string> name, source, function;
-    std::vector<std::string> template_arguments;
-    std::map<std::string, std::string> defines;
-    std::vector<std::string> parameters;
-    std::vector<std::string> grid, block;
-    std::optional<std::string> shared_bytes, registers;
-    std::vector<std::string> conditions;
-    std::optional<Arithmetic> arithmetic;
-    std::optional<OwnWork> work;
     BOOST_DESCRIBE_CLASS(LaunchFile, (),
                          (schema, name, source, function, template_arguments, defines, parameters, grid,
                           block, shared_bytes, registers, conditions, arithmetic, work),
@@ -199,19 +191,9 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     kernel.file = source.string();
     kernel.function = read.function.value_or(source.stem().string());
     kernel.name = read.name.value_or(kernel.function);
-    kernel.template_arguments = std::move(read.template_arguments);
-    kernel.defines = std::move(read.defines);
-    kernel.parameters = read.parameters.empty()
-                            ? std::vector<std::string>{"input", "filters", "output", "n", "c", "h",
-                                                       "w",     "k",       "r",      "s", "p", "q"}
-                            : std::move(read.parameters);
-    kernel.grid = std::move(read.grid);
-    kernel.block = std::move(read.block);
-    kernel.shared_bytes = std::move(read.shared_bytes);
-    kernel.registers = std::move(read.registers);
-    kernel.conditions = std::move(read.conditions);
-    kernel.arithmetic = read.arithmetic;
-    kernel.work = std::move(read.work);
+    static_cast<OwnTerms &>(kernel) = read;
+    if (kernel.parameters.empty())
+        kernel.parameters = {"input", "filters", "output", "n", "c", "h", "w", "k", "r", "s", "p", "q"};
     std::set<std::string> seen = {one_name(source)};
     try {
         put_in_place(source, seen, kernel.source, 0);
