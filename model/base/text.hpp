@@ -14,6 +14,7 @@ namespace convcast {
 std::string lower(std::string_view text);
 
 /// What stands between the separators: "a,,b" is "a", "" and "b"; "" is one empty part.
+std::vector<std::string> split(std::string_view text, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 
 /// The lines of a text, without their line breaks, as long as the text is there. Nothing follows the last
