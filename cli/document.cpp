@@ -177,7 +177,7 @@ NamedDocument look_at(const std::string &name) {
         found.schema = is_onnx(*found.text) ? "onnx"
                        : found.text->size() > longest_other || are_run_lines(*found.text)
                            ? Run().schema
-                           : schema_of_json(*found.text, found.shown);
+                           : member_of_json(*found.text, found.shown, "schema").value_or("");
     }
     return found;
 }

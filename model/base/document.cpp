@@ -103,12 +103,6 @@ void tell(const Type &type, const void *object, const JsonEvents &events) {
     }
 }
 
-Written::operator JsonValue() const {
-    JsonTree tree;
-    tell(type, object, std::ref(tree));
-    return tree.take();
-}
-
 std::string to_text(const Written &written) {
     JsonWriter writer;
     tell(written.type, written.object, std::ref(writer));

@@ -90,8 +90,6 @@ void tell(const Type &type, const void *object, const JsonEvents &events);
 struct Written {
     const Type &type;
     const void *object;
-    /// As a value of a larger document.
-    operator JsonValue() const;
 };
 template <class T> Written write(const T &value) {
     return {type_of<T>(), &value};

@@ -282,17 +282,18 @@ JsonParts parts_of_json(std::string_view text, const std::string &file, const st
     return parts;
 }
 
-std::string schema_of_json(std::string_view text, const std::string &file) {
+std::optional<std::string> member_of_json(std::string_view text, const std::string &file,
+                                          std::string_view name) {
     int depth = 0;
-    bool here = false; // the next value is the schema's
-    std::string schema;
+    bool here = false; // the next value is the member's
+    std::optional<std::string> member;
     parse_json(text, file, [&](const JsonEvent &event) {
         depth += event.begins() ? 1 : event.ends() ? -1 : 0;
         if (here && event.kind == JsonEvent::Kind::string)
-            schema = event.text;
-        here = event.kind == JsonEvent::Kind::key && depth == 1 && event.text == "schema";
+            member = event.text;
+        here = event.kind == JsonEvent::Kind::key && depth == 1 && event.text == name;
     });
-    return schema;
+    return member;
 }
 
 // ---- writing ----
@@ -349,91 +350,6 @@ void JsonWriter::operator()(const JsonEvent &event) {
             begin_element();
         append_scalar(out_, event);
     }
-}
-
-// ---- trees ----
-
-std::optional<std::string_view> JsonValue::text() const {
-    const std::string *text = std::get_if<std::string>(&held_);
-    return text == nullptr ? std::nullopt : std::optional<std::string_view>(*text);
-}
-
-const JsonValue *JsonValue::find(std::string_view key) const {
-    if (const JsonObject *members = object())
-        for (const JsonMember &member : *members)
-            if (member.first == key)
-                return &member.second;
-    return nullptr;
-}
-
-void JsonValue::tell(const JsonEvents &events) const {
-    using Kind = JsonEvent::Kind;
-    if (const JsonArray *elements = array()) {
-        events({Kind::array});
-        for (const JsonValue &element : *elements)
-            element.tell(events);
-        events({Kind::array_end});
-    } else if (const JsonObject *members = object()) {
-        events({Kind::object});
-        for (const auto &[key, value] : *members) {
-            events({.kind = Kind::key, .text = key});
-            value.tell(events);
-        }
-        events({Kind::object_end});
-    } else if (const std::string *its_text = std::get_if<std::string>(&held_)) {
-        events({.kind = Kind::string, .text = *its_text});
-    } else if (const bool *its_truth = boolean()) {
-        events({.kind = Kind::boolean, .boolean = *its_truth});
-    } else if (const long long *whole = integer()) {
-        events({.kind = Kind::integer, .integer = *whole});
-    } else if (const double *its_number = number()) {
-        events({.kind = Kind::number, .number = *its_number});
-    } else {
-        events({Kind::null});
-    }
-}
-
-void JsonTree::operator()(const JsonEvent &event) {
-    using Kind = JsonEvent::Kind;
-    if (event.kind == Kind::key)
-        return keys_.emplace_back(event.text), void();
-    if (event.begins()) {
-        open_.push_back(event.kind == Kind::array ? JsonValue(JsonArray()) : JsonValue(JsonObject()));
-        return;
-    }
-    JsonValue value;
-    if (event.ends()) {
-        value = std::move(open_.back());
-        open_.pop_back();
-    } else if (event.kind == Kind::boolean) {
-        value = JsonValue(event.boolean);
-    } else if (event.kind == Kind::integer) {
-        value = JsonValue(event.integer);
-    } else if (event.kind == Kind::number) {
-        value = JsonValue(event.number);
-    } else if (event.kind == Kind::string) {
-        value = JsonValue(event.text);
-    }
-    if (open_.empty()) {
-        root_ = std::move(value);
-    } else if (JsonArray *array = open_.back().array()) {
-        array->push_back(std::move(value));
-    } else {
-        open_.back().object()->emplace_back(keys_.back(), std::move(value));
-        keys_.pop_back();
-    }
-}
-
-JsonValue parse_json(std::string_view text, const std::string &file) {
-    JsonTree tree;
-    parse_json(text, file, std::ref(tree));
-    return tree.take();
-}
-
-std::string to_text(const JsonValue &value) {
-    JsonWriter writer;
-    value.tell(std::ref(writer));
-    return writer.take() + "\n";
 }
 
 } // namespace convcast

@@ -56,10 +56,17 @@ JsonEvents as_launch_file(const JsonEvents &events) {
     };
 }
 
-/// What --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128; defines=TILE=16".
-JsonObject launch_of_text(const std::string &text) {
-    JsonObject members;
-    members.emplace_back("schema", JsonValue(launch_schema));
+/// Tells `events` what --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128;
+/// defines=TILE=16".
+void tell_launch(const std::string &text, const JsonEvents &events) {
+    using Kind = JsonEvent::Kind;
+    const auto tell_member = [&](const std::string &name, const std::string &value) {
+        events({.kind = Kind::key, .text = name});
+        events({.kind = Kind::string, .text = value});
+    };
+    std::set<std::string> seen = {"schema"};
+    events({Kind::object});
+    tell_member("schema", launch_schema);
     for (const std::string &part : split_outside(text, ';')) {
         const std::size_t equals = part.find('=');
         if (part.empty())
@@ -68,29 +75,28 @@ JsonObject launch_of_text(const std::string &text) {
             throw UsageError("--launch: expected NAME=VALUE parted by ;, got '" + shortened(part) +
                              "'; an example: --launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
         const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
-        if (std::any_of(members.begin(), members.end(),
-                        [&](const JsonMember &member) { return member.first == name; }))
+        if (!seen.insert(name).second)
             throw UsageError("--launch: '" + shortened(name) + "' stands there twice; give it once");
-        if (name == "source" || name == "schema")
-            throw UsageError("--launch: '" + name +
-                             "' is of launch files; here the source is the .cu file of --kernel");
-        if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
-            name == "conditions") {
-            JsonArray list;
-            for (const std::string &entry : split_outside(value, ','))
-                list.push_back(JsonValue(entry));
-            members.emplace_back(name, JsonValue(std::move(list)));
-        } else if (name == "defines" || name == "work") {
-            JsonObject named;
-            for (const std::string &entry : split_outside(value, ','))
-                named.emplace_back(entry.substr(0, entry.find('=')),
-                                   JsonValue(entry.substr(std::min(entry.find('='), entry.size() - 1) + 1)));
-            members.emplace_back(name, JsonValue(std::move(named)));
-        } else {
-            members.emplace_back(name, JsonValue(value));
+        if (name == "source")
+            throw UsageError("--launch: 'source' is of launch files; here the source is the .cu file of "
+                             "--kernel");
+        const bool list = name == "template_arguments" || name == "parameters" || name == "grid" ||
+                          name == "block" || name == "conditions";
+        if (!list && name != "defines" && name != "work") {
+            tell_member(name, value);
+            continue;
         }
+        events({.kind = Kind::key, .text = name});
+        events({list ? Kind::array : Kind::object});
+        for (const std::string &entry : split_outside(value, ','))
+            if (list)
+                events({.kind = Kind::string, .text = entry});
+            else
+                tell_member(entry.substr(0, entry.find('=')),
+                            entry.substr(std::min(entry.find('='), entry.size() - 1) + 1));
+        events({list ? Kind::array_end : Kind::object_end});
     }
-    return members;
+    events({Kind::object_end});
 }
 
 std::string quoted_name(const std::string &file) {
@@ -149,12 +155,8 @@ std::filesystem::path source_of(const std::filesystem::path &file, const std::op
 std::vector<std::string> files_of_own_kernel(const std::string &file) {
     std::vector<std::string> files = {file};
     try {
-        std::optional<std::string> named;
-        if (file.ends_with(".json"))
-            if (const JsonValue document = parse_json(read_file(file), file);
-                const JsonValue *source = document.find("source"))
-                if (source->text())
-                    named = *source->text();
+        const std::optional<std::string> named =
+            file.ends_with(".json") ? member_of_json(read_file(file), file, "source") : std::nullopt;
         const std::filesystem::path source = source_of(file, named);
         std::set<std::string> seen = {one_name(source)};
         files.push_back(source.string());
@@ -181,7 +183,7 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     if (json)
         parse_json(text, file, as_launch_file(std::ref(reader)));
     else
-        JsonValue(launch_of_text(launch)).tell(std::ref(reader));
+        tell_launch(launch, std::ref(reader));
     reader.require_schema(launch_schema);
     if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
         throw InputError(std::move(problems));
