@@ -120,14 +120,11 @@ void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uin
 } // namespace
 
 std::optional<std::string> ActivityTrace::why_not_available() {
-    try {
+    return why_not([] {
         ActivityTrace trace;
         trace.start();
         trace.stop();
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
+    });
 }
 
 ActivityTrace::ActivityTrace() {

@@ -308,13 +308,7 @@ constexpr const char *purpose = "read performance counters";
 } // namespace
 
 std::optional<std::string> why_no_counters() {
-    try {
-        const Cupti cupti(purpose);
-        (void)open_device(cupti);
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
+    return why_not([] { (void)open_device(Cupti(purpose)); });
 }
 
 std::vector<std::string> unknown_metrics(const std::string &chip, const std::vector<std::string> &metrics) {

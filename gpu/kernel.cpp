@@ -76,13 +76,10 @@ void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cud
 }
 
 Module::Module(const CompiledModule &compiled) : lowered_names_(compiled.lowered_names) {
-    check(cudaLibraryLoadData(&library_, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+    cudaLibrary_t loaded = nullptr;
+    check(cudaLibraryLoadData(&loaded, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
           "cudaLibraryLoadData");
-}
-
-Module::~Module() {
-    if (library_)
-        (void)cudaLibraryUnload(library_); // fails only with a lost context
+    library_.reset(loaded);
 }
 
 const std::string &Module::lowered(const std::string &name) const {
@@ -92,7 +89,7 @@ const std::string &Module::lowered(const std::string &name) const {
 
 Kernel Module::kernel(const std::string &name) const {
     cudaKernel_t handle = nullptr;
-    check(cudaLibraryGetKernel(&handle, library_, lowered(name).c_str()),
+    check(cudaLibraryGetKernel(&handle, library_.get(), lowered(name).c_str()),
           ("cudaLibraryGetKernel of " + name).c_str());
     return {handle, lowered(name)};
 }
@@ -101,7 +98,7 @@ void *Module::global(const std::string &name, std::size_t &bytes) const {
     // A variable's name expression is its address: "&filters". The plain name is looked up the same way.
     const auto address = lowered_names_.find("&" + name);
     void *pointer = nullptr;
-    check(cudaLibraryGetGlobal(&pointer, &bytes, library_,
+    check(cudaLibraryGetGlobal(&pointer, &bytes, library_.get(),
                                (address == lowered_names_.end() ? lowered(name) : address->second).c_str()),
           ("cudaLibraryGetGlobal of " + name).c_str());
     return pointer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/compile.hpp"
+#include "gpu/owned.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -64,16 +65,6 @@ class Kernel {
 class Module {
   public:
     explicit Module(const CompiledModule &compiled);
-    Module(const Module &) = delete;
-    Module &operator=(const Module &) = delete;
-    Module(Module &&other) noexcept
-        : library_(std::exchange(other.library_, nullptr)), lowered_names_(std::move(other.lowered_names_)) {}
-    Module &operator=(Module &&other) noexcept {
-        std::swap(library_, other.library_);
-        std::swap(lowered_names_, other.lowered_names_);
-        return *this;
-    }
-    ~Module();
 
     /// By name expression or lowered name.
     Kernel kernel(const std::string &name) const;
@@ -84,7 +75,7 @@ class Module {
   private:
     const std::string &lowered(const std::string &name) const;
 
-    cudaLibrary_t library_ = nullptr;
+    Owned<cudaLibrary_t, cudaLibraryUnload> library_;
     std::map<std::string, std::string> lowered_names_;
 };
 

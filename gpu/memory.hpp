@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/check.hpp"
+#include "gpu/owned.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <iterator>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -39,29 +39,21 @@ template <class T> class DeviceBuffer {
         : data_(elements ? static_cast<T *>(device_allocate(elements * sizeof(T))) : nullptr),
           size_(elements) {}
     explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) { copy_from(values); }
-    DeviceBuffer(DeviceBuffer &&other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-    DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
-        return *this;
-    }
-    ~DeviceBuffer() { (void)cudaFree(data_); } // fails only with a lost context, and then owns nothing
 
-    T *data() { return data_; }
-    const T *data() const { return data_; }
+    T *data() { return data_.get(); }
+    const T *data() const { return data_.get(); }
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
 
     void copy_from(std::span<const T> values) {
         check_copy_size(values.size(), size_);
-        check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+        check(cudaMemcpy(data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
-    std::vector<T> to_host() const { return copy_of(data_, size_); }
-    void fill_bytes(unsigned char value) { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
+    std::vector<T> to_host() const { return copy_of(data(), size_); }
+    void fill_bytes(unsigned char value) { check(cudaMemset(data(), value, bytes()), "cudaMemset"); }
 
   private:
-    T *data_ = nullptr;
+    Owned<T *, cudaFree> data_;
     std::size_t size_ = 0;
 };
 
@@ -72,16 +64,13 @@ template <class T> class PinnedBuffer {
   public:
     explicit PinnedBuffer(std::size_t elements)
         : data_(static_cast<T *>(pinned_allocate(elements * sizeof(T)))), size_(elements) {}
-    PinnedBuffer(const PinnedBuffer &) = delete;
-    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
-    ~PinnedBuffer() { (void)cudaFreeHost(data_); }
 
-    T *data() { return data_; }
+    T *data() { return data_.get(); }
     std::size_t size() const { return size_; }
-    T &operator[](std::size_t i) { return data_[i]; }
+    T &operator[](std::size_t i) { return data()[i]; }
 
   private:
-    T *data_;
+    Owned<T *, cudaFreeHost> data_;
     std::size_t size_;
 };
 
