@@ -99,9 +99,4 @@ inline std::vector<std::string> hardware_metric_names() {
     return metric_names(metrics::stalls, metric_names(metrics::hardware));
 }
 
-/// Everything a case may be measured with: those, then metrics::instrumented.
-inline std::vector<std::string> all_metric_names() {
-    return metric_names(metrics::instrumented, hardware_metric_names());
-}
-
 } // namespace convcast
