@@ -7,7 +7,7 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/network/network.hpp"
-#include "model/record/own_kernel_file.hpp"
+#include "model/record/own_kernel.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shape_list.hpp"
 #include "reports/paper_figure.hpp"

@@ -97,13 +97,14 @@ std::optional<KnownTime> KnownTimes::find(const std::string &shape, const std::s
     return last;
 }
 
-std::optional<KnownTime> KnownTimes::fastest(const std::string &shape, bool ours,
+std::optional<KnownTime> KnownTimes::fastest(Of which, const std::string &shape,
                                              const std::function<bool(const std::string &)> &wanted) const {
     const std::vector<std::string> strategies = strategy_names();
     std::map<std::string, KnownTime> last; // by name: what was added last counts
     for (const KnownTime &known : of(shape)) {
         const std::string name = known.name.substr(0, known.name.find(':'));
-        if ((std::find(strategies.begin(), strategies.end(), name) != strategies.end()) == ours &&
+        if ((std::find(strategies.begin(), strategies.end(), name) != strategies.end()) ==
+                (which == Of::settings) &&
             wanted(known.name))
             last[known.name] = known;
     }
@@ -111,18 +112,6 @@ std::optional<KnownTime> KnownTimes::fastest(const std::string &shape, bool ours
         return one.second.time_s < other.second.time_s;
     });
     return first == last.end() ? std::nullopt : std::optional(first->second);
-}
-
-std::optional<KnownTime>
-KnownTimes::fastest_setting(const std::string &shape,
-                            const std::function<bool(const std::string &)> &wanted) const {
-    return fastest(shape, true, wanted);
-}
-
-std::optional<KnownTime>
-KnownTimes::fastest_baseline(const std::string &shape,
-                             const std::function<bool(const std::string &)> &comparable) const {
-    return fastest(shape, false, comparable);
 }
 
 } // namespace convcast

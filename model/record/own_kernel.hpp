@@ -127,6 +127,10 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
 /// UsageError.
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch);
 
+/// The files that it reads for this one, as far as they are there: the launch file, the source, what that
+/// includes.
+std::vector<std::string> files_of_own_kernel(const std::string &file);
+
 extern template const described::Type &described::type_of<OwnKernel>();
 
 } // namespace convcast

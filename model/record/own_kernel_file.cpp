@@ -1,5 +1,4 @@
 // The files of a kernel of the user's own: launch file, source and what it includes.
-#include "model/record/own_kernel_file.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
