@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <limits>
 #include <utility>
 
 namespace convcast {

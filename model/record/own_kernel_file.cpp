@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>

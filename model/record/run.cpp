@@ -12,7 +12,6 @@
 #include <charconv>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
