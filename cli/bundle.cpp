@@ -95,11 +95,17 @@ std::string shell_word(const std::string &word) {
 }
 
 std::string versions_text(const Run &run) {
-    JsonObject members;
-    members.emplace_back("report_by", described::write(producer()));
-    members.emplace_back("run_by", described::write(run.producer));
-    members.emplace_back("conditions", described::write(run.conditions));
-    return to_text(JsonValue(std::move(members)));
+    JsonWriter out;
+    const auto member = [&](std::string_view name, const described::Written &its) {
+        out({.kind = JsonEvent::Kind::key, .text = name});
+        described::tell(its.type, its.object, std::ref(out));
+    };
+    out({JsonEvent::Kind::object});
+    member("report_by", described::write(producer()));
+    member("run_by", described::write(run.producer));
+    member("conditions", described::write(run.conditions));
+    out({JsonEvent::Kind::object_end});
+    return out.take() + "\n";
 }
 
 /// A file that is written piece by piece, packed unless its name ends in .tar.

@@ -13,6 +13,7 @@
 #include "executor/timeline/timeline.hpp"
 #include "executor/try_own.hpp"
 #include "gpu/activity.hpp"
+#include "gpu/check.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/device.hpp"
 #include "gpu/green_context.hpp"
@@ -216,12 +217,7 @@ std::optional<std::string> probes_hash() {
 }
 
 std::optional<std::string> why_not_run(int device) {
-    try {
-        (void)usable_device(device, for_kernels);
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
+    return why_not([&] { (void)usable_device(device, for_kernels); });
 }
 
 std::map<std::string, std::string> gpu_at_hand(int device) {

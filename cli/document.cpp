@@ -7,7 +7,7 @@
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
 #include "model/network/network.hpp"
-#include "model/record/own_kernel_file.hpp"
+#include "model/record/own_kernel.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shape_list.hpp"
 #include "reports/paper_figure.hpp"
@@ -177,7 +177,7 @@ NamedDocument look_at(const std::string &name) {
         found.schema = is_onnx(*found.text) ? "onnx"
                        : found.text->size() > longest_other || are_run_lines(*found.text)
                            ? Run().schema
-                           : schema_of_json(*found.text, found.shown);
+                           : member_of_json(*found.text, found.shown, "schema").value_or("");
     }
     return found;
 }

@@ -197,7 +197,7 @@ std::string known_lines(const Case &item, const Question &question,
                                   " (recording " + own->recording + ")");
     }
     const std::optional<Seconds> time = own ? std::optional(own->time_s) : item.prediction->time_s;
-    if (const auto fastest = known.fastest_setting(item.shape, wanted);
+    if (const auto fastest = known.fastest(KnownTimes::Of::settings, item.shape, wanted);
         fastest && time && fastest->time_s < *time)
         lines += verdict_line("fastest ours",
                               fmt::format("{}{}, measured {}, {:.2f}x what is {} here (recording {})",
@@ -205,7 +205,7 @@ std::string known_lines(const Case &item, const Question &question,
                                           short_time(fastest->time_s), fastest->time_s / *time,
                                           own ? "measured" : "forecast", fastest->recording));
     std::string libraries;
-    if (const auto other = known.fastest_baseline(item.shape, comparable))
+    if (const auto other = known.fastest(KnownTimes::Of::baselines, item.shape, comparable))
         libraries =
             fmt::format("fastest in {} {} {}", type_of(other->name) == DataType::f16 ? "FP16" : "FP32",
                         other->name, short_time(other->time_s));

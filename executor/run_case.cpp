@@ -6,6 +6,7 @@
 #include "executor/launch/kernel_source.hpp"
 #include "gpu/metrics.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/statistics.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/format.h>
@@ -50,19 +51,11 @@ constexpr double far_slower = 3.0, host_side_seconds = 200e-6;
 /// Relative L2 error beyond which a result is wrong rather than inaccurate.
 constexpr double roughly_right = 1e-2;
 
-double median(std::vector<double> values) {
-    if (values.empty())
-        return std::numeric_limits<double>::quiet_NaN();
-    std::sort(values.begin(), values.end());
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
-
 template <class Member> double median_of(const std::vector<Sample> &samples, Member member) {
     std::vector<double> values;
     for (const Sample &sample : samples)
         values.push_back((sample.*member).value);
-    return median(std::move(values));
+    return values.empty() ? std::numeric_limits<double>::quiet_NaN() : middle_of(values);
 }
 
 std::uint64_t seed_for(std::uint64_t seed, const ConvShape &shape) {

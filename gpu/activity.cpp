@@ -120,26 +120,18 @@ void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uin
 } // namespace
 
 std::optional<std::string> ActivityTrace::why_not_available() {
-    try {
+    return why_not([] {
         ActivityTrace trace;
         trace.start();
         trace.stop();
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
+    });
 }
 
-ActivityTrace::ActivityTrace()
-    : cupti_("time kernels by activity records"),
-      enable_(cupti_.symbol<decltype(cuptiActivityEnable)>("cuptiActivityEnable")),
-      disable_(cupti_.symbol<decltype(cuptiActivityDisable)>("cuptiActivityDisable")),
-      flush_all_(cupti_.symbol<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll")) {
+ActivityTrace::ActivityTrace() {
     Collector &to = collector();
     const std::scoped_lock lock(to.mutex);
-    to.next_record = cupti_.symbol<decltype(cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
-    to.dropped_records =
-        cupti_.symbol<decltype(cuptiActivityGetNumDroppedRecords)>("cuptiActivityGetNumDroppedRecords");
+    to.next_record = cupti_.symbol("cuptiActivityGetNextRecord");
+    to.dropped_records = cupti_.symbol("cuptiActivityGetNumDroppedRecords");
 }
 
 ActivityTrace::~ActivityTrace() {

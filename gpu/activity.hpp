@@ -52,10 +52,10 @@ class ActivityTrace {
   private:
     void disable() noexcept;
 
-    Cupti cupti_;
-    decltype(&cuptiActivityEnable) enable_;
-    decltype(&cuptiActivityDisable) disable_;
-    decltype(&cuptiActivityFlushAll) flush_all_;
+    Cupti cupti_{"time kernels by activity records"};
+    decltype(&cuptiActivityEnable) enable_ = cupti_.symbol("cuptiActivityEnable");
+    decltype(&cuptiActivityDisable) disable_ = cupti_.symbol("cuptiActivityDisable");
+    decltype(&cuptiActivityFlushAll) flush_all_ = cupti_.symbol("cuptiActivityFlushAll");
     bool running_ = false;
 };
 

@@ -5,7 +5,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <optional>
 #include <source_location>
+#include <string>
 
 static_assert(CUDART_VERSION >= 12080, "cudaLibraryLoadData in the runtime needs CUDA 12.8 or newer");
 
@@ -21,5 +23,15 @@ bool is_sticky(cudaError_t error);
 
 /// Throws GpuError, or DeviceLost if the error is sticky, saying call, place, device, name and text.
 void check(cudaError_t error, const char *call, std::source_location where = std::source_location::current());
+
+/// Absent if `part` can be done; otherwise what its GpuError says.
+template <class Part> std::optional<std::string> why_not(const Part &part) {
+    try {
+        part();
+        return std::nullopt;
+    } catch (const GpuError &error) {
+        return error.what();
+    }
+}
 
 } // namespace convcast

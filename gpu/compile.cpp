@@ -1,37 +1,35 @@
 #include "gpu/compile.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/parallel.hpp"
+#include "model/base/text.hpp"
 
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <vector>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <charconv>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <elf.h>
-#include <fcntl.h>
-#include <memory>
-#include <random>
-#include <sys/stat.h>
-#include <thread>
-#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -41,81 +39,42 @@ int number_before(std::string_view line, std::string_view marker) {
     const std::size_t end = line.find(marker);
     if (end == std::string_view::npos)
         return 0;
-    std::size_t begin = end;
-    while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9')
-        --begin;
-    int value = 0;
-    std::from_chars(line.data() + begin, line.data() + end, value);
-    return value;
+    const std::string_view before = line.substr(0, end);
+    return number_of<int>(before.substr(before.find_last_not_of("0123456789") + 1)).value_or(0);
 }
 
-/// A cache file: fields, each a 64-bit length and its bytes, then XXH3-64 of all that. Host byte order, since
-/// a cache does not travel.
-class Writer {
-  public:
-    void put(std::uint64_t value) { bytes_.append(reinterpret_cast<const char *>(&value), sizeof value); }
-    void put(const std::string &text) {
-        put(std::uint64_t{text.size()});
-        bytes_ += text;
-    }
-    std::string finish() {
-        put(std::uint64_t{XXH3_64bits(bytes_.data(), bytes_.size())});
-        return std::move(bytes_);
-    }
+constexpr const char *cache_format = "convcast cubin 3";
 
-  private:
-    std::string bytes_;
-};
+/// Texts in one, each behind its length, so that no two lists read alike.
+std::string in_one(const std::vector<std::string> &texts) {
+    std::string all;
+    for (const std::string &text : texts)
+        all += std::to_string(text.size()) + ":" + text;
+    return all;
+}
 
-/// Reads what Writer wrote. A wrong checksum or length makes ok() false and all further values empty.
-class Reader {
-  public:
-    explicit Reader(std::string_view bytes) {
-        if (bytes.size() < sizeof(std::uint64_t))
-            return;
-        rest_ = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
-        std::uint64_t expected = 0;
-        std::memcpy(&expected, rest_.data() + rest_.size(), sizeof expected);
-        ok_ = expected == XXH3_64bits(rest_.data(), rest_.size());
+/// The texts of in_one; absent where it is none of its.
+std::optional<std::vector<std::string>> taken_apart(std::string_view all) {
+    std::vector<std::string> texts;
+    while (!all.empty()) {
+        const std::size_t colon = all.find(':');
+        const auto size = number_of<std::size_t>(all.substr(0, colon));
+        if (colon == std::string_view::npos || !size || *size >= all.size() - colon)
+            return std::nullopt;
+        texts.emplace_back(all.substr(colon + 1, *size));
+        all.remove_prefix(colon + 1 + *size);
     }
-    bool ok() const { return ok_; }
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        const std::string_view bytes = take(sizeof value);
-        if (ok_)
-            std::memcpy(&value, bytes.data(), sizeof value);
-        return value;
-    }
-    std::string text() { return std::string(take(number())); }
+    return texts;
+}
 
-  private:
-    std::string_view take(std::uint64_t size) {
-        ok_ = ok_ && size <= rest_.size();
-        if (!ok_)
-            return {};
-        const std::string_view taken = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return taken;
-    }
-    std::string_view rest_;
-    bool ok_ = false;
-};
-
-const std::string cache_format = "convcast cubin 2";
-
-/// `key` is the request, all of it: an entry under another name, or of another request, is none.
+/// A cache file: a hash, and what it is of. `key` is the request, all of it: an entry under another name, or
+/// of another request, is none.
 std::string serialise(const std::string &key, const CompiledModule &module) {
-    Writer out;
-    out.put(cache_format);
-    out.put(key);
-    out.put(module.cubin);
-    out.put(module.log);
-    out.put(std::uint64_t{module.lowered_names.size()});
-    for (const auto &[expression, lowered] : module.lowered_names) {
-        out.put(expression);
-        out.put(lowered);
-    }
-    return out.finish();
+    std::vector<std::string> texts = {cache_format, key, module.cubin, module.log};
+    for (const auto &[expression, lowered] : module.lowered_names)
+        texts.insert(texts.end(), {expression, lowered});
+    const std::string all = in_one(texts);
+    return content_hash({all}) + all;
 }
 
 std::vector<KernelFacts> facts_of(std::string_view log, std::string_view cubin) {
@@ -125,19 +84,18 @@ std::vector<KernelFacts> facts_of(std::string_view log, std::string_view cubin) 
     return kernels;
 }
 
-std::optional<CompiledModule> deserialise(const std::string &key, std::string_view bytes) {
-    Reader in(bytes);
-    if (in.text() != cache_format || in.text() != key)
+std::optional<CompiledModule> deserialise(const std::string &key, const std::string &bytes) {
+    constexpr std::size_t hash_digits = 32;
+    const std::string all = bytes.substr(std::min(hash_digits, bytes.size()));
+    const auto texts = taken_apart(all);
+    if (bytes.substr(0, hash_digits) != content_hash({all}) || !texts || texts->size() < 4 ||
+        texts->at(0) != cache_format || texts->at(1) != key)
         return std::nullopt;
     CompiledModule module;
-    module.cubin = in.text();
-    module.log = in.text();
-    for (std::uint64_t left = in.number(); left > 0 && in.ok(); --left) {
-        std::string expression = in.text();
-        module.lowered_names[std::move(expression)] = in.text();
-    }
-    if (!in.ok())
-        return std::nullopt;
+    module.cubin = texts->at(2);
+    module.log = texts->at(3);
+    for (std::size_t i = 4; i + 1 < texts->size(); i += 2)
+        module.lowered_names[texts->at(i)] = texts->at(i + 1);
     module.kernels = facts_of(module.log, module.cubin);
     return module;
 }
@@ -215,10 +173,7 @@ std::vector<KernelFacts> parse_ptxas_log(std::string_view log) {
     constexpr std::string_view properties = "Function properties for ";
     std::vector<KernelFacts> kernels;
     bool own_properties = false; // "Function properties" also come for device functions that were not inlined
-    while (!log.empty()) {
-        const std::size_t newline = std::min(log.find('\n'), log.size());
-        const std::string_view line = log.substr(0, newline);
-        log.remove_prefix(std::min(newline + 1, log.size()));
+    for (const std::string_view line : lines_of(log)) {
         if (const std::size_t at = line.find(entry); at != std::string_view::npos) {
             const std::string_view name = line.substr(at + entry.size());
             kernels.emplace_back().lowered_name = name.substr(0, name.find('\''));
@@ -289,20 +244,7 @@ const KernelFacts &CompiledModule::facts(const std::string &name) const {
 }
 
 Compiler::Compiler(std::filesystem::path cache_folder, std::chrono::seconds most)
-    : library_(nvrtc_request), //
-      error_string_(library_.symbol<decltype(nvrtcGetErrorString)>("nvrtcGetErrorString")),
-      create_(library_.symbol<decltype(nvrtcCreateProgram)>("nvrtcCreateProgram")),
-      destroy_(library_.symbol<decltype(nvrtcDestroyProgram)>("nvrtcDestroyProgram")),
-      add_name_(library_.symbol<decltype(nvrtcAddNameExpression)>("nvrtcAddNameExpression")),
-      compile_(library_.symbol<decltype(nvrtcCompileProgram)>("nvrtcCompileProgram")),
-      set_flow_callback_(library_.symbol_if_any<std::remove_pointer_t<decltype(set_flow_callback_)>>(
-          "nvrtcSetFlowCallback")),
-      lowered_name_(library_.symbol<decltype(nvrtcGetLoweredName)>("nvrtcGetLoweredName")),
-      log_size_(library_.symbol<decltype(nvrtcGetProgramLogSize)>("nvrtcGetProgramLogSize")),
-      log_(library_.symbol<decltype(nvrtcGetProgramLog)>("nvrtcGetProgramLog")),
-      cubin_size_(library_.symbol<decltype(nvrtcGetCUBINSize)>("nvrtcGetCUBINSize")),
-      cubin_(library_.symbol<decltype(nvrtcGetCUBIN)>("nvrtcGetCUBIN")), //
-      cache_folder_(std::move(cache_folder)), most_(most) {
+    : library_(nvrtc_request), cache_folder_(std::move(cache_folder)), most_(most) {
     nvrtc_check(library_.symbol<decltype(nvrtcVersion)>("nvrtcVersion")(&major_, &minor_), "nvrtcVersion");
 }
 
@@ -317,17 +259,8 @@ void Compiler::nvrtc_check(nvrtcResult result, const char *call) const {
 }
 
 std::string Compiler::cache_key(const CompileRequest &request) const {
-    Writer key; // length-prefixed, so that no two requests read alike
-    key.put(cache_format);
-    key.put(nvrtc_version());
-    key.put(request.name);
-    key.put(request.source);
-    for (const std::vector<std::string> &list : {request.name_expressions, nvrtc_options(request)}) {
-        key.put(std::uint64_t{list.size()});
-        for (const std::string &text : list)
-            key.put(text);
-    }
-    return key.finish();
+    return in_one({cache_format, nvrtc_version(), request.name, request.source,
+                   in_one(request.name_expressions), in_one(nvrtc_options(request))});
 }
 
 std::filesystem::path Compiler::cache_file(const CompileRequest &request) const {
@@ -335,14 +268,7 @@ std::filesystem::path Compiler::cache_file(const CompileRequest &request) const 
 }
 
 std::filesystem::path Compiler::cache_file(const std::string &bytes) const {
-    XXH128_canonical_t hash;
-    XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
-    std::string name;
-    for (const unsigned char byte : hash.digest) {
-        name += "0123456789abcdef"[byte >> 4];
-        name += "0123456789abcdef"[byte & 15];
-    }
-    return cache_folder_ / (name + ".cubin");
+    return cache_folder_ / (content_hash({bytes}) + ".cubin");
 }
 
 CompiledModule Compiler::compile(const CompileRequest &request) {
@@ -439,11 +365,11 @@ std::string Compiler::take_warning() {
 std::vector<Compiler::Outcome> Compiler::compile_all(std::span<const CompileRequest> requests,
                                                      unsigned threads, const Progress &progress) {
     std::vector<Outcome> outcomes(requests.size());
-    std::atomic<std::size_t> next = 0;
     std::mutex progress_mutex;
     std::size_t done = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < requests.size(); i = next++) {
+    in_parallel(
+        requests.size(),
+        [&](std::size_t i) {
             try {
                 outcomes[i] = compile(requests[i]);
             } catch (const std::exception &error) {
@@ -453,13 +379,8 @@ std::vector<Compiler::Outcome> Compiler::compile_all(std::span<const CompileRequ
             ++done;
             if (progress)
                 progress(done, requests.size());
-        }
-    };
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < std::min<std::size_t>(threads, requests.size()); ++i)
-        pool.emplace_back(work);
-    work();
-    pool.clear(); // joins
+        },
+        threads);
     return outcomes;
 }
 

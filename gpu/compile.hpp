@@ -99,19 +99,20 @@ class Compiler {
     void nvrtc_check(nvrtcResult result, const char *call) const;
 
     SharedLibrary library_;
-    decltype(&nvrtcGetErrorString) error_string_;
-    decltype(&nvrtcCreateProgram) create_;
-    decltype(&nvrtcDestroyProgram) destroy_;
-    decltype(&nvrtcAddNameExpression) add_name_;
-    decltype(&nvrtcCompileProgram) compile_;
+    decltype(&nvrtcGetErrorString) error_string_ = library_.symbol("nvrtcGetErrorString");
+    decltype(&nvrtcCreateProgram) create_ = library_.symbol("nvrtcCreateProgram");
+    decltype(&nvrtcDestroyProgram) destroy_ = library_.symbol("nvrtcDestroyProgram");
+    decltype(&nvrtcAddNameExpression) add_name_ = library_.symbol("nvrtcAddNameExpression");
+    decltype(&nvrtcCompileProgram) compile_ = library_.symbol("nvrtcCompileProgram");
     /// nvrtcSetFlowCallback, by hand since the header of an older toolkit lacks it; nullptr where NVRTC lacks
     /// it.
-    nvrtcResult (*set_flow_callback_)(nvrtcProgram, int (*)(void *, void *), void *);
-    decltype(&nvrtcGetLoweredName) lowered_name_;
-    decltype(&nvrtcGetProgramLogSize) log_size_;
-    decltype(&nvrtcGetProgramLog) log_;
-    decltype(&nvrtcGetCUBINSize) cubin_size_;
-    decltype(&nvrtcGetCUBIN) cubin_;
+    nvrtcResult (*set_flow_callback_)(nvrtcProgram, int (*)(void *, void *),
+                                      void *) = library_.symbol_if_any("nvrtcSetFlowCallback");
+    decltype(&nvrtcGetLoweredName) lowered_name_ = library_.symbol("nvrtcGetLoweredName");
+    decltype(&nvrtcGetProgramLogSize) log_size_ = library_.symbol("nvrtcGetProgramLogSize");
+    decltype(&nvrtcGetProgramLog) log_ = library_.symbol("nvrtcGetProgramLog");
+    decltype(&nvrtcGetCUBINSize) cubin_size_ = library_.symbol("nvrtcGetCUBINSize");
+    decltype(&nvrtcGetCUBIN) cubin_ = library_.symbol("nvrtcGetCUBIN");
     int major_ = 0;
     int minor_ = 0;
     std::filesystem::path cache_folder_;

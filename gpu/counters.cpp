@@ -128,15 +128,22 @@ class ProfilerHost {
     CUpti_Profiler_Host_Object *object_ = nullptr;
 };
 
+/// Those of `metrics` that a chip does not have.
+std::vector<std::string> unknown_to(const Cupti &cupti, const std::string &chip,
+                                    const std::vector<std::string> &metrics,
+                                    const std::vector<std::uint8_t> &availability) {
+    std::vector<std::string> unknown;
+    for (const std::string &metric : metrics) // one that was refused a metric refuses all that follow
+        if (ProfilerHost(cupti, chip, availability).add({metric}) != CUPTI_SUCCESS)
+            unknown.push_back(metric);
+    return unknown;
+}
+
 void check_metrics(const Cupti &cupti, const std::string &chip, const std::vector<std::string> &metrics,
                    CUptiResult result, const std::vector<std::uint8_t> &availability) {
     if (result == CUPTI_SUCCESS)
         return;
-    std::vector<std::string> unknown;
-    for (const std::string &metric : metrics)
-        if (ProfilerHost(cupti, chip, availability).add({metric}) != CUPTI_SUCCESS)
-            unknown.push_back(metric);
-    if (!unknown.empty())
+    if (const auto unknown = unknown_to(cupti, chip, metrics, availability); !unknown.empty())
         throw GpuError("chip " + chip + " has no metric " + join(unknown));
     cupti.check(result, "cuptiProfilerHostConfigAddMetrics");
 }
@@ -308,24 +315,11 @@ constexpr const char *purpose = "read performance counters";
 } // namespace
 
 std::optional<std::string> why_no_counters() {
-    try {
-        const Cupti cupti(purpose);
-        (void)open_device(cupti);
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
+    return why_not([] { (void)open_device(Cupti(purpose)); });
 }
 
 std::vector<std::string> unknown_metrics(const std::string &chip, const std::vector<std::string> &metrics) {
-    const Cupti cupti(purpose);
-    std::vector<std::string> unknown;
-    for (const std::string &metric : metrics) {
-        const ProfilerHost host(cupti, chip, {}); // one that was refused a metric refuses all that follow
-        if (host.add({metric}) != CUPTI_SUCCESS)
-            unknown.push_back(metric);
-    }
-    return unknown;
+    return unknown_to(Cupti(purpose), chip, metrics, {});
 }
 
 int passes_for(const std::string &chip, const std::vector<std::string> &metrics) {

@@ -38,9 +38,7 @@ std::string hint(CUptiResult result) {
 
 } // namespace
 
-Cupti::Cupti(const std::string &needed_for)
-    : library_(cupti_request(needed_for)),
-      result_string_(library_.symbol<decltype(cuptiGetResultString)>("cuptiGetResultString")) {}
+Cupti::Cupti(const std::string &needed_for) : library_(cupti_request(needed_for)) {}
 
 void Cupti::check(CUptiResult result, const char *call, std::source_location where) const {
     if (result == CUPTI_SUCCESS)

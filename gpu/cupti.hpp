@@ -15,9 +15,8 @@ class Cupti {
     /// Throws GpuError without libcupti; `needed_for` completes "needed to ...".
     explicit Cupti(const std::string &needed_for);
 
-    template <class Function> Function *symbol(const char *name) const {
-        return library_.symbol<Function>(name);
-    }
+    SharedLibrary::Symbol symbol(const char *name) const { return library_.symbol(name); }
+    template <class Function> Function *symbol(const char *name) const { return symbol(name); }
 
     /// Throws CounterPermissionError if the driver keeps counters to administrators, GpuError otherwise.
     void check(CUptiResult result, const char *call,
@@ -25,7 +24,7 @@ class Cupti {
 
   private:
     SharedLibrary library_;
-    decltype(&cuptiGetResultString) result_string_;
+    decltype(&cuptiGetResultString) result_string_ = library_.symbol("cuptiGetResultString");
 };
 
 } // namespace convcast

@@ -89,7 +89,6 @@ DeviceFacts query_device(int ordinal) {
     facts.compute_major = properties.major;
     facts.compute_minor = properties.minor;
     facts.sm_count = attribute(cudaDevAttrMultiProcessorCount, ordinal);
-    facts.warp_size = attribute(cudaDevAttrWarpSize, ordinal);
     facts.max_clock = clock_attribute(cudaDevAttrClockRate, ordinal);
     facts.memory_clock = clock_attribute(cudaDevAttrMemoryClockRate, ordinal);
     facts.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);
@@ -98,7 +97,6 @@ DeviceFacts query_device(int ordinal) {
     facts.shared_per_block_bytes = size_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
     facts.shared_reserved_bytes = size_attribute(cudaDevAttrReservedSharedMemoryPerBlock, ordinal);
     facts.registers_per_sm = attribute(cudaDevAttrMaxRegistersPerMultiprocessor, ordinal);
-    facts.registers_per_block = attribute(cudaDevAttrMaxRegistersPerBlock, ordinal);
     facts.max_threads_per_sm = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
     facts.max_threads_per_block = attribute(cudaDevAttrMaxThreadsPerBlock, ordinal);
     facts.max_ctas_per_sm = attribute(cudaDevAttrMaxBlocksPerMultiprocessor, ordinal);

@@ -17,7 +17,6 @@ struct DeviceFacts {
     int compute_major = 0;
     int compute_minor = 0;
     int sm_count = 0;
-    int warp_size = 0;
     Frequency max_clock;    ///< highest SM clock
     Frequency memory_clock; ///< of the DRAM interface; two transfers a cycle for HBM and GDDR
     int memory_bus_bits = 0;
@@ -26,7 +25,6 @@ struct DeviceFacts {
     std::size_t shared_per_block_bytes = 0; ///< with opt-in
     std::size_t shared_reserved_bytes = 0;  ///< taken by the system from every CTA
     int registers_per_sm = 0;
-    int registers_per_block = 0;
     int max_threads_per_sm = 0;
     int max_threads_per_block = 0;
     int max_ctas_per_sm = 0;

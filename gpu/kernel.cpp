@@ -15,19 +15,6 @@ cudaFuncAttributes Kernel::attributes() const {
     return found;
 }
 
-int Kernel::registers() const {
-    return attributes().numRegs;
-}
-std::size_t Kernel::static_shared_bytes() const {
-    return attributes().sharedSizeBytes;
-}
-std::size_t Kernel::local_bytes() const {
-    return attributes().localSizeBytes;
-}
-int Kernel::max_threads_per_block() const {
-    return attributes().maxThreadsPerBlock;
-}
-
 void Kernel::allow_shared(std::size_t bytes) const {
     check(cudaFuncSetAttribute(static_cast<const void *>(handle_),
                                cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
@@ -52,8 +39,8 @@ int Kernel::ctas_per_sm(int threads, std::size_t dynamic_shared_bytes) const {
 }
 
 void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
-                    unsigned cluster, bool early) const {
-    std::array<cudaLaunchAttribute, 2> attributes{};
+                    unsigned cluster, bool early, bool together) const {
+    std::array<cudaLaunchAttribute, 3> attributes{};
     unsigned count = 0;
     if (cluster > 1) {
         cudaLaunchAttribute &attribute = attributes[count++];
@@ -66,43 +53,33 @@ void Kernel::launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cud
         attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attribute.val.programmaticStreamSerializationAllowed = 1;
     }
+    if (together) {
+        cudaLaunchAttribute &attribute = attributes[count++];
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+    }
     cudaLaunchConfig_t config{};
     config.gridDim = grid, config.blockDim = block;
     config.dynamicSmemBytes = dynamic_shared_bytes;
     config.stream = stream;
     config.attrs = attributes.data();
     config.numAttrs = count;
-    check_launch(cudaLaunchKernelExC(&config, static_cast<const void *>(handle_), args),
-                 "cudaLaunchKernelExC", grid, block, dynamic_shared_bytes);
-}
-
-void Kernel::launch_cooperative(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
-                                void **args) const {
-    check_launch(cudaLaunchCooperativeKernel(static_cast<const void *>(handle_), grid, block, args,
-                                             dynamic_shared_bytes, stream),
-                 "cudaLaunchCooperativeKernel", grid, block, dynamic_shared_bytes);
-}
-
-void Kernel::check_launch(cudaError_t error, const char *call, dim3 grid, dim3 block,
-                          std::size_t dynamic_shared_bytes) const {
+    const cudaError_t error = cudaLaunchKernelExC(&config, static_cast<const void *>(handle_), args);
     if (error == cudaSuccess)
         return;
     const auto shape = [](dim3 d) {
         return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
     };
-    check(error, (std::string(call) + " of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
+    check(error, ("cudaLaunchKernelExC of " + name_ + " (grid " + shape(grid) + ", block " + shape(block) +
                   ", " + std::to_string(dynamic_shared_bytes) + " B of dynamic shared memory)")
                      .c_str());
 }
 
 Module::Module(const CompiledModule &compiled) : lowered_names_(compiled.lowered_names) {
-    check(cudaLibraryLoadData(&library_, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+    cudaLibrary_t loaded = nullptr;
+    check(cudaLibraryLoadData(&loaded, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
           "cudaLibraryLoadData");
-}
-
-Module::~Module() {
-    if (library_)
-        (void)cudaLibraryUnload(library_); // fails only with a lost context
+    library_.reset(loaded);
 }
 
 const std::string &Module::lowered(const std::string &name) const {
@@ -112,7 +89,7 @@ const std::string &Module::lowered(const std::string &name) const {
 
 Kernel Module::kernel(const std::string &name) const {
     cudaKernel_t handle = nullptr;
-    check(cudaLibraryGetKernel(&handle, library_, lowered(name).c_str()),
+    check(cudaLibraryGetKernel(&handle, library_.get(), lowered(name).c_str()),
           ("cudaLibraryGetKernel of " + name).c_str());
     return {handle, lowered(name)};
 }
@@ -121,7 +98,7 @@ void *Module::global(const std::string &name, std::size_t &bytes) const {
     // A variable's name expression is its address: "&filters". The plain name is looked up the same way.
     const auto address = lowered_names_.find("&" + name);
     void *pointer = nullptr;
-    check(cudaLibraryGetGlobal(&pointer, &bytes, library_,
+    check(cudaLibraryGetGlobal(&pointer, &bytes, library_.get(),
                                (address == lowered_names_.end() ? lowered(name) : address->second).c_str()),
           ("cudaLibraryGetGlobal of " + name).c_str());
     return pointer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/compile.hpp"
+#include "gpu/owned.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -18,10 +19,8 @@ class Kernel {
 
     const std::string &name() const { return name_; } ///< lowered
 
-    int registers() const;                   ///< per thread
-    std::size_t static_shared_bytes() const; ///< per CTA
-    std::size_t local_bytes() const;         ///< per thread: stack and spills
-    int max_threads_per_block() const;       ///< what registers and launch bounds allow
+    int registers() const { return attributes().numRegs; }                           ///< per thread
+    std::size_t static_shared_bytes() const { return attributes().sharedSizeBytes; } ///< per CTA
 
     /// Permits launches with up to `bytes` of dynamic shared memory; above 48 KiB they fail without.
     void allow_shared(std::size_t bytes) const;
@@ -35,9 +34,10 @@ class Kernel {
 
     /// `args` points at one pointer per parameter; `cluster` CTAs along x form a cluster. An `early` kernel
     /// may start while the one before it in the stream still runs, and waits for that one's end itself
-    /// (griddepcontrol.wait). Errors while the kernel runs appear at the next synchronisation.
+    /// (griddepcontrol.wait). CTAs that wait for each other start `together`: the launch fails unless all of
+    /// them fit on the GPU at once. Errors while the kernel runs appear at the next synchronisation.
     void launch(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream, void **args,
-                unsigned cluster = 1, bool early = false) const;
+                unsigned cluster = 1, bool early = false, bool together = false) const;
 
     /// launch() with the parameters themselves; each must have exactly the type that the kernel declares.
     template <class... Parameters>
@@ -47,21 +47,16 @@ class Kernel {
         launch(grid, block, dynamic_shared_bytes, stream, args);
     }
 
-    /// launch_with() for kernels whose CTAs wait for each other: fails unless all of them fit on the GPU at
-    /// once.
+    /// The same for kernels whose CTAs wait for each other.
     template <class... Parameters>
     void launch_together(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
                          Parameters... parameters) const {
         void *args[] = {static_cast<void *>(&parameters)..., nullptr};
-        launch_cooperative(grid, block, dynamic_shared_bytes, stream, args);
+        launch(grid, block, dynamic_shared_bytes, stream, args, 1, false, true);
     }
 
   private:
     cudaFuncAttributes attributes() const;
-    void launch_cooperative(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes, cudaStream_t stream,
-                            void **args) const;
-    void check_launch(cudaError_t error, const char *call, dim3 grid, dim3 block,
-                      std::size_t dynamic_shared_bytes) const;
 
     cudaKernel_t handle_;
     std::string name_;
@@ -70,16 +65,6 @@ class Kernel {
 class Module {
   public:
     explicit Module(const CompiledModule &compiled);
-    Module(const Module &) = delete;
-    Module &operator=(const Module &) = delete;
-    Module(Module &&other) noexcept
-        : library_(std::exchange(other.library_, nullptr)), lowered_names_(std::move(other.lowered_names_)) {}
-    Module &operator=(Module &&other) noexcept {
-        std::swap(library_, other.library_);
-        std::swap(lowered_names_, other.lowered_names_);
-        return *this;
-    }
-    ~Module();
 
     /// By name expression or lowered name.
     Kernel kernel(const std::string &name) const;
@@ -90,7 +75,7 @@ class Module {
   private:
     const std::string &lowered(const std::string &name) const;
 
-    cudaLibrary_t library_ = nullptr;
+    Owned<cudaLibrary_t, cudaLibraryUnload> library_;
     std::map<std::string, std::string> lowered_names_;
 };
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 namespace convcast {
+namespace {
 
+/// Folders with CUDA libraries beyond the loader's path: $CUDA_HOME, then /usr/local/cuda.
 std::vector<std::string> cuda_library_folders() {
     std::vector<std::string> roots;
     if (const char *home = std::getenv("CUDA_HOME"); home && *home)
@@ -21,6 +23,8 @@ std::vector<std::string> cuda_library_folders() {
             folders.push_back(root + below);
     return folders;
 }
+
+} // namespace
 
 SharedLibrary::SharedLibrary(const Request &request) {
     std::vector<std::string> folders = cuda_library_folders();
@@ -47,13 +51,13 @@ SharedLibrary::SharedLibrary(const Request &request) {
                    ". It comes with " + request.package + "; set CUDA_HOME or LD_LIBRARY_PATH.");
 }
 
-void *SharedLibrary::address_if_any(const char *name) const {
-    return dlsym(handle_, name);
+SharedLibrary::Symbol SharedLibrary::symbol_if_any(const char *name) const {
+    return {dlsym(handle_, name)};
 }
 
-void *SharedLibrary::address(const char *name) const {
-    void *found = address_if_any(name);
-    if (!found)
+SharedLibrary::Symbol SharedLibrary::symbol(const char *name) const {
+    const Symbol found = symbol_if_any(name);
+    if (!found.address)
         throw GpuError(path_ + " has no " + name + ": its version is too old for this program");
     return found;
 }

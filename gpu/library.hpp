@@ -17,28 +17,25 @@ class SharedLibrary {
     /// Tries every name in the loader's own path, then in the CUDA folders. Throws GpuError.
     explicit SharedLibrary(const Request &request);
 
+    /// What a name stands for, which a pointer to a function of any type takes.
+    struct Symbol {
+        void *address;
+        template <class Function> operator Function *() const {
+            return reinterpret_cast<Function *>(address);
+        }
+    };
     /// Throws GpuError if this version of the library lacks it.
-    template <class Function> Function *symbol(const char *name) const {
-        return reinterpret_cast<Function *>(address(name));
-    }
-
+    Symbol symbol(const char *name) const;
+    template <class Function> Function *symbol(const char *name) const { return symbol(name); }
     /// nullptr if this version of the library lacks it.
-    template <class Function> Function *symbol_if_any(const char *name) const {
-        return reinterpret_cast<Function *>(address_if_any(name));
-    }
+    Symbol symbol_if_any(const char *name) const;
 
     const std::string &path() const { return path_; }
 
   private:
-    void *address(const char *name) const;
-    void *address_if_any(const char *name) const;
-
     // Never closed: CUDA libraries keep threads and callbacks that outlive any owner of ours.
     void *handle_ = nullptr;
     std::string path_;
 };
-
-/// Folders with CUDA libraries beyond the loader's path: $CUDA_HOME, then /usr/local/cuda.
-std::vector<std::string> cuda_library_folders();
 
 } // namespace convcast

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "gpu/check.hpp"
+#include "gpu/owned.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -21,6 +23,13 @@ void *pinned_allocate(std::size_t bytes, std::source_location where = std::sourc
 /// Throws GpuError if `given` elements do not fit a buffer of `size` elements.
 void check_copy_size(std::size_t given, std::size_t size);
 
+/// What lies on the device.
+template <class T> std::vector<T> copy_of(const T *data, std::size_t size) {
+    std::vector<T> values(size);
+    check(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return values;
+}
+
 template <class T> class DeviceBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
 
@@ -30,37 +39,21 @@ template <class T> class DeviceBuffer {
         : data_(elements ? static_cast<T *>(device_allocate(elements * sizeof(T))) : nullptr),
           size_(elements) {}
     explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) { copy_from(values); }
-    DeviceBuffer(DeviceBuffer &&other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-    DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
-        return *this;
-    }
-    ~DeviceBuffer() { (void)cudaFree(data_); } // fails only with a lost context, and then owns nothing
 
-    T *data() { return data_; }
-    const T *data() const { return data_; }
+    T *data() { return data_.get(); }
+    const T *data() const { return data_.get(); }
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
 
     void copy_from(std::span<const T> values) {
         check_copy_size(values.size(), size_);
-        check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+        check(cudaMemcpy(data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
-    void copy_to(std::span<T> values) const {
-        check_copy_size(values.size(), size_);
-        check(cudaMemcpy(values.data(), data_, values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    }
-    std::vector<T> to_host() const {
-        std::vector<T> values(size_);
-        copy_to(values);
-        return values;
-    }
-    void fill_bytes(unsigned char value) { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
+    std::vector<T> to_host() const { return copy_of(data(), size_); }
+    void fill_bytes(unsigned char value) { check(cudaMemset(data(), value, bytes()), "cudaMemset"); }
 
   private:
-    T *data_ = nullptr;
+    Owned<T *, cudaFree> data_;
     std::size_t size_ = 0;
 };
 
@@ -71,16 +64,13 @@ template <class T> class PinnedBuffer {
   public:
     explicit PinnedBuffer(std::size_t elements)
         : data_(static_cast<T *>(pinned_allocate(elements * sizeof(T)))), size_(elements) {}
-    PinnedBuffer(const PinnedBuffer &) = delete;
-    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
-    ~PinnedBuffer() { (void)cudaFreeHost(data_); }
 
-    T *data() { return data_; }
+    T *data() { return data_.get(); }
     std::size_t size() const { return size_; }
-    T &operator[](std::size_t i) { return data_[i]; }
+    T &operator[](std::size_t i) { return data()[i]; }
 
   private:
-    T *data_;
+    Owned<T *, cudaFreeHost> data_;
     std::size_t size_;
 };
 
@@ -107,24 +97,12 @@ template <class T> class GuardedBuffer {
         return intact(memory_.data()) && intact(memory_.data() + guard_bytes + bytes());
     }
 
-    void copy_to(std::span<T> values) const {
-        check_copy_size(values.size(), size_);
-        check(cudaMemcpy(values.data(), data(), values.size_bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    }
-    std::vector<T> to_host() const {
-        std::vector<T> values(size_);
-        copy_to(values);
-        return values;
-    }
+    std::vector<T> to_host() const { return copy_of(data(), size_); }
 
   private:
     bool intact(const unsigned char *zone) const {
-        std::vector<unsigned char> seen(guard_bytes);
-        check(cudaMemcpy(seen.data(), zone, guard_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
-        for (const unsigned char byte : seen)
-            if (byte != poison_byte_)
-                return false;
-        return true;
+        const std::vector<unsigned char> seen = copy_of(zone, guard_bytes);
+        return std::count(seen.begin(), seen.end(), poison_byte_) == std::ssize(seen);
     }
 
     DeviceBuffer<unsigned char> memory_;

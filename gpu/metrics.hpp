@@ -29,8 +29,6 @@ inline constexpr Metric instructions_fma_pipe{"sm__inst_executed_pipe_fma.sum", 
 inline constexpr Metric instructions_tensor_pipe{"sm__inst_executed_pipe_tensor.sum", "instruction"};
 inline constexpr Metric instructions_tensor_hfma2{"sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",
                                                   "instruction"};
-inline constexpr Metric instructions_shared_load{"smsp__inst_executed_op_shared_ld.sum", "instruction"};
-inline constexpr Metric instructions_shared_store{"smsp__inst_executed_op_shared_st.sum", "instruction"};
 inline constexpr Metric instructions_local_load{"smsp__inst_executed_op_local_ld.sum", "instruction"};
 
 /// Thread instructions, counted by instrumented code: exact, but in passes of their own that take some 0.1 to
@@ -51,32 +49,18 @@ inline constexpr Metric shared_conflicts_store{"l1tex__data_bank_conflicts_pipe_
 inline constexpr Metric fma_pipe_busy{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", "%"};
 inline constexpr Metric issue_busy{"smsp__issue_active.avg.pct_of_peak_sustained_active", "%"};
 inline constexpr Metric dram_busy{"dram__throughput.avg.pct_of_peak_sustained_elapsed", "%"};
-inline constexpr Metric warps_active{"sm__warps_active.avg.pct_of_peak_sustained_active", "%"};
-inline constexpr Metric sm_cycles_active{"sm__cycles_active.avg", "clk"};
-inline constexpr Metric duration{"gpu__time_duration.sum", "ns"}; ///< under the profiler; never a case's time
 
 /// Hardware counters only.
-inline constexpr std::array hardware = {dram_bytes_read,
-                                        dram_bytes_write,
-                                        l2_sectors_read,
-                                        l2_sectors_write,
-                                        instructions,
-                                        instructions_fma_pipe,
-                                        instructions_tensor_pipe,
-                                        instructions_tensor_hfma2,
-                                        instructions_shared_load,
-                                        instructions_shared_store,
-                                        instructions_local_load,
-                                        shared_wavefronts_load,
-                                        shared_wavefronts_store,
-                                        shared_conflicts_load,
-                                        shared_conflicts_store,
-                                        fma_pipe_busy,
-                                        issue_busy,
-                                        dram_busy,
-                                        warps_active,
-                                        sm_cycles_active,
-                                        duration};
+inline constexpr std::array hardware = {
+    dram_bytes_read, dram_bytes_write, l2_sectors_read, l2_sectors_write, instructions, instructions_fma_pipe,
+    instructions_tensor_pipe, instructions_tensor_hfma2,
+    Metric{"smsp__inst_executed_op_shared_ld.sum", "instruction"},
+    Metric{"smsp__inst_executed_op_shared_st.sum", "instruction"}, instructions_local_load,
+    shared_wavefronts_load, shared_wavefronts_store, shared_conflicts_load, shared_conflicts_store,
+    fma_pipe_busy, issue_busy, dram_busy, Metric{"sm__warps_active.avg.pct_of_peak_sustained_active", "%"},
+    Metric{"sm__cycles_active.avg", "clk"},
+    // under the profiler: never a case's time
+    Metric{"gpu__time_duration.sum", "ns"}};
 
 inline constexpr std::array instrumented = {thread_ffma, thread_fadd, thread_fmul};
 
@@ -102,8 +86,9 @@ inline constexpr std::array stalls = {
 
 } // namespace metrics
 
-inline std::vector<std::string> metric_names(std::span<const Metric> some) {
-    std::vector<std::string> names;
+/// Behind other names.
+inline std::vector<std::string> metric_names(std::span<const Metric> some,
+                                             std::vector<std::string> names = {}) {
     for (const Metric &metric : some)
         names.emplace_back(metric.name);
     return names;
@@ -111,18 +96,7 @@ inline std::vector<std::string> metric_names(std::span<const Metric> some) {
 
 /// What the chip counts by itself: metrics::hardware, then metrics::stalls.
 inline std::vector<std::string> hardware_metric_names() {
-    std::vector<std::string> names = metric_names(metrics::hardware);
-    for (const Metric &metric : metrics::stalls)
-        names.emplace_back(metric.name);
-    return names;
-}
-
-/// Everything a case may be measured with: those, then metrics::instrumented.
-inline std::vector<std::string> all_metric_names() {
-    std::vector<std::string> names = hardware_metric_names();
-    for (const Metric &metric : metrics::instrumented)
-        names.emplace_back(metric.name);
-    return names;
+    return metric_names(metrics::stalls, metric_names(metrics::hardware));
 }
 
 } // namespace convcast

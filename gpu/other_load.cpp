@@ -32,8 +32,8 @@ class Nvml {
   public:
     Nvml()
         : library_({{"libnvidia-ml.so.1"}, "see other work on the GPU", "the NVIDIA driver"}),
-          shutdown_(library_.symbol<int()>("nvmlShutdown")) {
-        expect(library_.symbol<int()>("nvmlInit_v2")(), "nvmlInit_v2");
+          shutdown_(library_.symbol("nvmlShutdown")) {
+        call("nvmlInit_v2");
     }
     ~Nvml() { shutdown_(); }
     Nvml(const Nvml &) = delete;
@@ -41,34 +41,30 @@ class Nvml {
 
     NvmlDevice device(const std::string &uuid) const {
         NvmlDevice device = nullptr;
-        expect(library_.symbol<int(const char *, NvmlDevice *)>("nvmlDeviceGetHandleByUUID")(uuid.c_str(),
-                                                                                             &device),
-               "nvmlDeviceGetHandleByUUID");
+        call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device);
         return device;
     }
 
     unsigned busy_percent(NvmlDevice device) const {
         NvmlUtilization utilization{};
-        expect(library_.symbol<int(NvmlDevice, NvmlUtilization *)>("nvmlDeviceGetUtilizationRates")(
-                   device, &utilization),
-               "nvmlDeviceGetUtilizationRates");
+        call("nvmlDeviceGetUtilizationRates", device, &utilization);
         return utilization.gpu;
     }
 
     std::size_t processes(NvmlDevice device) const {
         std::array<NvmlProcess, 64> processes{};
         auto count = static_cast<unsigned>(processes.size());
-        const int result = library_.symbol<int(NvmlDevice, unsigned *, NvmlProcess *)>(
-            "nvmlDeviceGetComputeRunningProcesses_v3")(device, &count, processes.data());
-        if (result != nvml_insufficient_size) // then `count` is how many there are
-            expect(result, "nvmlDeviceGetComputeRunningProcesses_v3");
+        // Where there are more, `count` is how many.
+        call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data());
         return count;
     }
 
   private:
-    static void expect(int result, const char *call) {
-        if (result != nvml_success)
-            throw GpuError(std::string(call) + " failed with " + std::to_string(result));
+    /// A function of NVML whose parameters are of the types of `arguments`.
+    template <class... Arguments> void call(const char *function, Arguments... arguments) const {
+        const int result = library_.symbol<int(Arguments...)>(function)(arguments...);
+        if (result != nvml_success && result != nvml_insufficient_size)
+            throw GpuError(std::string(function) + " failed with " + std::to_string(result));
     }
 
     SharedLibrary library_;

@@ -1,6 +1,7 @@
 #include "gpu/stopwatch.hpp"
 
 #include "gpu/check.hpp"
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -28,14 +29,6 @@ using HostClock = std::chrono::steady_clock;
 
 Seconds since(HostClock::time_point start) {
     return Seconds(std::chrono::duration<double>(HostClock::now() - start).count());
-}
-
-/// By linear interpolation (type 7 of Hyndman and Fan), as recorded times were; `sorted` is not empty.
-double quantile(const std::vector<double> &sorted, double p) {
-    const double at = p * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 Frequency clock_of(const SampleSlot &slot) {
@@ -66,14 +59,16 @@ double relative_error_of_median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     // For a normal distribution sigma is the interquartile range / 1.349, and the standard error of the
     // median is sqrt(pi / 2) * sigma / sqrt(n).
-    const double sigma = (quantile(values, 0.75) - quantile(values, 0.25)) / 1.349;
-    return 1.2533 * sigma / std::sqrt(static_cast<double>(values.size())) / quantile(values, 0.5);
+    const double sigma = (interpolated_quantile(values, 0.75) - interpolated_quantile(values, 0.25)) / 1.349;
+    return 1.2533 * sigma / std::sqrt(static_cast<double>(values.size())) /
+           interpolated_quantile(values, 0.5);
 }
 
 Seconds SampleSeries::median_time() const {
     std::vector<double> times = times_of(samples);
     std::sort(times.begin(), times.end());
-    return Seconds(times.empty() ? std::numeric_limits<double>::quiet_NaN() : quantile(times, 0.5));
+    return Seconds(times.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                 : interpolated_quantile(times, 0.5));
 }
 
 StopWatch::StopWatch(Compiler &compiler, const DeviceFacts &device)

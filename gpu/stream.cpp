@@ -24,30 +24,26 @@ bool enable_peer_access(int from, int to) {
 }
 
 Stream::Stream(Kind kind) {
-    check(cudaStreamCreateWithFlags(&handle_,
-                                    kind == Kind::ordered ? cudaStreamDefault : cudaStreamNonBlocking),
+    cudaStream_t made = nullptr;
+    check(cudaStreamCreateWithFlags(&made, kind == Kind::ordered ? cudaStreamDefault : cudaStreamNonBlocking),
           "cudaStreamCreateWithFlags");
+    handle_.reset(made);
 }
 
-Stream::~Stream() {
-    if (!handle_)
-        return;
-    (void)cudaStreamSynchronize(handle_); // after an exception, work may still use what is freed next
-    (void)cudaStreamDestroy(handle_);
+cudaError_t Stream::end(cudaStream_t stream) {
+    (void)cudaStreamSynchronize(stream);
+    return cudaStreamDestroy(stream);
 }
 
 Event::Event(Kind kind) {
-    check(cudaEventCreateWithFlags(&handle_, kind == Kind::timed ? cudaEventDefault : cudaEventDisableTiming),
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreateWithFlags(&made, kind == Kind::timed ? cudaEventDefault : cudaEventDisableTiming),
           "cudaEventCreateWithFlags");
-}
-
-Event::~Event() {
-    if (handle_)
-        (void)cudaEventDestroy(handle_);
+    handle_.reset(made);
 }
 
 bool Event::passed() const {
-    const cudaError_t state = cudaEventQuery(handle_);
+    const cudaError_t state = cudaEventQuery(handle_.get());
     if (state == cudaErrorNotReady) {
         (void)cudaGetLastError(); // no error, though it is kept as one
         return false;
@@ -58,30 +54,31 @@ bool Event::passed() const {
 
 Seconds Event::since(const Event &begin) const {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin.handle_, handle_), "cudaEventElapsedTime");
+    check(cudaEventElapsedTime(&milliseconds, begin.handle_.get(), handle_.get()), "cudaEventElapsedTime");
     return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 
 Graph::Graph(cudaStream_t stream, const std::function<void()> &queue) {
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    cudaGraph_t graph = nullptr;
+    const auto captured = [&](cudaError_t &error) {
+        cudaGraph_t graph = nullptr;
+        error = cudaStreamEndCapture(stream, &graph);
+        return Owned<cudaGraph_t, cudaGraphDestroy>(graph);
+    };
+    cudaError_t ended = cudaSuccess;
     try {
         queue();
     } catch (...) {
-        (void)cudaStreamEndCapture(stream, &graph);
+        (void)captured(ended);
         (void)cudaGetLastError(); // the capture's end repeats the error that is thrown
-        if (graph)
-            (void)cudaGraphDestroy(graph);
         throw;
     }
-    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-    const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    check(made, "cudaGraphInstantiate");
-    const cudaError_t uploaded = cudaGraphUpload(executable_, stream);
-    if (uploaded != cudaSuccess)
-        (void)cudaGraphExecDestroy(executable_);
-    check(uploaded, "cudaGraphUpload");
+    const Owned<cudaGraph_t, cudaGraphDestroy> graph = captured(ended);
+    check(ended, "cudaStreamEndCapture");
+    cudaGraphExec_t made = nullptr;
+    check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate");
+    executable_.reset(made);
+    check(cudaGraphUpload(made, stream), "cudaGraphUpload");
 }
 
 } // namespace convcast

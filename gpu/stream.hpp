@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gpu/check.hpp"
+#include "gpu/owned.hpp"
 #include "model/base/units.hpp"
 
 #include <functional>
-#include <utility>
 
 namespace convcast {
 
@@ -32,16 +32,15 @@ class Stream {
     enum class Kind { ordered, independent };
 
     explicit Stream(Kind kind = Kind::independent);
-    Stream(Stream &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
-    ~Stream();
 
-    cudaStream_t handle() const { return handle_; }
-    void wait() const { check(cudaStreamSynchronize(handle_), "cudaStreamSynchronize"); }
+    cudaStream_t handle() const { return handle_.get(); }
+    void wait() const { check(cudaStreamSynchronize(handle()), "cudaStreamSynchronize"); }
 
   private:
-    cudaStream_t handle_ = nullptr;
+    /// Waits: after an exception, work may still use what is freed next.
+    static cudaError_t end(cudaStream_t stream);
+
+    Owned<cudaStream_t, end> handle_;
 };
 
 /// Of the device that is the calling thread's when it is made, as are the streams that it is recorded on.
@@ -50,24 +49,22 @@ class Event {
     enum class Kind { timed, order_only };
 
     explicit Event(Kind kind = Kind::timed);
-    Event(Event &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    Event(const Event &) = delete;
-    Event &operator=(const Event &) = delete;
-    ~Event();
 
-    void record(cudaStream_t stream) const { check(cudaEventRecord(handle_, stream), "cudaEventRecord"); }
+    void record(cudaStream_t stream) const {
+        check(cudaEventRecord(handle_.get(), stream), "cudaEventRecord");
+    }
     /// What is queued on `stream` from now on, of whichever device, starts after this event.
     void hold_back(cudaStream_t stream) const {
-        check(cudaStreamWaitEvent(stream, handle_), "cudaStreamWaitEvent");
+        check(cudaStreamWaitEvent(stream, handle_.get()), "cudaStreamWaitEvent");
     }
     /// Until what was in the stream before record() is done; at once where nothing was recorded.
-    void wait() const { check(cudaEventSynchronize(handle_), "cudaEventSynchronize"); }
+    void wait() const { check(cudaEventSynchronize(handle_.get()), "cudaEventSynchronize"); }
     bool passed() const;
     /// Both events are timed and must have passed.
     Seconds since(const Event &begin) const;
 
   private:
-    cudaEvent_t handle_ = nullptr;
+    Owned<cudaEvent_t, cudaEventDestroy> handle_;
 };
 
 /// What a function queues on a stream, captured to be launched again and again.
@@ -75,14 +72,13 @@ class Graph {
   public:
     /// Throws what `queue` throws, and GpuError for what cannot be captured; the stream is then as before.
     Graph(cudaStream_t stream, const std::function<void()> &queue);
-    Graph(const Graph &) = delete;
-    Graph &operator=(const Graph &) = delete;
-    ~Graph() { (void)cudaGraphExecDestroy(executable_); } // fails only with a lost context
 
-    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
+    void launch(cudaStream_t stream) const {
+        check(cudaGraphLaunch(executable_.get(), stream), "cudaGraphLaunch");
+    }
 
   private:
-    cudaGraphExec_t executable_ = nullptr;
+    Owned<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
 };
 
 } // namespace convcast

@@ -1,7 +1,7 @@
 #include "microbench/statistics.hpp"
 
-#include "model/base/quantile.hpp"
 #include "model/base/split_mix.hpp"
+#include "model/base/statistics.hpp"
 
 #include <boost/math/special_functions/beta.hpp>
 
@@ -57,9 +57,7 @@ Spread spread_of(std::vector<double> values) {
 }
 
 double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(nearest_rank(values.size(), 0.5)) - 1;
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return percentile(std::move(values), 0.5);
 }
 
 std::optional<std::pair<double, double>> two_populations(std::vector<double> values) {

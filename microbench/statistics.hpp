@@ -11,7 +11,7 @@
 
 namespace convcast {
 
-/// By nearest rank (model/base/quantile.hpp). `values` is not empty.
+/// By nearest rank (model/base/statistics.hpp). `values` is not empty.
 Spread spread_of(std::vector<double> values);
 double median_of(std::vector<double> values);
 

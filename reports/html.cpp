@@ -28,10 +28,10 @@ std::string policy_hash(const std::string &hex) {
 }
 
 /// Without the line breaks and indentation of to_text, and with nothing that could end a script element.
-std::string inline_json(const JsonValue &value) {
+std::string inline_json(const std::string &json) {
     std::string out;
     bool indent = false;
-    for (const char c : to_text(value)) {
+    for (const char c : json) {
         indent = c == '\n' || (indent && c == ' ');
         if (indent)
             continue;
@@ -323,9 +323,9 @@ std::string word_button(const std::string &entry, const std::string &text) {
     return fmt::format("<button type=\"button\" class=\"word\" data-word=\"{}\">{}</button>", entry, text);
 }
 
-std::string script_rows(const JsonArray &rows) {
-    return said_below + ("<script type=\"application/json\" data-page=\"numbers\">" +
-                         inline_json(JsonValue(rows)) + "</script>\n");
+std::string script_rows(const std::string &json) {
+    return said_below +
+           ("<script type=\"application/json\" data-page=\"numbers\">" + inline_json(json) + "</script>\n");
 }
 
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations) {

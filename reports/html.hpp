@@ -2,7 +2,6 @@
 // page is a function that makes a Page; how a card, a table or a drawing looks is said here alone.
 #pragma once
 
-#include "model/base/json.hpp"
 #include "reports/figure.hpp"
 #include "reports/table.hpp"
 
@@ -101,9 +100,9 @@ Html listed(const std::string &title, const std::vector<std::string> &texts);
 std::string html_of(const Cell &cell);
 /// A word that the script explains when it is tapped; without scripts it is plain text.
 std::string word_button(const std::string &entry, const std::string &text);
-/// The rows of a table that the script sorts and filters: rows of the table with the id "table" refer to them
-/// by their index in data-case.
-std::string script_rows(const JsonArray &rows);
+/// The rows of a table that the script sorts and filters, a document that is a list: rows of the table with
+/// the id "table" refer to them by their index in data-case.
+std::string script_rows(const std::string &json);
 /// What the script makes the table of cases of: packed columns and explanations (page_data.hpp).
 std::string script_cases(const std::string &columns, const std::vector<std::string> &explanations);
 /// Boxes that the script filters by: rows whose member `kind` has the value of a ticked one are shown.

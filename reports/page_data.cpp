@@ -31,7 +31,7 @@ namespace convcast {
 namespace {
 
 std::string json_text(const std::string &text) {
-    return to_text(JsonValue(text));
+    return to_text(described::write(text));
 }
 
 /// More digits than a reader sees, so that what is shown is rounded once.

@@ -150,10 +150,8 @@ class ProfilePage {
         add({"peers", "other GPUs", "Other GPUs of the host", peers()});
         add(conditions());
         add(method());
-        JsonArray rows;
-        for (const Number &number : numbers_)
-            rows.push_back(described::write(static_cast<const NumberRow &>(number)));
-        page.data = script_rows(rows);
+        const std::vector<NumberRow> rows(numbers_.begin(), numbers_.end());
+        page.data = script_rows(to_text(described::write(rows)));
         return page;
     }
 

@@ -1,29 +1,14 @@
 // Ratios, as of forecast over measured, and how far they lie from 1.
 #pragma once
 
-#include "model/base/quantile.hpp"
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace convcast {
-
-/// 0 of no value.
-inline double mean_of(const std::vector<double> &values) {
-    return values.empty()
-               ? 0.0
-               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// Of values above 0; 1 of no value.
-inline double geometric_mean_of(std::vector<double> values) {
-    for (double &value : values)
-        value = std::log(value);
-    return std::exp(mean_of(values));
-}
 
 /// max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires a ratio above 0.
 inline double symmetric_error(double ratio) {
@@ -46,9 +31,7 @@ class RatioErrors {
     /// By nearest rank. Requires a ratio, as the next two do.
     double at(double share) const { return percentile(errors_, share); }
     /// The mean of the middle two of an even number.
-    double median() const {
-        return (at(0.5) + at(n() % 2 == 0 ? 0.5 + 0.5 / static_cast<double>(n()) : 0.5)) / 2.0;
-    }
+    double median() const { return middle_of(errors_); }
     /// The share of the errors that are no larger.
     double within(double error) const {
         return static_cast<double>(

@@ -2,7 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/quantile.hpp"
+#include "model/base/statistics.hpp"
 #include "model/base/text.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"

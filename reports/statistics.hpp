@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/base/quantile.hpp"
+#include "model/base/statistics.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "reports/accuracy.hpp"

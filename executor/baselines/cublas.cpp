@@ -41,13 +41,11 @@ struct Cublas::Library {
     }
 
     SharedLibrary shared;
-    decltype(&cublasGetStatusName) status_name = symbol<decltype(cublasGetStatusName)>("cublasGetStatusName");
-    decltype(&cublasGetVersion) get_version = symbol<decltype(cublasGetVersion)>("cublasGetVersion_v2");
-    decltype(&cublasSetStream) set_stream = symbol<decltype(cublasSetStream)>("cublasSetStream_v2");
-    decltype(&cublasSetWorkspace) set_workspace =
-        symbol<decltype(cublasSetWorkspace)>("cublasSetWorkspace_v2");
-    decltype(&cublasSgemmStridedBatched) sgemm =
-        symbol<decltype(cublasSgemmStridedBatched)>("cublasSgemmStridedBatched");
+    decltype(&cublasGetStatusName) status_name = shared.symbol("cublasGetStatusName");
+    decltype(&cublasGetVersion) get_version = shared.symbol("cublasGetVersion_v2");
+    decltype(&cublasSetStream) set_stream = shared.symbol("cublasSetStream_v2");
+    decltype(&cublasSetWorkspace) set_workspace = shared.symbol("cublasSetWorkspace_v2");
+    decltype(&cublasSgemmStridedBatched) sgemm = shared.symbol("cublasSgemmStridedBatched");
     DeviceBuffer<unsigned char> workspace;
     cublasHandle_t handle = nullptr;
 };

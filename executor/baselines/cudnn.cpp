@@ -21,34 +21,25 @@ struct Cudnn::Library : CudnnLibrary {
     Library() { check(create(&handle), "cudnnCreate"); }
     ~Library() { (void)destroy(handle); }
 
-    decltype(&cudnnCreate) create = symbol<decltype(cudnnCreate)>("cudnnCreate");
-    decltype(&cudnnDestroy) destroy = symbol<decltype(cudnnDestroy)>("cudnnDestroy");
-    decltype(&cudnnCreateTensorDescriptor) create_tensor =
-        symbol<decltype(cudnnCreateTensorDescriptor)>("cudnnCreateTensorDescriptor");
-    decltype(&cudnnDestroyTensorDescriptor) destroy_tensor =
-        symbol<decltype(cudnnDestroyTensorDescriptor)>("cudnnDestroyTensorDescriptor");
-    decltype(&cudnnSetTensor4dDescriptor) set_tensor =
-        symbol<decltype(cudnnSetTensor4dDescriptor)>("cudnnSetTensor4dDescriptor");
-    decltype(&cudnnCreateFilterDescriptor) create_filter =
-        symbol<decltype(cudnnCreateFilterDescriptor)>("cudnnCreateFilterDescriptor");
-    decltype(&cudnnDestroyFilterDescriptor) destroy_filter =
-        symbol<decltype(cudnnDestroyFilterDescriptor)>("cudnnDestroyFilterDescriptor");
-    decltype(&cudnnSetFilter4dDescriptor) set_filter =
-        symbol<decltype(cudnnSetFilter4dDescriptor)>("cudnnSetFilter4dDescriptor");
+    decltype(&cudnnCreate) create = shared.symbol("cudnnCreate");
+    decltype(&cudnnDestroy) destroy = shared.symbol("cudnnDestroy");
+    decltype(&cudnnCreateTensorDescriptor) create_tensor = shared.symbol("cudnnCreateTensorDescriptor");
+    decltype(&cudnnDestroyTensorDescriptor) destroy_tensor = shared.symbol("cudnnDestroyTensorDescriptor");
+    decltype(&cudnnSetTensor4dDescriptor) set_tensor = shared.symbol("cudnnSetTensor4dDescriptor");
+    decltype(&cudnnCreateFilterDescriptor) create_filter = shared.symbol("cudnnCreateFilterDescriptor");
+    decltype(&cudnnDestroyFilterDescriptor) destroy_filter = shared.symbol("cudnnDestroyFilterDescriptor");
+    decltype(&cudnnSetFilter4dDescriptor) set_filter = shared.symbol("cudnnSetFilter4dDescriptor");
     decltype(&cudnnCreateConvolutionDescriptor) create_convolution =
-        symbol<decltype(cudnnCreateConvolutionDescriptor)>("cudnnCreateConvolutionDescriptor");
+        shared.symbol("cudnnCreateConvolutionDescriptor");
     decltype(&cudnnDestroyConvolutionDescriptor) destroy_convolution =
-        symbol<decltype(cudnnDestroyConvolutionDescriptor)>("cudnnDestroyConvolutionDescriptor");
+        shared.symbol("cudnnDestroyConvolutionDescriptor");
     decltype(&cudnnSetConvolution2dDescriptor) set_convolution =
-        symbol<decltype(cudnnSetConvolution2dDescriptor)>("cudnnSetConvolution2dDescriptor");
-    decltype(&cudnnSetConvolutionMathType) set_math =
-        symbol<decltype(cudnnSetConvolutionMathType)>("cudnnSetConvolutionMathType");
-    decltype(&cudnnSetConvolutionGroupCount) set_groups =
-        symbol<decltype(cudnnSetConvolutionGroupCount)>("cudnnSetConvolutionGroupCount");
+        shared.symbol("cudnnSetConvolution2dDescriptor");
+    decltype(&cudnnSetConvolutionMathType) set_math = shared.symbol("cudnnSetConvolutionMathType");
+    decltype(&cudnnSetConvolutionGroupCount) set_groups = shared.symbol("cudnnSetConvolutionGroupCount");
     decltype(&cudnnGetConvolutionForwardWorkspaceSize) workspace_size =
-        symbol<decltype(cudnnGetConvolutionForwardWorkspaceSize)>("cudnnGetConvolutionForwardWorkspaceSize");
-    decltype(&cudnnConvolutionForward) forward =
-        symbol<decltype(cudnnConvolutionForward)>("cudnnConvolutionForward");
+        shared.symbol("cudnnGetConvolutionForwardWorkspaceSize");
+    decltype(&cudnnConvolutionForward) forward = shared.symbol("cudnnConvolutionForward");
     cudnnHandle_t handle = nullptr;
 };
 

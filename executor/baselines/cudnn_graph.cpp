@@ -30,16 +30,13 @@ struct CudnnGraph::Library : CudnnLibrary {
             (void)symbol<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
     }
 
-    decltype(&cudnnBackendCreateDescriptor) create_descriptor =
-        symbol<decltype(cudnnBackendCreateDescriptor)>("cudnnBackendCreateDescriptor");
+    decltype(&cudnnBackendCreateDescriptor) create_descriptor = shared.symbol("cudnnBackendCreateDescriptor");
     decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor =
-        symbol<decltype(cudnnBackendDestroyDescriptor)>("cudnnBackendDestroyDescriptor");
-    decltype(&cudnnBackendSetAttribute) set_attribute =
-        symbol<decltype(cudnnBackendSetAttribute)>("cudnnBackendSetAttribute");
-    decltype(&cudnnBackendGetAttribute) get_attribute =
-        symbol<decltype(cudnnBackendGetAttribute)>("cudnnBackendGetAttribute");
-    decltype(&cudnnBackendFinalize) finalize = symbol<decltype(cudnnBackendFinalize)>("cudnnBackendFinalize");
-    decltype(&cudnnBackendExecute) execute = symbol<decltype(cudnnBackendExecute)>("cudnnBackendExecute");
+        shared.symbol("cudnnBackendDestroyDescriptor");
+    decltype(&cudnnBackendSetAttribute) set_attribute = shared.symbol("cudnnBackendSetAttribute");
+    decltype(&cudnnBackendGetAttribute) get_attribute = shared.symbol("cudnnBackendGetAttribute");
+    decltype(&cudnnBackendFinalize) finalize = shared.symbol("cudnnBackendFinalize");
+    decltype(&cudnnBackendExecute) execute = shared.symbol("cudnnBackendExecute");
     cudnnHandle_t handle = nullptr;
     cudnnBackendDescriptor_t device = nullptr;
 };

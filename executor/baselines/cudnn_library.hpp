@@ -47,11 +47,9 @@ struct CudnnLibrary {
 
     SharedLibrary shared{SharedLibrary::Request{
         {"libcudnn.so.9"}, "run cuDNN's convolutions", "cuDNN 9 (package libcudnn9-cuda)"}};
-    decltype(&cudnnGetErrorString) error_string =
-        symbol<decltype(cudnnGetErrorString)>("cudnnGetErrorString");
-    decltype(&cudnnGetLastErrorString) last_error =
-        symbol<decltype(cudnnGetLastErrorString)>("cudnnGetLastErrorString");
-    decltype(&cudnnSetStream) set_stream = symbol<decltype(cudnnSetStream)>("cudnnSetStream");
+    decltype(&cudnnGetErrorString) error_string = shared.symbol("cudnnGetErrorString");
+    decltype(&cudnnGetLastErrorString) last_error = shared.symbol("cudnnGetLastErrorString");
+    decltype(&cudnnSetStream) set_stream = shared.symbol("cudnnSetStream");
 };
 
 } // namespace convcast

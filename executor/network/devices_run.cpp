@@ -5,6 +5,7 @@
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/statistics.hpp"
 #include "model/network/reference.hpp"
 
 #include <fmt/format.h>
@@ -93,8 +94,7 @@ double seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &gro
     std::vector<double> seconds;
     for (std::size_t i = 1; i <= timed_graphs; ++i)
         seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
-    std::nth_element(seconds.begin(), seconds.begin() + timed_graphs / 2, seconds.end());
-    return seconds[timed_graphs / 2];
+    return upper_median(std::move(seconds));
 }
 
 class Splits {

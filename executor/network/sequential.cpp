@@ -1,6 +1,7 @@
 #include "executor/network/sequential.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -91,8 +92,7 @@ Seconds sequential_time(const Network &network, std::span<const float> image,
         if (out.empty())
             break;
     }
-    std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-    return Seconds(times[runs / 2]);
+    return Seconds(upper_median(std::move(times)));
 }
 
 } // namespace convcast

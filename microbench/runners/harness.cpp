@@ -1,5 +1,7 @@
 #include "microbench/runners/harness.hpp"
 
+#include "model/base/statistics.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -73,12 +75,7 @@ Rate rate_of(const std::vector<Span> &spans) {
         cycles.push_back(taken / sm.ctas);
         clocks.push_back(1e9 * taken / static_cast<double>(sm.span.end_ns - sm.span.start_ns));
     }
-    const auto median = [](std::vector<double> &values) {
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return *middle;
-    };
-    return {median(cycles), median(clocks)};
+    return {upper_median(std::move(cycles)), upper_median(std::move(clocks))};
 }
 
 namespace {

@@ -103,12 +103,6 @@ void tell(const Type &type, const void *object, const JsonEvents &events) {
     }
 }
 
-Written::operator JsonValue() const {
-    JsonTree tree;
-    tell(type, object, std::ref(tree));
-    return tree.take();
-}
-
 std::string to_text(const Written &written) {
     JsonWriter writer;
     tell(written.type, written.object, std::ref(writer));
@@ -417,38 +411,30 @@ void Reader::say(int line, const std::string &path, const std::string &message) 
 }
 
 std::vector<InputProblem> Reader::problems(std::string_view text, int first_line) {
-    std::vector<std::string> unplaced;
-    for (const Problem &problem : problems_)
-        if (problem.line == 0)
-            unplaced.push_back(problem.path.substr(path_.size()));
-    JsonParts parts;
-    if (!unplaced.empty() && !text.empty())
-        parts = parts_of_json(text, file_, unplaced, {}, first_line);
     std::vector<InputProblem> all;
-    std::size_t next = 0;
     for (Problem &problem : problems_) {
-        const int line = problem.line > 0 || parts.lines.empty() ? problem.line : parts.lines[next++];
-        all.push_back(
-            {file_ + ":" + std::to_string(line) + ": " + (problem.path.empty() ? "/" : problem.path),
-             std::move(problem.message)});
+        const bool find = problem.line == 0 && !text.empty();
+        all.push_back({file_ + (find ? "" : ":" + std::to_string(problem.line)) + ": " +
+                           (problem.path.empty() ? "/" : problem.path),
+                       std::move(problem.message)});
     }
-    return all;
+    return with_lines(std::move(all), text, file_, first_line, path_);
 }
 
 std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::string_view text,
-                                     const std::string &file, int first_line) {
+                                     const std::string &file, int first_line, const std::string &above) {
     const std::string begin = file + ": ";
-    std::vector<std::string> paths;
+    std::vector<std::string> paths; // in the text
     for (const InputProblem &problem : problems)
         if (problem.place.starts_with(begin + "/"))
-            paths.push_back(problem.place.substr(begin.size()));
+            paths.push_back(problem.place.substr(begin.size() + above.size()));
     if (paths.empty())
         return problems;
     const JsonParts parts = parts_of_json(text, file, paths, {}, first_line);
     std::size_t next = 0;
     for (InputProblem &problem : problems)
         if (problem.place.starts_with(begin + "/")) {
-            problem.place = file + ":" + std::to_string(parts.lines[next]) + ": " + paths[next];
+            problem.place = file + ":" + std::to_string(parts.lines[next]) + ": " + above + paths[next];
             ++next;
         }
     return problems;

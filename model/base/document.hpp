@@ -90,8 +90,6 @@ void tell(const Type &type, const void *object, const JsonEvents &events);
 struct Written {
     const Type &type;
     const void *object;
-    /// As a value of a larger document.
-    operator JsonValue() const;
 };
 template <class T> Written write(const T &value) {
     return {type_of<T>(), &value};
@@ -171,9 +169,10 @@ class Reader {
 };
 
 /// "FILE:12: /cases/3/status" for problems whose places are "FILE: /cases/3/status", as who reads them said
-/// without lines.
+/// without lines. The text has what is at the path `above`.
 std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::string_view text,
-                                     const std::string &file, int first_line = 1);
+                                     const std::string &file, int first_line = 1,
+                                     const std::string &above = "");
 
 /// Reads a document into `out`, as below.
 void read_document(const std::string &text, const std::string &file, const std::string &schema,

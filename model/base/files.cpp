@@ -1,6 +1,5 @@
 #include "model/base/files.hpp"
 
-#include "model/base/bytes.hpp"
 #include "model/base/errors.hpp"
 
 #include <fcntl.h>

@@ -10,6 +10,9 @@ namespace convcast {
 /// A gzip file is unpacked, whatever its name. Throws InputError with the reason.
 std::string read_file(const std::string &path);
 
+/// The same of a file that is no text.
+std::string read_bytes(const std::string &path);
+
 /// A text as one gzip member. Without a time stamp, so that equal text gives equal bytes.
 std::string gzip(const std::string &text);
 

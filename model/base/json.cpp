@@ -8,12 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,19 +86,11 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
     bool start_array(std::size_t) override { return open(Kind::array); }
     bool start_object(std::size_t) override { return open(Kind::object); }
     bool end_array() override { return close(Kind::array_end); }
-    bool end_object() override {
-        refuse_duplicates();
-        keys_.resize(open_.back());
-        names_.resize(keys_.empty() ? 0 : keys_.back().end);
-        return close(Kind::object_end);
-    }
+    bool end_object() override { return close(Kind::object_end); }
     bool key(string_t &name) override {
-        if (keys_.size() - open_.back() <= compared_at_once)
-            for (std::size_t i = open_.back(); i < keys_.size(); ++i)
-                if (name_of(i) == name)
-                    refuse_duplicate(cursor_.line, name);
-        names_ += name;
-        keys_.push_back({names_.size(), cursor_.line});
+        if (!open_.back().insert(name).second)
+            throw InputError(here(cursor_.line),
+                             "duplicate key \"" + shortened(name) + "\"; each key may stand once");
         return tell({.kind = Kind::key, .text = name});
     }
     bool parse_error(std::size_t, const std::string &, const nlohmann::json::exception &error) override {
@@ -113,16 +104,10 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
 
   private:
     using Kind = JsonEvent::Kind;
-    static constexpr std::size_t compared_at_once = 32; ///< keys: of more, duplicates are found by sorting
     static constexpr std::size_t longest_message = 400;
     /// Keys and values of a document; a run of 20,000 cases with forecasts has a third. It bounds the memory
     /// that any text can ask for.
     static constexpr std::size_t most_values = 64'000'000;
-
-    struct Key {
-        std::size_t end; ///< in names_; it begins where the key before it ends
-        int line;
-    };
 
     bool tell(JsonEvent event) {
         if (!event.ends() && ++values_ > most_values)
@@ -136,7 +121,7 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
         if (open_.size() >= max_depth)
             throw InputError(here(cursor_.line),
                              "nested deeper than " + std::to_string(max_depth) + " levels");
-        open_.push_back(keys_.size());
+        open_.emplace_back();
         return tell({kind});
     }
     bool close(Kind kind) {
@@ -144,50 +129,13 @@ class SaxEvents : public nlohmann::json_sax<nlohmann::json> {
         return tell({kind});
     }
     std::string here(int line) const { return file_ + ":" + std::to_string(line); }
-    std::string_view name_of(std::size_t i) const {
-        const std::size_t begin = i == 0 ? 0 : keys_[i - 1].end;
-        return std::string_view(names_).substr(begin, keys_[i].end - begin);
-    }
-    [[noreturn]] void refuse_duplicate(int line, std::string_view name) const {
-        throw InputError(here(line), "duplicate key \"" + shortened(name) + "\"; each key may stand once");
-    }
-    void refuse_duplicates() const {
-        if (keys_.size() - open_.back() <= compared_at_once)
-            return;
-        std::vector<std::size_t> sorted(keys_.size() - open_.back());
-        std::iota(sorted.begin(), sorted.end(), open_.back());
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [&](std::size_t a, std::size_t b) { return name_of(a) < name_of(b); });
-        const auto twice =
-            std::adjacent_find(sorted.begin(), sorted.end(),
-                               [&](std::size_t a, std::size_t b) { return name_of(a) == name_of(b); });
-        if (twice != sorted.end())
-            refuse_duplicate(keys_[twice[1]].line, name_of(twice[1]));
-    }
 
     const Cursor &cursor_;
     std::string file_;
     const JsonEvents &events_;
     std::size_t values_ = 0;
-    std::string names_;             ///< keys of the objects that are open, one behind the other
-    std::vector<Key> keys_;         ///< of those objects, in order
-    std::vector<std::size_t> open_; ///< of each array and object that is open, where its keys begin in keys_
+    std::vector<std::set<std::string>> open_; ///< the keys of each array and object that is open
 };
-
-/// A number as the library writes it: the shortest text that reads as the same one.
-void append_number(std::string &out, double value) {
-    if (!std::isfinite(value)) {
-        out += "null";
-        return;
-    }
-    char text[64];
-    out.append(text, nlohmann::detail::to_chars(text, text + sizeof text, value));
-}
-
-void append_number(std::string &out, long long value) {
-    char text[24];
-    out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
 
 /// With DEL and the C1 control characters escaped too: terminals obey them.
 void append_quoted(std::string &out, std::string_view text) {
@@ -213,6 +161,23 @@ void append_quoted(std::string &out, std::string_view text) {
             out += plain[i];
         }
     }
+}
+
+/// A null, boolean, number or string; a number as the library writes it: the shortest text that reads as the
+/// same one.
+void append_scalar(std::string &out, const JsonEvent &event) {
+    using Kind = JsonEvent::Kind;
+    char text[64];
+    if (event.kind == Kind::string)
+        append_quoted(out, event.text);
+    else if (event.kind == Kind::boolean)
+        out += event.boolean ? "true" : "false";
+    else if (event.kind == Kind::integer)
+        out.append(text, std::to_chars(text, text + sizeof text, event.integer).ptr);
+    else if (event.kind == Kind::number && std::isfinite(event.number))
+        out.append(text, nlohmann::detail::to_chars(text, text + sizeof text, event.number));
+    else
+        out += "null";
 }
 
 /// Looks for paths in a document.
@@ -316,17 +281,18 @@ JsonParts parts_of_json(std::string_view text, const std::string &file, const st
     return parts;
 }
 
-std::string schema_of_json(std::string_view text, const std::string &file) {
+std::optional<std::string> member_of_json(std::string_view text, const std::string &file,
+                                          std::string_view name) {
     int depth = 0;
-    bool here = false; // the next value is the schema's
-    std::string schema;
+    bool here = false; // the next value is the member's
+    std::optional<std::string> member;
     parse_json(text, file, [&](const JsonEvent &event) {
         depth += event.begins() ? 1 : event.ends() ? -1 : 0;
         if (here && event.kind == JsonEvent::Kind::string)
-            schema = event.text;
-        here = event.kind == JsonEvent::Kind::key && depth == 1 && event.text == "schema";
+            member = event.text;
+        here = event.kind == JsonEvent::Kind::key && depth == 1 && event.text == name;
     });
-    return schema;
+    return member;
 }
 
 // ---- writing ----
@@ -338,153 +304,51 @@ void JsonWriter::new_line() {
     }
 }
 
-/// Parts an element of an array from the one before it.
-void JsonWriter::begin_element(bool scalar) {
-    Open &array = open_.back();
-    if (!scalar && array.one_line) { // the scalars so far get a line each after all
-        array.one_line = false;
-        const std::string flat = out_.substr(array.begin) + ", ";
-        out_.resize(array.begin);
-        for (std::size_t i = array.first_start; i < starts_.size(); ++i) {
-            const std::size_t start = starts_[i] - array.begin,
-                              end = i + 1 < starts_.size() ? starts_[i + 1] - array.begin : flat.size();
-            out_ += i > array.first_start ? "," : "";
-            new_line();
-            out_.append(flat, start, end - start - 2);
-        }
+/// Parts a member, or an element that has a line of its own, from the one before it.
+void JsonWriter::begin_element() {
+    out_ += open_.back().values++ == 0 ? "" : ",";
+    new_line();
+}
+
+/// A line each, as something else follows in their array.
+void JsonWriter::write_scalars() {
+    for (const std::string &scalar : std::exchange(scalars_, {})) {
+        begin_element();
+        out_ += scalar;
     }
-    out_ += array.values++ == 0 ? "" : array.one_line ? ", " : ",";
-    if (array.one_line)
-        starts_.push_back(out_.size());
-    else
-        new_line();
 }
 
 void JsonWriter::operator()(const JsonEvent &event) {
     using Kind = JsonEvent::Kind;
+    const bool in_array = !open_.empty() && open_.back().array;
     if (event.ends()) {
+        if (in_array && open_.back().values == 0)
+            out_ += join(std::exchange(scalars_, {}), ", ");
         const Open closed = open_.back();
         open_.pop_back();
-        starts_.resize(closed.first_start);
-        if (closed.values > 0 && !closed.one_line)
+        if (closed.values > 0)
             new_line();
         out_ += closed.array ? ']' : '}';
         return;
     }
-    if (event.kind != Kind::key && !open_.empty() && open_.back().array)
-        begin_element(!event.begins());
-    switch (event.kind) {
-    case Kind::null:
-        out_ += "null";
-        break;
-    case Kind::boolean:
-        out_ += event.boolean ? "true" : "false";
-        break;
-    case Kind::integer:
-        append_number(out_, event.integer);
-        break;
-    case Kind::number:
-        append_number(out_, event.number);
-        break;
-    case Kind::string:
-        append_quoted(out_, event.text);
-        break;
-    case Kind::key:
-        out_ += open_.back().values++ == 0 ? "" : ",";
-        new_line();
+    if (event.kind == Kind::key) {
+        begin_element();
         append_quoted(out_, event.text);
         out_ += ": ";
-        break;
-    default:
-        const bool array = event.kind == Kind::array;
-        out_ += array ? '[' : '{';
-        open_.push_back({array, array, 0, out_.size(), starts_.size()});
-    }
-}
-
-// ---- trees ----
-
-std::optional<std::string_view> JsonValue::text() const {
-    const std::string *text = std::get_if<std::string>(&held_);
-    return text == nullptr ? std::nullopt : std::optional<std::string_view>(*text);
-}
-
-const JsonValue *JsonValue::find(std::string_view key) const {
-    if (const JsonObject *members = object())
-        for (const JsonMember &member : *members)
-            if (member.name == key)
-                return &member.value;
-    return nullptr;
-}
-
-void JsonValue::tell(const JsonEvents &events) const {
-    using Kind = JsonEvent::Kind;
-    if (const JsonArray *elements = array()) {
-        events({Kind::array});
-        for (const JsonValue &element : *elements)
-            element.tell(events);
-        events({Kind::array_end});
-    } else if (const JsonObject *members = object()) {
-        events({Kind::object});
-        for (const JsonMember &member : *members) {
-            events({.kind = Kind::key, .text = member.name});
-            member.value.tell(events);
+    } else if (event.begins()) {
+        if (in_array) {
+            write_scalars();
+            begin_element();
         }
-        events({Kind::object_end});
-    } else if (const std::string *its_text = std::get_if<std::string>(&held_)) {
-        events({.kind = Kind::string, .text = *its_text});
-    } else if (const bool *its_truth = boolean()) {
-        events({.kind = Kind::boolean, .boolean = *its_truth});
-    } else if (const long long *whole = integer()) {
-        events({.kind = Kind::integer, .integer = *whole});
-    } else if (const double *its_number = number()) {
-        events({.kind = Kind::number, .number = *its_number});
+        out_ += event.kind == Kind::array ? '[' : '{';
+        open_.push_back({event.kind == Kind::array});
+    } else if (in_array && open_.back().values == 0) {
+        append_scalar(scalars_.emplace_back(), event);
     } else {
-        events({Kind::null});
+        if (in_array)
+            begin_element();
+        append_scalar(out_, event);
     }
-}
-
-void JsonTree::operator()(const JsonEvent &event) {
-    using Kind = JsonEvent::Kind;
-    if (event.kind == Kind::key)
-        return keys_.emplace_back(event.text), void();
-    if (event.begins()) {
-        open_.push_back(event.kind == Kind::array ? JsonValue(JsonArray()) : JsonValue(JsonObject()));
-        return;
-    }
-    JsonValue value;
-    if (event.ends()) {
-        value = std::move(open_.back());
-        open_.pop_back();
-    } else if (event.kind == Kind::boolean) {
-        value = JsonValue(event.boolean);
-    } else if (event.kind == Kind::integer) {
-        value = JsonValue(event.integer);
-    } else if (event.kind == Kind::number) {
-        value = JsonValue(event.number);
-    } else if (event.kind == Kind::string) {
-        value = JsonValue(event.text);
-    }
-    if (open_.empty()) {
-        root_ = std::move(value);
-    } else if (JsonArray *array = open_.back().array()) {
-        array->push_back(std::move(value));
-    } else {
-        open_.back().object()->emplace_back(keys_.back(), std::move(value));
-        keys_.pop_back();
-    }
-}
-
-JsonValue parse_json(std::string_view text, const std::string &file) {
-    JsonTree tree;
-    parse_json(text, file, std::ref(tree));
-    return tree.take();
-}
-
-std::string to_text(const JsonValue &value) {
-    JsonWriter writer;
-    value.tell(std::ref(writer));
-    return writer.take() + "\n";
 }
 
 } // namespace convcast

@@ -1,6 +1,6 @@
 // JSON documents by events: what reads one is told of each value as it comes, with its line, and nothing
 // holds the document as a whole. Syntax errors, duplicate keys, nesting beyond 64 and numbers outside double
-// throw InputError with file and line. JsonValue is a small document as a tree, for what has no struct.
+// throw InputError with file and line.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -54,17 +53,16 @@ class JsonWriter {
   private:
     struct Open {
         bool array;
-        bool one_line; ///< as an array of scalars is
-        std::size_t values = 0;
-        std::size_t begin = 0;       ///< in out_
-        std::size_t first_start = 0; ///< in starts_
+        std::size_t values = 0; ///< that are written
     };
     void new_line();
-    void begin_element(bool scalar);
+    void begin_element();
+    void write_scalars();
 
     std::string out_;
     std::vector<Open> open_;
-    std::vector<std::size_t> starts_; ///< in out_, of the scalars of arrays that are open
+    /// Of the innermost array that is open, as long as it has nothing else; they are not written yet.
+    std::vector<std::string> scalars_;
     Layout layout_;
     std::size_t depth_;
 };
@@ -77,79 +75,8 @@ struct JsonParts {
 JsonParts parts_of_json(std::string_view text, const std::string &file, const std::vector<std::string> &lines,
                         const std::vector<std::string> &texts = {}, int first_line = 1);
 
-/// The text of a document's member "schema"; empty where it has none.
-std::string schema_of_json(std::string_view text, const std::string &file);
-
-class JsonValue;
-struct JsonMember;
-using JsonArray = std::vector<JsonValue>;
-using JsonObject = std::vector<JsonMember>; ///< in file order, keys unique
-
-/// A null, boolean, integer, number, string, array or object.
-class JsonValue {
-  public:
-    JsonValue();
-    explicit JsonValue(std::nullptr_t);
-    explicit JsonValue(bool value);
-    explicit JsonValue(long long value);
-    explicit JsonValue(double value);
-    explicit JsonValue(std::string_view text);
-    explicit JsonValue(const std::string &text);
-    explicit JsonValue(const char *text);
-    explicit JsonValue(JsonArray array);
-    explicit JsonValue(JsonObject object);
-
-    const bool *boolean() const { return std::get_if<bool>(&held_); }
-    const long long *integer() const { return std::get_if<long long>(&held_); }
-    const double *number() const { return std::get_if<double>(&held_); } ///< not an integer
-    std::optional<std::string_view> text() const;                        ///< of a string
-    const JsonArray *array() const { return std::get_if<JsonArray>(&held_); }
-    JsonArray *array() { return std::get_if<JsonArray>(&held_); }
-    const JsonObject *object() const { return std::get_if<JsonObject>(&held_); }
-    JsonObject *object() { return std::get_if<JsonObject>(&held_); }
-
-    const JsonValue *find(std::string_view key) const; ///< nullptr if absent or not an object
-    void tell(const JsonEvents &events) const;
-
-  private:
-    std::variant<std::nullptr_t, bool, long long, double, std::string, JsonArray, JsonObject> held_;
-};
-
-struct JsonMember {
-    JsonMember(std::string_view key, JsonValue held) : name(key), value(std::move(held)) {}
-    std::string_view key() const { return name; }
-
-    std::string name;
-    JsonValue value;
-};
-
-// Where JsonMember is complete, which the variant's members ask for.
-inline JsonValue::JsonValue() : held_(nullptr) {}
-inline JsonValue::JsonValue(std::nullptr_t) : held_(nullptr) {}
-inline JsonValue::JsonValue(bool value) : held_(value) {}
-inline JsonValue::JsonValue(long long value) : held_(value) {}
-inline JsonValue::JsonValue(double value) : held_(value) {}
-inline JsonValue::JsonValue(std::string_view text) : held_(std::string(text)) {}
-inline JsonValue::JsonValue(const std::string &text) : held_(text) {}
-inline JsonValue::JsonValue(const char *text) : held_(std::string(text)) {}
-inline JsonValue::JsonValue(JsonArray array) : held_(std::move(array)) {}
-inline JsonValue::JsonValue(JsonObject object) : held_(std::move(object)) {}
-
-/// Makes a tree of what it is told.
-class JsonTree {
-  public:
-    void operator()(const JsonEvent &event);
-    JsonValue take() { return std::move(root_); }
-
-  private:
-    std::vector<JsonValue> open_;
-    std::vector<std::string> keys_; ///< whose values are open
-    JsonValue root_;
-};
-
-JsonValue parse_json(std::string_view text, const std::string &file);
-
-/// As JsonWriter writes it, with a line break behind it.
-std::string to_text(const JsonValue &value);
+/// A member of a document that is a text, "schema" for example; absent where it has none.
+std::optional<std::string> member_of_json(std::string_view text, const std::string &file,
+                                          std::string_view name);
 
 } // namespace convcast

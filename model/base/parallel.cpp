@@ -28,8 +28,8 @@ thread_local bool in_a_piece = false;
 
 } // namespace
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work) {
-    const std::size_t threads = std::min(usable_cores(), count);
+void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work, std::size_t most_threads) {
+    const std::size_t threads = std::min(most_threads, count);
     if (threads <= 1 || in_a_piece) {
         for (std::size_t i = 0; i < count; ++i)
             work(i);

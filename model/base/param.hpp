@@ -27,7 +27,10 @@ struct Spread {
     static constexpr Range range_of(std::string_view field) {
         return field == "n" ? Range{1.0, 1e12} : Range{-1e18, 1e18};
     }
-    void check(const FieldProblem &problem) const; ///< p05 <= p50 <= p95
+    void check(const FieldProblem &problem) const {
+        if (!(p05 <= p50 && p50 <= p95))
+            problem("", "expected p05 <= p50 <= p95, for example 9, 10 and 12");
+    }
 };
 
 /// Bootstrap 95 % interval of a value: where the median of as many new samples would lie.
@@ -37,7 +40,10 @@ struct Interval {
 
     /// That of a slope may begin below zero.
     static constexpr Range range_of(std::string_view) { return {-1e18, 1e18}; }
-    void check(const FieldProblem &problem) const; ///< low <= high
+    void check(const FieldProblem &problem) const {
+        if (!(low <= high))
+            problem("", "expected low <= high, for example 9 and 11");
+    }
 };
 
 /// The values of a unit that a profile may have: wide enough for any GPU, narrow enough that no rule divides

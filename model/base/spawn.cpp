@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -16,14 +16,27 @@ std::string lower(std::string_view text) {
     return out;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
     std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(separator, begin), text.size());
-        parts.emplace_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
+    for (std::size_t end; (end = text.find(separator)) != std::string_view::npos;
+         text.remove_prefix(end + separator.size()))
+        parts.emplace_back(text.substr(0, end));
+    parts.emplace_back(text);
     return parts;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    return split(text, std::string_view(&separator, 1));
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
 }
 
 std::string_view trimmed(std::string_view text) {

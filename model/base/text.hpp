@@ -14,10 +14,15 @@ namespace convcast {
 std::string lower(std::string_view text);
 
 /// What stands between the separators: "a,,b" is "a", "" and "b"; "" is one empty part.
+std::vector<std::string> split(std::string_view text, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// The same but for separators in parentheses or between backticks, and without blanks around each part. With
-/// `also_inside` parentheses hold nothing together.
+/// The lines of a text, without their line breaks, as long as the text is there. Nothing follows the last
+/// one.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+/// As split, but for separators in parentheses or between backticks, and without blanks around each part.
+/// With `also_inside` parentheses hold nothing together.
 std::vector<std::string> split_outside(std::string_view text, char separator, bool also_inside = false);
 
 /// Without blanks at both ends.

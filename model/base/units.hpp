@@ -69,12 +69,6 @@ constexpr Seconds operator""_s(long double v) {
 constexpr Seconds operator""_us(long double v) {
     return Seconds(static_cast<double>(v) * 1e-6);
 }
-constexpr Seconds operator""_ns(long double v) {
-    return Seconds(static_cast<double>(v) * 1e-9);
-}
-constexpr Bytes operator""_B(unsigned long long v) {
-    return Bytes(static_cast<double>(v));
-}
 constexpr Bytes operator""_KiB(unsigned long long v) {
     return Bytes(static_cast<double>(v) * 1024.0);
 }

@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
+#include "model/base/statistics.hpp"
 #include "model/time/call.hpp"
 #include "model/time/spread.hpp"
 
@@ -11,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,16 +39,6 @@ struct ScaleAndSpread {
         return spread_of(spread, row.call->shape, forecast(row), row.bound);
     }
 };
-
-double mean(const std::vector<double> &values) {
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// Ridge regression of `targets` on the columns, with all of mean 0 and the columns of variance 1, by
 /// coordinate descent: the coefficients. The penalty keeps properties that few calls differ in from
@@ -82,7 +72,7 @@ ResidualSpread fitted_spread(const Rows &rows, const ScaleAndSpread &scaled) {
         columns.push_back(spread_properties(row->call->shape, scaled.forecast(*row), row->bound));
         targets.push_back(std::log(std::max(least_miss, std::abs(scaled.miss(*row)))));
     }
-    const double middle = mean(targets);
+    const double middle = mean_of(targets);
     for (double &target : targets)
         target -= middle;
     std::array<double, n> centres{}, widths{};
@@ -109,7 +99,7 @@ ScaleAndSpread fit_to(const Rows &rows) {
     std::vector<double> ratios;
     for (const Row *row : rows)
         ratios.push_back(row->call->time_s / row->time);
-    fit.scale = median(std::move(ratios));
+    fit.scale = upper_median(std::move(ratios));
     fit.spread = fitted_spread(rows, fit);
     return fit;
 }
@@ -164,13 +154,13 @@ Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &ca
     const ScaleAndSpread fit = fit_to(all);
     out.scale = fit.scale;
     out.spread = fit.spread;
-    out.ratio_p05 = std::exp(percentile_of(scores, 0.05));
-    out.ratio_p95 = std::exp(percentile_of(scores, 0.95));
+    out.ratio_p05 = std::exp(quantile_of_next(scores, 0.05));
+    out.ratio_p95 = std::exp(quantile_of_next(scores, 0.95));
     out.cases = std::ssize(calls);
     if (!base.profile.name.empty())
         out.borrowed = base.profile.name;
     out.profile = fitted_on(profile);
-    out.test = TestErrors{out.cases, mean(errors), mean_error(calls, profile, {}),
+    out.test = TestErrors{out.cases, mean_of(errors), mean_error(calls, profile, {}),
                           mean_error(calls, profile, {}, &MeasuredCall::uncounted)};
     return out;
 }

@@ -1,5 +1,6 @@
 #include "model/fit/facts_of_counters.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/work/compiled.hpp"
 #include "model/work/l2_sectors.hpp"
 
@@ -8,11 +9,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,13 +54,10 @@ std::array<double, N> least_squares(const std::vector<std::array<double, N>> &ro
     return x;
 }
 
-/// The value at or below the place p * (n - 1), counted from 0. The median is that of
-/// model/base/quantile.hpp; the 90th percentile may be a value lower, and the recorded facts (data/facts)
-/// have it so.
+/// 0 of no value.
 double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
-    return values.empty() ? 0.0
-                          : values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
+    return values.empty() ? 0.0 : quantile_below(values, p);
 }
 
 template <class Visit> void for_each_launch(const Plan &plan, const Visit &visit) {
@@ -119,23 +117,21 @@ double drift_of(const std::map<std::string, std::vector<CountedReads>> &reads_of
 
 /// What a warp waits for by itself, clocks an instruction: latencies that the compiler knows, branches, and
 /// values of shared memory.
-constexpr std::array<const char *, 3> own_stalls = {
+constexpr std::initializer_list<const char *> own_stalls = {
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
 };
 /// For operands and parameters in constant memory.
-constexpr std::array<const char *, 1> constant_stall = {
-    "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio"};
-constexpr std::array<const char *, 1> code_stall = {
-    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio"};
+constexpr const char *constant_stall = "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio";
+constexpr const char *code_stall = "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio";
 constexpr const char *fma_pipe = "sm__inst_executed_pipe_fma.sum";
-constexpr std::array<const char *, 2> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
-                                                       "smsp__inst_executed_op_shared_st.sum"};
+constexpr std::initializer_list<const char *> shared_access = {"smsp__inst_executed_op_shared_ld.sum",
+                                                               "smsp__inst_executed_op_shared_st.sum"};
 
-template <std::size_t N>
+/// Absent where one of them was not read.
 std::optional<double> sum_of(const std::map<std::string, double> &counters,
-                             const std::array<const char *, N> &names) {
+                             std::initializer_list<const char *> names) {
     double sum = 0.0;
     for (const char *name : names) {
         const auto found = counters.find(name);
@@ -158,10 +154,7 @@ double life_of(const std::map<std::string, double> &counters) {
 /// Clocks an instruction that warps were there for without any reason to be told: of warps that wait for
 /// constants a quarter to a half of what is told besides.
 double untold(const CountedCall &call) {
-    const auto number = [&](const char *name) {
-        const auto found = call.counters.find(name);
-        return found == call.counters.end() ? 0.0 : found->second;
-    };
+    const auto number = [&](const char *name) { return sum_of(call.counters, {name}).value_or(0.0); };
     const double there = number("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0 * call.warps *
                          number("sm__cycles_active.avg"),
                  issued = number("smsp__inst_executed.sum");
@@ -231,8 +224,8 @@ Stalls stalls_of(const std::vector<Paced> &cases, std::optional<double> once_clo
     std::vector<double> waits, cold_waits, constant_waits;
     for (const Paced &its : cases) {
         const std::map<std::string, double> &counters = its.call->counters;
-        const std::optional<double> own = sum_of(counters, own_stalls), code = sum_of(counters, code_stall),
-                                    constants = sum_of(counters, constant_stall);
+        const std::optional<double> own = sum_of(counters, own_stalls), code = sum_of(counters, {code_stall}),
+                                    constants = sum_of(counters, {constant_stall});
         if (!own || !code || !constants)
             continue;
         const double life = life_of(counters), weight = (1.0 + *own) / (life * life);
@@ -279,8 +272,7 @@ void alu_shares_of(Pace &pace, const std::vector<Paced> &cases) {
     bool in_turn = !cases.empty();
     for (const Paced &its : cases) {
         const std::map<std::string, double> &counters = its.call->counters;
-        const auto pipe = sum_of(counters, std::array<const char *, 1>{fma_pipe}),
-                   shared = sum_of(counters, shared_access);
+        const auto pipe = sum_of(counters, {fma_pipe}), shared = sum_of(counters, shared_access);
         const double all = *its.call->counted.instructions, others = all - its.mix[0] * its.instructions;
         if (!pipe || !shared || others <= 0.0 || its.mix[0] >= 1.0)
             continue;

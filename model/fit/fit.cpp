@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
+#include "model/base/statistics.hpp"
 #include "model/time/call.hpp"
 
 #include <algorithm>
@@ -130,8 +131,8 @@ Calibration fit_to(const std::vector<std::size_t> &which, LogRatios &log_ratios,
     // They are what the fit leaves on the calls that it saw, so a new call lies inside somewhat less often
     // than the 90 % (docs/evidence.md, I1, says how often).
     best.cases = static_cast<std::int64_t>(which.size());
-    best.ratio_p05 = percentile_of(ratios, 0.05);
-    best.ratio_p95 = percentile_of(ratios, 0.95);
+    best.ratio_p05 = quantile_of_next(ratios, 0.05);
+    best.ratio_p95 = quantile_of_next(ratios, 0.95);
     best.profile = fitted_on(profile);
     return best;
 }
@@ -168,13 +169,6 @@ Calls training_of(const std::vector<MeasuredCall> &calls, const GpuProfile &prof
     return training;
 }
 
-double mean_of(const std::vector<double> &values) {
-    double sum = 0.0;
-    for (const double value : values)
-        sum += value;
-    return sum / static_cast<double>(values.size());
-}
-
 LeftOut left_out_row(const std::string &strategy, std::int64_t training, const std::vector<JudgedCall> &calls,
                      const Calibration &calibration) {
     LeftOut row;
@@ -189,10 +183,10 @@ LeftOut left_out_row(const std::string &strategy, std::int64_t training, const s
         return mean_of(errors);
     };
     const auto bias = [&](double JudgedCall::*ratio) {
-        std::vector<double> logs;
+        std::vector<double> ratios;
         for (const JudgedCall &its : calls)
-            logs.push_back(std::log(its.*ratio));
-        return std::exp(mean_of(logs));
+            ratios.push_back(its.*ratio);
+        return geometric_mean_of(std::move(ratios));
     };
     row.without_counters = error(&JudgedCall::without_counters);
     row.probes_and_counters = error(&JudgedCall::probes_and_counters);
@@ -205,12 +199,6 @@ LeftOut left_out_row(const std::string &strategy, std::int64_t training, const s
 }
 
 } // namespace
-
-double percentile_of(const std::vector<double> &sorted, double share) {
-    const double at = share * static_cast<double>(sorted.size() + 1) - 1.0;
-    return sorted[static_cast<std::size_t>(
-        std::clamp(std::lround(at), 0L, static_cast<long>(sorted.size()) - 1))];
-}
 
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     const Calls training = training_of(calls, profile);

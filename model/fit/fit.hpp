@@ -33,10 +33,6 @@ struct MeasuredCall {
 /// Throws UsageError without calls, or with a profile that lacks what a forecast needs.
 Calibration fit_calibration(const std::vector<MeasuredCall> &calls, const GpuProfile &profile);
 
-/// Of n values in ascending order, at least one, the percentile of (n + 1) of them: what a new value
-/// exceeds with the probability 1 - share.
-double percentile_of(const std::vector<double> &sorted, double share);
-
 /// The fit alone, of a forecast that leaves equations out: without the fits to shapes drawn again.
 Calibration fit_without(const Omitted &omitted, const std::vector<MeasuredCall> &calls,
                         const GpuProfile &profile);

@@ -77,7 +77,7 @@ FittedOn fitted_on(const GpuProfile &profile) {
 
 Calibration read_calibration(const std::string &text, const std::string &file) {
     const std::string schema = Calibration().schema;
-    const std::string written = schema_of_json(text, file);
+    const std::string written = member_of_json(text, file, "schema").value_or("");
     for (const char *earlier : {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"})
         if (written == earlier)
             throw InputError(file + ": /schema",

@@ -1,6 +1,5 @@
 #include "model/network/idx.hpp"
 
-#include "model/base/bytes.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/statistics.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling.hpp"
 
@@ -36,13 +37,7 @@ void TimeSpread::check(const FieldProblem &problem) const {
 
 TimeSpread time_spread(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
-    const auto quantile = [&](double share) {
-        const double at = share * static_cast<double>(samples.size() - 1);
-        const auto below = static_cast<std::size_t>(at);
-        const std::size_t above = std::min(below + 1, samples.size() - 1);
-        return Seconds(samples[below] +
-                       (at - static_cast<double>(below)) * (samples[above] - samples[below]));
-    };
+    const auto quantile = [&](double share) { return Seconds(interpolated_quantile(samples, share)); };
     return {quantile(0.5), quantile(0.05), quantile(0.95), std::ssize(samples)};
 }
 

@@ -1,6 +1,7 @@
 #include "model/record/compare_runs.hpp"
 
 #include "model/base/readable.hpp"
+#include "model/base/statistics.hpp"
 #include "model/strategies/list.hpp"
 
 #include <boost/describe.hpp>
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -260,16 +260,15 @@ ComparedFiles compare_runs(const Run &before, const std::string &before_file, co
     });
     std::move(only.begin(), only.end(), std::back_inserter(out.rows));
     out.hint = hint_for(earlier, later, options.by);
-    std::int64_t timed = 0;
-    double logs = 0.0;
+    std::vector<double> ratios;
     for (const ComparedRow &row : out.rows)
         if (row.ratio)
-            logs += std::log(*row.ratio), ++timed;
-    if (timed > 0)
-        out.mean_ratio = std::exp(logs / static_cast<double>(timed));
+            ratios.push_back(*row.ratio);
+    if (!ratios.empty())
+        out.mean_ratio = geometric_mean_of(ratios);
     conclude(out);
     if (out.fail_over)
-        judge_all(out, timed, std::min(earlier.timed(), later.timed()));
+        judge_all(out, std::ssize(ratios), std::min(earlier.timed(), later.timed()));
     return out;
 }
 

@@ -112,14 +112,15 @@ std::vector<Case> read_elsewhere(const std::string &csv, const std::string &file
     std::vector<Case> cases;
     std::vector<InputProblem> problems;
     std::optional<TimeColumns> columns;
-    each_line(csv, [&](std::size_t number, std::string_view line) {
-        if (is_comment(line))
-            return true;
-        const std::string place = file + ":" + std::to_string(number);
-        try {
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(csv)) {
+        const std::string place = file + ":" + std::to_string(++number);
+        if (is_comment(line) || problems.size() == 100)
+            continue;
+        or_problem(problems, place, [&] {
             if (!columns) {
                 columns = columns_of_header(line, place);
-                return true;
+                return;
             }
             const std::vector<std::string> cells = csv_cells(line, ',');
             const std::size_t least = 1 + std::max({columns->shape, columns->name, columns->time});
@@ -128,11 +129,8 @@ std::vector<Case> read_elsewhere(const std::string &csv, const std::string &file
                                  std::to_string(cells.size()));
             cases.push_back(case_of(cells[columns->shape], cells[columns->name],
                                     time_of(cells[columns->time], columns->unit), place));
-        } catch (const UsageError &error) {
-            problems.push_back({place, error.what()});
-        }
-        return problems.size() < 100;
-    });
+        });
+    }
     if (!columns && problems.empty())
         problems.push_back({file, "is empty; expected a header, for example: shape,name,time_us"});
     if (!problems.empty())

@@ -2,18 +2,17 @@
 
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
 #include "model/record/elsewhere.hpp"
 #include "model/strategies/list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -37,24 +36,12 @@ std::string_view remark(std::string_view table, std::string_view name) {
     return rest.substr(0, rest.find('\n'));
 }
 
-std::vector<std::string_view> cells(std::string_view line) {
-    std::vector<std::string_view> found;
-    for (std::size_t at = 0;;) {
-        const std::size_t end = std::min(line.find('\t', at), line.size());
-        found.push_back(line.substr(at, end - at));
-        if (end == line.size())
-            return found;
-        at = end + 1;
-    }
-}
-
 /// As this version writes it: an earlier one may have had fewer knobs.
-std::string canonical(std::string_view name) {
-    const std::string text(name);
+std::string canonical(const std::string &name) {
     try {
-        return name.find(':') != std::string_view::npos ? to_text(parse_strategy(text)) : text;
+        return name.find(':') != std::string::npos ? to_text(parse_strategy(name)) : name;
     } catch (const UsageError &) {
-        return text; // a baseline, or a strategy that there is no more
+        return name; // a baseline, or a strategy that there is no more
     }
 }
 
@@ -68,12 +55,9 @@ KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.
 }
 
 void KnownTimes::read_table() const {
-    for (std::size_t at = 0; at < shipped_.size();) {
-        const std::string_view line = shipped_.substr(at, shipped_.find('\n', at) - at);
-        at += line.size() + 1;
-        if (const std::vector<std::string_view> row = cells(line); row.size() == columns && row[0] == sms_)
+    for (const std::string_view line : lines_of(shipped_))
+        if (const std::vector<std::string> row = split(line, '\t'); row.size() == columns && row[0] == sms_)
             rows_[row[1]].push_back(line);
-    }
 }
 
 void KnownTimes::add(const Run &run, const std::string &recording) {
@@ -95,10 +79,9 @@ const std::vector<KnownTime> &KnownTimes::of(const std::string &shape) const {
         read_table();
     if (const auto rows = rows_.find(shape); rows != rows_.end())
         for (const std::string_view line : rows->second) {
-            const std::vector<std::string_view> row = cells(line);
-            double us = 0.0;
-            if (std::from_chars(row[3].data(), row[3].data() + row[3].size(), us).ec == std::errc{})
-                times.push_back({canonical(row[2]), Seconds(us * 1e-6), std::string(row[4])});
+            const std::vector<std::string> row = split(line, '\t');
+            if (const auto us = number_of<double>(row[3]))
+                times.push_back({canonical(row[2]), Seconds(*us * 1e-6), row[4]});
         }
     if (const auto more = added_.find(shape); more != added_.end())
         times.insert(times.end(), more->second.begin(), more->second.end());
@@ -113,13 +96,14 @@ std::optional<KnownTime> KnownTimes::find(const std::string &shape, const std::s
     return last;
 }
 
-std::optional<KnownTime> KnownTimes::fastest(const std::string &shape, bool ours,
+std::optional<KnownTime> KnownTimes::fastest(Of which, const std::string &shape,
                                              const std::function<bool(const std::string &)> &wanted) const {
     const std::vector<std::string> strategies = strategy_names();
     std::map<std::string, KnownTime> last; // by name: what was added last counts
     for (const KnownTime &known : of(shape)) {
         const std::string name = known.name.substr(0, known.name.find(':'));
-        if ((std::find(strategies.begin(), strategies.end(), name) != strategies.end()) == ours &&
+        if ((std::find(strategies.begin(), strategies.end(), name) != strategies.end()) ==
+                (which == Of::settings) &&
             wanted(known.name))
             last[known.name] = known;
     }
@@ -127,18 +111,6 @@ std::optional<KnownTime> KnownTimes::fastest(const std::string &shape, bool ours
         return one.second.time_s < other.second.time_s;
     });
     return first == last.end() ? std::nullopt : std::optional(first->second);
-}
-
-std::optional<KnownTime>
-KnownTimes::fastest_setting(const std::string &shape,
-                            const std::function<bool(const std::string &)> &wanted) const {
-    return fastest(shape, true, wanted);
-}
-
-std::optional<KnownTime>
-KnownTimes::fastest_baseline(const std::string &shape,
-                             const std::function<bool(const std::string &)> &comparable) const {
-    return fastest(shape, false, comparable);
 }
 
 } // namespace convcast

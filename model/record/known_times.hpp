@@ -35,25 +35,20 @@ class KnownTimes {
     /// Of a strategy's canonical text or a baseline's name.
     std::optional<KnownTime> find(const std::string &shape, const std::string &name) const;
 
-    /// The fastest setting of the strategies that are `wanted`, by their canonical texts.
-    std::optional<KnownTime> fastest_setting(const std::string &shape,
-                                             const std::function<bool(const std::string &)> &wanted) const;
-
-    /// The fastest baseline of those that may be compared with; what ships has of each shape the fastest in
-    /// FP32 on NCHW tensors, and cudnn:tf32.
-    std::optional<KnownTime>
-    fastest_baseline(const std::string &shape,
-                     const std::function<bool(const std::string &)> &comparable) const;
+    /// The fastest of the settings of strategies, by their canonical texts, or of the baselines that are
+    /// `wanted`; of baselines what ships has of each shape the fastest in FP32 on NCHW tensors, and
+    /// cudnn:tf32.
+    enum class Of { settings, baselines };
+    std::optional<KnownTime> fastest(Of of, const std::string &shape,
+                                     const std::function<bool(const std::string &)> &wanted) const;
 
   private:
     void read_table() const;
     const std::vector<KnownTime> &of(const std::string &shape) const;
-    std::optional<KnownTime> fastest(const std::string &shape, bool ours,
-                                     const std::function<bool(const std::string &)> &wanted) const;
 
     std::string_view shipped_; ///< the table of the GPU
     std::string sms_;
-    mutable std::map<std::string_view, std::vector<std::string_view>> rows_; ///< of the table, by shape
+    mutable std::map<std::string, std::vector<std::string_view>> rows_; ///< of the table, by shape
     std::map<std::string, std::vector<KnownTime>> added_;
     mutable std::map<std::string, std::vector<KnownTime>> read_; ///< of shapes that were asked for
 };

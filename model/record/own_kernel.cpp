@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <limits>
 #include <utility>
 
 namespace convcast {
@@ -82,12 +80,9 @@ bool same_kernel(const OwnKernel &one, const OwnKernel &other) {
         kernel.file.clear();
         kernel.compiled.clear();
         std::string its; // names of files stand in its lines
-        for (std::size_t at = 0; at < kernel.source.size();) {
-            const std::size_t end = std::min(kernel.source.find('\n', at), kernel.source.size());
-            if (kernel.source.compare(at, 6, "#line ") != 0)
-                its += kernel.source.substr(at, end - at) + "\n";
-            at = end + 1;
-        }
+        for (const std::string_view line : lines_of(kernel.source))
+            if (!line.starts_with("#line "))
+                its.append(line) += '\n';
         kernel.source = std::move(its);
         return to_text(described::write(kernel));
     };

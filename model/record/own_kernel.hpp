@@ -55,11 +55,8 @@ enum class Arithmetic {
 };
 BOOST_DESCRIBE_ENUM(Arithmetic, direct, transformed, tf32)
 
-struct OwnKernel {
-    std::string name;     ///< shown as own:NAME
-    std::string file;     ///< of the source, as messages call it
-    std::string source;   ///< its text, with its own includes put in place
-    std::string function; ///< the __global__ function
+/// How a kernel is launched and what that does, as expressions. A launch file says it.
+struct OwnTerms {
     std::vector<std::string> template_arguments;
     std::map<std::string, std::string> defines; ///< macros
     /// "input", "filters", "output", or an int's expression; "int64:..." is a long long and "float:0.5" a
@@ -70,6 +67,13 @@ struct OwnKernel {
     std::vector<std::string> conditions;                ///< that a shape must meet
     std::optional<Arithmetic> arithmetic;               ///< absent: direct
     std::optional<OwnWork> work;
+};
+
+struct OwnKernel : OwnTerms {
+    std::string name;                            ///< shown as own:NAME
+    std::string file;                            ///< of the source, as messages call it
+    std::string source;                          ///< its text, with its own includes put in place
+    std::string function;                        ///< the __global__ function
     std::map<std::string, OwnCompiled> compiled; ///< by shape, where it was compiled
     BOOST_DESCRIBE_CLASS(OwnKernel, (),
                          (name, file, source, function, template_arguments, defines, parameters, grid, block,
@@ -122,6 +126,10 @@ std::optional<Partition> own_partition(const OwnKernel &kernel, const OwnLaunch 
 /// "grid=ceil_div(p*q,128),k,n; block=128". Includes in quotes are put in place. Throws InputError and
 /// UsageError.
 OwnKernel read_own_kernel(const std::string &file, const std::string &launch);
+
+/// The files that it reads for this one, as far as they are there: the launch file, the source, what that
+/// includes.
+std::vector<std::string> files_of_own_kernel(const std::string &file);
 
 extern template const described::Type &described::type_of<OwnKernel>();
 

@@ -1,5 +1,4 @@
 // The files of a kernel of the user's own: launch file, source and what it includes.
-#include "model/record/own_kernel_file.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -10,7 +9,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,17 +24,9 @@ constexpr const char *launch_schema = "convcast/kernel/1";
 constexpr std::size_t most_source_bytes = 4 << 20;
 
 /// A launch file as it is written; every whole number may also be an expression in quotes.
-struct LaunchFile {
+struct LaunchFile : OwnTerms {
     std::string schema = launch_schema;
     std::optional<std::string> name, source, function;
-    std::vector<std::string> template_arguments;
-    std::map<std::string, std::string> defines;
-    std::vector<std::string> parameters;
-    std::vector<std::string> grid, block;
-    std::optional<std::string> shared_bytes, registers;
-    std::vector<std::string> conditions;
-    std::optional<Arithmetic> arithmetic;
-    std::optional<OwnWork> work;
     BOOST_DESCRIBE_CLASS(LaunchFile, (),
                          (schema, name, source, function, template_arguments, defines, parameters, grid,
                           block, shared_bytes, registers, conditions, arithmetic, work),
@@ -64,10 +54,17 @@ JsonEvents as_launch_file(const JsonEvents &events) {
     };
 }
 
-/// What --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128; defines=TILE=16".
-JsonObject launch_of_text(const std::string &text) {
-    JsonObject members;
-    members.emplace_back("schema", JsonValue(launch_schema));
+/// Tells `events` what --launch says, as a launch file would: "grid=ceil_div(p * q, 128),k,n; block=128;
+/// defines=TILE=16".
+void tell_launch(const std::string &text, const JsonEvents &events) {
+    using Kind = JsonEvent::Kind;
+    const auto tell_member = [&](const std::string &name, const std::string &value) {
+        events({.kind = Kind::key, .text = name});
+        events({.kind = Kind::string, .text = value});
+    };
+    std::set<std::string> seen = {"schema"};
+    events({Kind::object});
+    tell_member("schema", launch_schema);
     for (const std::string &part : split_outside(text, ';')) {
         const std::size_t equals = part.find('=');
         if (part.empty())
@@ -76,29 +73,28 @@ JsonObject launch_of_text(const std::string &text) {
             throw UsageError("--launch: expected NAME=VALUE parted by ;, got '" + shortened(part) +
                              "'; an example: --launch 'grid=ceil_div(p * q, 128),k,n; block=128'");
         const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
-        if (std::any_of(members.begin(), members.end(),
-                        [&](const JsonMember &member) { return member.key() == name; }))
+        if (!seen.insert(name).second)
             throw UsageError("--launch: '" + shortened(name) + "' stands there twice; give it once");
-        if (name == "source" || name == "schema")
-            throw UsageError("--launch: '" + name +
-                             "' is of launch files; here the source is the .cu file of --kernel");
-        if (name == "template_arguments" || name == "parameters" || name == "grid" || name == "block" ||
-            name == "conditions") {
-            JsonArray list;
-            for (const std::string &entry : split_outside(value, ','))
-                list.push_back(JsonValue(entry));
-            members.emplace_back(name, JsonValue(std::move(list)));
-        } else if (name == "defines" || name == "work") {
-            JsonObject named;
-            for (const std::string &entry : split_outside(value, ','))
-                named.emplace_back(entry.substr(0, entry.find('=')),
-                                   JsonValue(entry.substr(std::min(entry.find('='), entry.size() - 1) + 1)));
-            members.emplace_back(name, JsonValue(std::move(named)));
-        } else {
-            members.emplace_back(name, JsonValue(value));
+        if (name == "source")
+            throw UsageError("--launch: 'source' is of launch files; here the source is the .cu file of "
+                             "--kernel");
+        const bool list = name == "template_arguments" || name == "parameters" || name == "grid" ||
+                          name == "block" || name == "conditions";
+        if (!list && name != "defines" && name != "work") {
+            tell_member(name, value);
+            continue;
         }
+        events({.kind = Kind::key, .text = name});
+        events({list ? Kind::array : Kind::object});
+        for (const std::string &entry : split_outside(value, ','))
+            if (list)
+                events({.kind = Kind::string, .text = entry});
+            else
+                tell_member(entry.substr(0, entry.find('=')),
+                            entry.substr(std::min(entry.find('='), entry.size() - 1) + 1));
+        events({list ? Kind::array_end : Kind::object_end});
     }
-    return members;
+    events({Kind::object_end});
 }
 
 std::string quoted_name(const std::string &file) {
@@ -119,25 +115,18 @@ std::string one_name(const std::filesystem::path &file) {
 /// goes on naming the files and lines of the user.
 void put_in_place(const std::filesystem::path &file, std::set<std::string> &seen, std::string &out,
                   int depth) {
-    constexpr std::string_view include = "#include";
     constexpr int deepest = 50;
     const std::string text = read_file(file.string());
     if (depth > deepest || out.size() + text.size() > most_source_bytes)
         throw InputError(file.string(), "expected at most 4 MiB of source with its includes");
     out += "#line 1 " + quoted_name(file.string()) + "\n";
     int number = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string line = text.substr(at, end - at);
-        at = end + 1;
+    for (const std::string_view line : lines_of(text)) {
         ++number;
-        const std::size_t hash = line.find_first_not_of(" \t");
         const std::size_t open = line.find('"');
-        const std::size_t close = open == std::string::npos ? open : line.find('"', open + 1);
-        const bool includes = hash != std::string::npos && line.compare(hash, include.size(), include) == 0 &&
-                              close != std::string::npos;
-        if (!includes) {
-            if (line.find("#pragma once") == std::string::npos)
+        const std::size_t close = open == std::string_view::npos ? open : line.find('"', open + 1);
+        if (!trimmed(line).starts_with("#include") || close == std::string_view::npos) {
+            if (line.find("#pragma once") == std::string_view::npos)
                 out += line;
             out += '\n';
             continue;
@@ -164,12 +153,8 @@ std::filesystem::path source_of(const std::filesystem::path &file, const std::op
 std::vector<std::string> files_of_own_kernel(const std::string &file) {
     std::vector<std::string> files = {file};
     try {
-        std::optional<std::string> named;
-        if (file.ends_with(".json"))
-            if (const JsonValue document = parse_json(read_file(file), file);
-                const JsonValue *source = document.find("source"))
-                if (source->text())
-                    named = *source->text();
+        const std::optional<std::string> named =
+            file.ends_with(".json") ? member_of_json(read_file(file), file, "source") : std::nullopt;
         const std::filesystem::path source = source_of(file, named);
         std::set<std::string> seen = {one_name(source)};
         files.push_back(source.string());
@@ -196,7 +181,7 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     if (json)
         parse_json(text, file, as_launch_file(std::ref(reader)));
     else
-        JsonValue(launch_of_text(launch)).tell(std::ref(reader));
+        tell_launch(launch, std::ref(reader));
     reader.require_schema(launch_schema);
     if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
         throw InputError(std::move(problems));
@@ -206,19 +191,9 @@ OwnKernel read_own_kernel(const std::string &file, const std::string &launch) {
     kernel.file = source.string();
     kernel.function = read.function.value_or(source.stem().string());
     kernel.name = read.name.value_or(kernel.function);
-    kernel.template_arguments = std::move(read.template_arguments);
-    kernel.defines = std::move(read.defines);
-    kernel.parameters = read.parameters.empty()
-                            ? std::vector<std::string>{"input", "filters", "output", "n", "c", "h",
-                                                       "w",     "k",       "r",      "s", "p", "q"}
-                            : std::move(read.parameters);
-    kernel.grid = std::move(read.grid);
-    kernel.block = std::move(read.block);
-    kernel.shared_bytes = std::move(read.shared_bytes);
-    kernel.registers = std::move(read.registers);
-    kernel.conditions = std::move(read.conditions);
-    kernel.arithmetic = read.arithmetic;
-    kernel.work = std::move(read.work);
+    static_cast<OwnTerms &>(kernel) = read;
+    if (kernel.parameters.empty())
+        kernel.parameters = {"input", "filters", "output", "n", "c", "h", "w", "k", "r", "s", "p", "q"};
     std::set<std::string> seen = {one_name(source)};
     try {
         put_in_place(source, seen, kernel.source, 0);

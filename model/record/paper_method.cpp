@@ -33,29 +33,40 @@ PaperTextKind text_kind_of(const std::string &field) {
     return found == kinds.end() ? sentence : found->second;
 }
 
-void each_text_of(const JsonValue &json, const std::string &path, PaperTextKind kind,
-                  const EachPaperText &call) {
-    if (const std::optional<std::string_view> text = json.text()) {
-        const bool computed = kind == PaperTextKind::plain && text->starts_with('=');
-        call(path, std::string(computed ? text->substr(1) : *text),
-             computed ? PaperTextKind::expression : kind);
-    }
-    if (const JsonArray *array = json.array())
-        for (std::size_t i = 0; i < array->size(); ++i)
-            each_text_of((*array)[i], path + "/" + std::to_string(i), kind, call);
-    if (const JsonObject *object = json.object())
-        for (const JsonMember &member : *object) {
-            const std::string key(member.key());
-            const bool named = kind == PaperTextKind::expression; // the keys of "values" are names
-            each_text_of(member.value, path + "/" + key, named ? kind : text_kind_of(key), call);
-        }
-}
-
 } // namespace
 
 void each_text(const PaperMethod &method, const EachPaperText &call) {
-    const JsonValue json = described::write(method); // which has every field's name
-    each_text_of(json, "", PaperTextKind::sentence, call);
+    using Kind = JsonEvent::Kind;
+    /// An object or a list that is open, or the next value.
+    struct Place {
+        std::string path;
+        PaperTextKind kind = PaperTextKind::sentence;
+        bool list = false;
+        std::size_t elements = 0;
+    };
+    std::vector<Place> open;
+    Place next;
+    // As a document, which has every field's name.
+    described::tell(described::type_of<PaperMethod>(), &method, [&](const JsonEvent &event) {
+        if (event.kind == Kind::key) {
+            const std::string key(event.text);
+            const PaperTextKind above = open.back().kind; // the keys of "values" are names
+            next = {open.back().path + "/" + key,
+                    above == PaperTextKind::expression ? above : text_kind_of(key)};
+            return;
+        }
+        if (event.ends())
+            return open.pop_back();
+        if (!open.empty() && open.back().list)
+            next = {open.back().path + "/" + std::to_string(open.back().elements++), open.back().kind};
+        if (event.begins())
+            open.push_back({next.path, next.kind, event.kind == Kind::array});
+        if (event.kind == Kind::string) {
+            const bool computed = next.kind == PaperTextKind::plain && event.text.starts_with('=');
+            call(next.path, std::string(event.text.substr(computed ? 1 : 0)),
+                 computed ? PaperTextKind::expression : next.kind);
+        }
+    });
 }
 
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,

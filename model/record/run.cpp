@@ -12,7 +12,6 @@
 #include <charconv>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,8 +23,6 @@
 
 namespace convcast {
 namespace {
-
-constexpr const char *run_schema = "convcast/run/1";
 
 void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem &problem) {
     if (timeline)
@@ -51,17 +48,13 @@ std::optional<std::size_t> case_of(const InputProblem &problem, const std::strin
 /// Says of a case at `path` which names it has that are none.
 void check_names(const Case &item, const std::string &path, const BaselineCheck &check_baseline,
                  described::Reader &reader) {
-    const auto check = [&](const char *field, const auto &parse) {
-        try {
-            parse();
-        } catch (const UsageError &error) {
-            reader.problem(path + field, error.what());
-        }
-    };
+    std::vector<InputProblem> problems;
     if (item.strategy)
-        check("/strategy", [&] { parse_strategy(*item.strategy); });
+        or_problem(problems, path + "/strategy", [&] { parse_strategy(*item.strategy); });
     if (item.baseline && check_baseline)
-        check("/baseline", [&] { check_baseline(*item.baseline); });
+        or_problem(problems, path + "/baseline", [&] { check_baseline(*item.baseline); });
+    for (const InputProblem &problem : problems)
+        reader.problem(problem.place, problem.message);
 }
 
 /// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
@@ -169,7 +162,7 @@ Run read_run(const std::string &text, const std::string &file, const BaselineChe
     Run run;
     described::Reader reader(run, file);
     parse_json(text, file, std::ref(reader));
-    reader.require_schema(run_schema);
+    reader.require_schema(Run().schema);
     for (std::size_t i = 0; i < run.cases.size() && !reader.full(); ++i)
         check_names(run.cases[i], "/cases/" + std::to_string(i), check_baseline, reader);
     std::vector<InputProblem> problems = reader.problems(text);

@@ -21,9 +21,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::size_t lines_at_once = 64; ///< that a thread reads or writes
-constexpr std::size_t lines_of_a_piece =
-    4096; ///< a core's share of a piece is long enough, and a piece is small
+constexpr std::size_t lines_of_a_piece = 4096; ///< the cores have enough to do, and a piece is small
 constexpr std::size_t longest_line = 256 << 20;
 
 /// A document's JSON in one line; no text in it has a line break of its own.
@@ -56,11 +54,6 @@ Run head_of(const Run &run) {
             {}};
 }
 
-/// The same as the first line of a document of lines.
-std::string head_line(const Run &run) {
-    return to_line(described::write(head_of(run)));
-}
-
 /// Texts of a run's cases and unread ones in order, made on all cores; `text_of` makes one.
 void texts_of(const Run &run, const std::function<std::string(const Case &)> &text_of,
               const std::function<std::string(const UnreadCase &)> &text_of_unread,
@@ -73,11 +66,7 @@ void texts_of(const Run &run, const std::function<std::string(const Case &)> &te
     std::vector<std::string> texts;
     for (std::size_t begin = 0; begin < run.cases.size(); begin += lines_of_a_piece) {
         texts.assign(std::min(lines_of_a_piece, run.cases.size() - begin), {});
-        in_parallel((texts.size() + lines_at_once - 1) / lines_at_once, [&](std::size_t part) {
-            for (std::size_t i = part * lines_at_once; i < std::min(texts.size(), (part + 1) * lines_at_once);
-                 ++i)
-                texts[i] = text_of(run.cases[begin + i]);
-        });
+        in_parallel(texts.size(), [&](std::size_t i) { texts[i] = text_of(run.cases[begin + i]); });
         for (std::size_t i = 0; i < texts.size(); ++i) {
             take_unread(begin + i);
             take(std::move(texts[i]));
@@ -87,24 +76,32 @@ void texts_of(const Run &run, const std::function<std::string(const Case &)> &te
 }
 
 /// A file, packed by gzip or not.
-gzFile open_to_read(const std::string &file) {
-    gzFile opened = gzopen(file.c_str(), "rb");
-    if (opened == nullptr)
+using OpenFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
+
+OpenFile open_to_read(const std::string &file) {
+    OpenFile opened(gzopen(file.c_str(), "rb"), gzclose);
+    if (!opened)
         throw InputError(file, std::string("cannot be read: ") + std::strerror(errno));
-    gzbuffer(opened, 1 << 18);
+    gzbuffer(opened.get(), 1 << 18);
     return opened;
 }
 
 /// How much of a block a file still had.
-std::size_t read_block(gzFile file, char *block, std::size_t size, const std::string &name) {
-    const int got = gzread(file, block, static_cast<unsigned>(size));
+std::size_t read_block(const OpenFile &file, char *block, std::size_t size, const std::string &name) {
+    const int got = gzread(file.get(), block, static_cast<unsigned>(size));
     int error = Z_OK;
-    const char *said = gzerror(file, &error);
+    const char *said = gzerror(file.get(), &error);
     if (got < 0 || error == Z_BUF_ERROR) // the latter where the data end too early
         throw InputError(name, error == Z_ERRNO  ? std::string("cannot be read: ") + std::strerror(errno)
                                : said == nullptr ? "cannot be read"
                                                  : "is a damaged or cut gzip file");
     return static_cast<std::size_t>(got);
+}
+
+std::string_view without_end(std::string_view line) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
+        line.remove_suffix(1);
+    return line;
 }
 
 /// A case's line with its number in the file.
@@ -118,12 +115,6 @@ class LineSource {
   public:
     explicit LineSource(std::string_view text) : rest_(text) {}
     explicit LineSource(const std::string &file) : file_(open_to_read(file)), name_(file) {}
-    LineSource(const LineSource &) = delete;
-    LineSource &operator=(const LineSource &) = delete;
-    ~LineSource() {
-        if (file_ != nullptr)
-            gzclose(file_);
-    }
 
     /// At most `most` lines that are not empty, and none only at the end; they are good until the next call.
     std::vector<Line> next(std::size_t most) {
@@ -131,11 +122,9 @@ class LineSource {
         std::vector<Line> lines;
         while (lines.size() < most && !rest_.empty()) {
             const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-            std::string_view text = rest_.substr(0, end);
+            const std::string_view text = without_end(rest_.substr(0, end));
             rest_.remove_prefix(std::min(end + 1, rest_.size()));
             ++number_;
-            while (!text.empty() && (text.back() == '\r' || text.back() == ' '))
-                text.remove_suffix(1);
             if (!text.empty())
                 lines.push_back({text, number_});
             if (rest_.empty() && lines.empty())
@@ -147,7 +136,7 @@ class LineSource {
   private:
     /// Reads on until there are `most` lines, or the file ends.
     void fill(std::size_t most) {
-        if (file_ == nullptr)
+        if (!file_)
             return;
         constexpr std::size_t block = 1 << 22;
         buffer_.erase(0, buffer_.size() - rest_.size());
@@ -166,7 +155,7 @@ class LineSource {
     }
 
     std::string_view rest_; ///< what is not told yet: of the text, or of `buffer_`
-    gzFile file_ = nullptr;
+    OpenFile file_{nullptr, gzclose};
     std::string name_, buffer_;
     int number_ = 0;
 };
@@ -183,10 +172,8 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
     std::vector<Line> lines = source.next(lines_of_a_piece);
     do { // once also where there are no cases
         std::vector<std::variant<Case, UnreadCase>> read(lines.size());
-        in_parallel((lines.size() + lines_at_once - 1) / lines_at_once, [&](std::size_t part) {
-            for (std::size_t i = part * lines_at_once; i < std::min(lines.size(), (part + 1) * lines_at_once);
-                 ++i)
-                read[i] = read_case(lines[i].text, file, lines[i].number, before + i, check_baseline);
+        in_parallel(lines.size(), [&](std::size_t i) {
+            read[i] = read_case(lines[i].text, file, lines[i].number, before + i, check_baseline);
         });
         Run piece = head;
         for (auto &item : read)
@@ -216,52 +203,37 @@ bool names_lines(const std::string &file) {
 }
 
 bool are_run_lines(std::string_view text) {
-    const std::size_t end = text.find('\n');
-    std::string_view first = text.substr(0, end);
-    while (!first.empty() && (first.back() == '\r' || first.back() == ' '))
-        first.remove_suffix(1);
+    const std::string_view first = without_end(text.substr(0, text.find('\n')));
     // A document of JSON on one line holds its cases there.
     return first.starts_with("{") && first.ends_with("}") &&
            first.find("\"convcast/run/") != std::string_view::npos &&
            first.find("\"cases\"") == std::string_view::npos;
 }
 
-RunLineWriter::RunLineWriter(const std::string &file, const Run &head) : text_(head_line(head)) {
+RunLineWriter::RunLineWriter(const std::string &file, const Run &head) {
     if (file != "-")
-        file_.emplace(file).write(std::exchange(text_, {}));
+        file_.emplace(file);
+    write(to_line(described::write(head_of(head))));
 }
 
-namespace {
+void RunLineWriter::write(const std::string &lines) {
+    if (file_)
+        file_->write(lines);
+    else
+        text_ += lines;
+}
 
-/// The lines of a document's cases, some of them at a time.
-void lines_of(const Run &piece, const std::function<void(const std::string &lines)> &take) {
+void RunLineWriter::add(const Run &piece) {
+    constexpr std::size_t worth_a_call = 1 << 20;
     std::string block;
     texts_of(
         piece, line_of, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
         [&](const std::string &line) {
             block += line;
-            constexpr std::size_t worth_a_call = 1 << 20;
             if (block.size() > worth_a_call)
-                take(std::exchange(block, {}));
+                write(std::exchange(block, {}));
         });
-    take(block);
-}
-
-} // namespace
-
-void RunLineWriter::add(const Run &piece) {
-    lines_of(piece, [&](const std::string &lines) {
-        if (file_)
-            file_->write(lines);
-        else
-            text_ += lines;
-    });
-}
-
-std::string write_run_lines(const Run &run) {
-    std::string text = head_line(run);
-    lines_of(run, [&](const std::string &lines) { text += lines; });
-    return text;
+    write(block);
 }
 
 void RunLineWriter::finish() {
@@ -269,6 +241,12 @@ void RunLineWriter::finish() {
         file_->finish();
     else
         write_file_atomically("-", text_);
+}
+
+std::string write_run_lines(const Run &run) {
+    RunLineWriter writer("-", run);
+    writer.add(run);
+    return writer.text();
 }
 
 std::string write_run(const Run &run) {
@@ -312,7 +290,7 @@ bool file_holds_lines(const std::string &file) {
     std::error_code none;
     if (file == "-" || !std::filesystem::is_regular_file(file, none))
         return false;
-    const std::unique_ptr<gzFile_s, int (*)(gzFile)> start(gzopen(file.c_str(), "rb"), gzclose);
+    const OpenFile start(gzopen(file.c_str(), "rb"), gzclose);
     if (!start)
         return false;
     std::string head(longest_head, '\0');
@@ -322,10 +300,10 @@ bool file_holds_lines(const std::string &file) {
 }
 
 std::size_t cases_in_lines(const std::string &file) {
-    const std::unique_ptr<gzFile_s, int (*)(gzFile)> all(open_to_read(file), gzclose);
+    const OpenFile all = open_to_read(file);
     std::size_t lines = 0, got = 0;
     std::vector<char> block(1 << 20);
-    while ((got = read_block(all.get(), block.data(), block.size(), file)) > 0)
+    while ((got = read_block(all, block.data(), block.size(), file)) > 0)
         lines += static_cast<std::size_t>(
             std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n'));
     return lines > 0 ? lines - 1 : 0;

@@ -33,8 +33,12 @@ class RunLineWriter {
     /// Cases and unread ones of a piece, in their order.
     void add(const Run &piece);
     void finish();
+    /// What is kept for standard output.
+    const std::string &text() const { return text_; }
 
   private:
+    void write(const std::string &lines);
+
     std::optional<OutputFile> file_; ///< absent: all is kept in `text_`, for standard output
     std::string text_;
 };

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {

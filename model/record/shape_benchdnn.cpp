@@ -233,10 +233,8 @@ ShapeList read_benchdnn(std::string_view text, const std::string &file) {
     ListBuilder list(file, "benchdnn");
     Options options;
     bool moved = false;
-    each_line(text, [&](std::size_t number, std::string_view line) {
-        if (!is_comment(line))
-            list.at(number, [&] { take_line(list, options, number, line, moved); });
-        return !list.full();
+    list.at_lines(text, [&](std::size_t number, std::string_view line) {
+        take_line(list, options, number, line, moved);
     });
     if (!options.left_out.empty())
         list.remark("options that say nothing of a shape are left out: " +

@@ -265,15 +265,12 @@ bool is_csv_header(std::string_view line) {
 ShapeList read_csv(std::string_view text, const std::string &file) {
     ListBuilder list(file, "CSV");
     std::optional<CsvHeader> header;
-    each_line(text, [&](std::size_t number, std::string_view line) {
-        if (is_comment(line))
-            return true;
-        if (header) {
-            list.at(number, [&] { take_row(list, *header, line); });
-            return !list.full();
-        }
-        header = header_of(line, number, list);
-        return !list.has_problems(); // rows under a wrong header would repeat what it has wrong
+    bool wrong_header = false; // under which rows would repeat what it has wrong
+    list.at_lines(text, [&](std::size_t number, std::string_view line) {
+        if (header && !wrong_header)
+            take_row(list, *header, line);
+        else if (!header)
+            header = header_of(line, number, list), wrong_header = list.has_problems();
     });
     return list.finish(csv_example);
 }

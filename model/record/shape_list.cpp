@@ -58,6 +58,14 @@ void ListBuilder::at(std::size_t line, const std::function<void()> &part) {
     }
 }
 
+void ListBuilder::at_lines(std::string_view text,
+                           const std::function<void(std::size_t, std::string_view)> &take) {
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text))
+        if (++number; !full() && !is_comment(line))
+            at(number, [&] { take(number, line); });
+}
+
 bool ListBuilder::full() const {
     return problems_.size() >= 1000;
 }
@@ -124,16 +132,6 @@ DataType data_type(std::string_view name) {
                      "'. Example: f16");
 }
 
-void each_line(std::string_view text, const std::function<bool(std::size_t, std::string_view)> &take) {
-    std::size_t number = 1;
-    for (std::size_t at = 0; at < text.size(); ++number) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        if (!take(number, text.substr(at, end - at)))
-            return;
-        at = end + 1;
-    }
-}
-
 bool is_comment(std::string_view line) {
     const std::string_view content = trimmed(line);
     return content.empty() || content.front() == '#';
@@ -165,8 +163,6 @@ void take_line(ListBuilder &list, std::string_view line) {
             break;
         }
     line = trimmed(line);
-    if (line.empty())
-        return;
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
     const ConvShape shape = ConvShape::parse(shortened(line.substr(0, end)));
     std::string_view rest = trimmed(line.substr(end));
@@ -180,10 +176,7 @@ void take_line(ListBuilder &list, std::string_view line) {
 
 ShapeList read_lines(std::string_view text, const std::string &file) {
     ListBuilder list(file, "a shape per line");
-    each_line(text, [&](std::size_t number, std::string_view line) {
-        list.at(number, [&] { take_line(list, line); });
-        return !list.full();
-    });
+    list.at_lines(text, [&](std::size_t, std::string_view line) { take_line(list, line); });
     return list.finish(line_example);
 }
 
@@ -208,42 +201,39 @@ void require_text(std::string_view text, const std::string &file) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
         throw InputError(file + ":1", "expected UTF-8, found UTF-16; save the file as UTF-8");
     std::vector<InputProblem> problems;
-    each_line(text, [&](std::size_t number, std::string_view line) {
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+        ++number;
         const char *found = line.find('\0') != std::string_view::npos ? "a byte of value 0"
                             : !is_utf8(line)                          ? "bytes that are no UTF-8"
                                                                       : nullptr;
-        if (found != nullptr)
+        if (found != nullptr && problems.size() < 20)
             problems.push_back({file + ":" + std::to_string(number),
                                 std::string("expected text in UTF-8, found ") + found +
                                     "; a list of shapes has lines like: " + line_example});
-        return problems.size() < 20;
-    });
+    }
     if (!problems.empty())
         throw InputError(std::move(problems));
 }
 
 /// Whether a cell of a line of CSV is a number, which no column is named.
-bool has_number(std::string_view line) {
-    for (std::size_t at = 0; at <= line.size();) {
-        const std::size_t end = std::min(line.find_first_of(",;\t", at), line.size());
-        const std::string_view cell = trimmed(line.substr(at, end - at));
-        if (!cell.empty() && cell.find_first_not_of("0123456789") == std::string_view::npos)
-            return true;
-        at = end + 1;
-    }
-    return false;
+bool has_number(std::string line) {
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == ';' || c == '\t'; }, ',');
+    const std::vector<std::string> cells = split(line, ',');
+    return std::any_of(cells.begin(), cells.end(), [](std::string_view cell) {
+        return !trimmed(cell).empty() &&
+               trimmed(cell).find_first_not_of("0123456789") == std::string_view::npos;
+    });
 }
 
 /// The first line that says something, with its number.
 std::pair<std::size_t, std::string_view> first_line(std::string_view text) {
-    std::pair<std::size_t, std::string_view> first;
-    each_line(text, [&](std::size_t number, std::string_view line) {
-        if (is_comment(line))
-            return true;
-        first = {number, trimmed(line)};
-        return false;
-    });
-    return first;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text))
+        if (++number; !is_comment(line))
+            return {number, trimmed(line)};
+    return {};
 }
 
 } // namespace
@@ -282,7 +272,7 @@ ShapeList read_shape_list(const std::string &text, const std::string &file) {
         return read_lines(content, file);
     if (is_benchdnn(line))
         return read_benchdnn(content, file);
-    if (!shape && is_csv_header(line) && has_number(line))
+    if (!shape && is_csv_header(line) && has_number(std::string(line)))
         throw InputError(
             file + ":" + std::to_string(number),
             "expected a header above '" + shortened(line, 60) +

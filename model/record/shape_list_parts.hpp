@@ -32,6 +32,9 @@ class ListBuilder {
     void problem(std::size_t line, const std::string &message);
     /// Runs `part`, whose UsageError becomes a problem of the line.
     void at(std::size_t line, const std::function<void()> &part);
+    /// Calls `take(line, text)` at each line that says something, as long as the list is not full of
+    /// problems.
+    void at_lines(std::string_view text, const std::function<void(std::size_t line, std::string_view)> &take);
     bool full() const;
     bool has_problems() const { return !problems_.empty(); }
     /// Throws InputError if there was a problem, or no shape; `example` is what a line may look like.
@@ -60,9 +63,6 @@ std::int64_t whole_number(std::string_view text, const std::string &what, std::i
 
 /// Of names that libraries use: "float16" is f16. Throws UsageError with those that are forecast.
 DataType data_type(std::string_view name);
-
-/// Calls `take(line, text)` for every line, from 1, without its line break; stops when it says false.
-void each_line(std::string_view text, const std::function<bool(std::size_t line, std::string_view)> &take);
 
 /// A line that says nothing: blank, or a comment.
 bool is_comment(std::string_view line);

@@ -1,5 +1,6 @@
 #include "model/record/shards.hpp"
 
+#include "model/base/comparison.hpp"
 #include "model/base/document.hpp"
 #include "model/base/text.hpp"
 
@@ -9,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,11 +36,6 @@ int knowledge(const Case &item) {
     return item.status == Status::not_run ? 0 : 1;
 }
 
-std::string condition(const Run &run, const std::string &name) {
-    const auto found = run.conditions.find(name);
-    return found == run.conditions.end() ? "" : found->second;
-}
-
 /// Why `later` cannot be joined to `first`, one entry a reason.
 std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &document) {
     const Run &first = earlier.run, &later = document.run;
@@ -57,7 +52,8 @@ std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &do
         reasons.push_back("was forecast from another profile ('" + later.profile_id + "' against '" +
                           first.profile_id + "', or another version of it)");
     const auto differ = [&](const char *name, const auto &reason) {
-        const std::string one = condition(first, name), other = condition(later, name);
+        const std::string one = condition_of(first.conditions, name),
+                          other = condition_of(later.conditions, name);
         if (!one.empty() && !other.empty() && one != other)
             reasons.push_back(reason(one, other));
     };
@@ -87,17 +83,6 @@ std::map<std::string, std::string> joined_conditions(const std::vector<NamedRun>
     for (const auto &[name, its] : values)
         joined[name] = joined_condition(name, its);
     return joined;
-}
-
-/// `text` where `between` stands between its parts.
-std::vector<std::string> split(const std::string &text, const std::string &between) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    for (std::size_t end; (end = text.find(between, begin)) != std::string::npos;
-         begin = end + between.size())
-        parts.push_back(text.substr(begin, end - begin));
-    parts.push_back(text.substr(begin));
-    return parts;
 }
 
 } // namespace
@@ -209,8 +194,8 @@ Run merge(std::vector<NamedRun> documents, Conflict conflict) {
             if (knowledge(item) < 2 || to_text(described::write(item)) == to_text(described::write(there)))
                 continue;
             const NamedRun &earlier = documents[found->second.document];
-            const std::string old_date = condition(earlier.run, "date"),
-                              new_date = condition(documents[d].run, "date");
+            const std::string old_date = condition_of(earlier.run.conditions, "date"),
+                              new_date = condition_of(documents[d].run.conditions, "date");
             if (conflict == Conflict::newest && !old_date.empty() && !new_date.empty() &&
                 old_date != new_date) {
                 if (new_date > old_date)

@@ -78,7 +78,7 @@ Study read_fields(const std::string &text, const std::string &file) {
     described::Reader reader(study, file);
     parse_json(text, file, std::ref(reader));
     if (reader.has_schema() || (study.shapes.empty() && study.sweeps.empty()))
-        reader.require_schema("convcast/study/1");
+        reader.require_schema(Study().schema);
     if (std::vector<InputProblem> problems = reader.problems(text); !problems.empty())
         throw InputError(std::move(problems));
     if (study.id.empty())

@@ -32,7 +32,7 @@ std::vector<const Partition *> parts_of(const Plan &plan) {
 }
 
 /// The value nearest to the place p * (n - 1), counted from 0: not the nearest rank of
-/// model/base/quantile.hpp, which may be a neighbour.
+/// model/base/statistics.hpp, which may be a neighbour.
 double value_nearest_to(const std::vector<double> &sorted, double p) {
     return sorted[static_cast<std::size_t>(std::llround(p * static_cast<double>(sorted.size() - 1)))];
 }

@@ -1,10 +1,10 @@
 // Tests of what needs one of CUDA's libraries and no GPU. For CONVCAST_SKIP_IF.
 #pragma once
 
+#include "gpu/check.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/counters.hpp"
 #include "gpu/metrics.hpp"
-#include "model/base/errors.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <filesystem>
@@ -12,16 +12,6 @@
 #include <string>
 
 namespace convcast {
-
-/// The message of the GpuError that `make()` throws; absent where it throws none.
-template <class Make> std::optional<std::string> why_not(const Make &make) {
-    try {
-        make();
-        return std::nullopt;
-    } catch (const GpuError &error) {
-        return error.what();
-    }
-}
 
 inline std::optional<std::string> why_no_compiler() {
     return why_not([] { Compiler compiler{std::filesystem::path()}; });

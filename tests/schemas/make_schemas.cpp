@@ -8,6 +8,7 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
+#include "model/base/json.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/calibration.hpp"
 #include "model/machine/facts.hpp"
@@ -23,9 +24,9 @@
 #include "tests/schemas/member_comments.hpp"
 
 #include <boost/core/demangle.hpp>
+#include <nlohmann/json.hpp>
 
 #include <functional>
-#include <initializer_list>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -41,15 +42,13 @@ extern const std::vector<EmbeddedFile> described_headers;
 namespace cli {
 namespace {
 
-JsonValue object_of(std::initializer_list<JsonMember> entries) {
-    return JsonValue(JsonObject(entries));
-}
-
-JsonValue text_value(std::string_view value) {
-    return JsonValue(std::string(value));
-}
-
+using Json = nlohmann::ordered_json;
 using described::Type;
+
+/// As documents have it: a whole number without a point.
+Json number(double value) {
+    return Json::parse(to_text(described::write(value)));
+}
 
 /// "Case" of convcast::Case.
 std::string type_name(const Type &type) {
@@ -59,13 +58,10 @@ std::string type_name(const Type &type) {
     return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
 }
 
-JsonValue number_schema(const char *type, const Range &range) {
-    JsonValue types = text_value(type);
-    if (range.unknown_allowed)
-        types = JsonValue(JsonArray{text_value(type), text_value("null")});
-    return object_of({{"type", types},
-                      {"minimum", described::write(range.low)},
-                      {"maximum", described::write(range.high)}});
+Json number_schema(const char *type, const Range &range) {
+    return {{"type", range.unknown_allowed ? Json{type, "null"} : Json(type)},
+            {"minimum", number(range.low)},
+            {"maximum", number(range.high)}};
 }
 
 /// What members are that several documents have and no comment explains.
@@ -104,28 +100,27 @@ class SchemaWriter {
 
     /// The schema of a document whose member "schema" is `schema`.
     std::string document(const std::string &title, const Type &type, const std::string &schema) {
-        const JsonValue own = object_schema(type, schema);
-        JsonObject root = {{"$schema", text_value("https://json-schema.org/draft/2020-12/schema")},
-                           {"title", text_value("convcast " + title)}};
-        for (const JsonMember &member : *own.object())
-            root.push_back(member);
-        JsonObject definitions;
-        for (auto &[name, its] : definitions_)
-            definitions.emplace_back(std::string_view(name), std::move(its));
-        root.emplace_back("$defs", JsonValue(std::move(definitions)));
-        return to_text(JsonValue(std::move(root)));
+        Json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                     {"title", "convcast " + title}};
+        root.update(object_schema(type, schema));
+        root["$defs"] = Json::object();
+        for (const auto &[name, its] : definitions_)
+            root["$defs"][name] = its;
+        JsonWriter writer;
+        parse_json(root.dump(), title, std::ref(writer));
+        return writer.take() + "\n";
     }
 
   private:
-    JsonValue of(const Type &type, const std::optional<Range> &range = {}) {
+    Json of(const Type &type, const std::optional<Range> &range = {}) {
         using Form = Type::Form;
         switch (type.form) {
         case Form::boolean:
-            return object_of({{"type", text_value("boolean")}});
+            return {{"type", "boolean"}};
         case Form::text:
-            return object_of({{"type", text_value("string")}});
+            return {{"type", "string"}};
         case Form::unit:
-            return object_of({{"const", text_value(type.unit)}});
+            return {{"const", type.unit}};
         case Form::integer:
             return number_schema("integer", range.value_or(type.range));
         case Form::number:
@@ -133,22 +128,21 @@ class SchemaWriter {
         case Form::optional:
             return of(type.element(), range);
         case Form::choice: {
-            JsonArray names;
+            Json names = Json::array();
             for (const auto &choice : type.choices)
-                names.push_back(text_value(choice.name));
-            return object_of({{"enum", JsonValue(std::move(names))}});
+                names.push_back(choice.name);
+            return {{"enum", names}};
         }
         case Form::list:
         case Form::array: {
-            JsonObject out = {{"type", text_value("array")}, {"items", of(type.element(), range)}};
+            Json out = {{"type", "array"}, {"items", of(type.element(), range)}};
             if (type.form == Form::array)
                 for (const char *bound : {"minItems", "maxItems"})
-                    out.emplace_back(bound, JsonValue(static_cast<long long>(type.size)));
-            return JsonValue(std::move(out));
+                    out[bound] = type.size;
+            return out;
         }
         case Form::map:
-            return object_of(
-                {{"type", text_value("object")}, {"additionalProperties", of(type.element(), range)}});
+            return {{"type", "object"}, {"additionalProperties", of(type.element(), range)}};
         case Form::param:
             return param_schema(type, range.value_or(type.range));
         case Form::object:
@@ -157,22 +151,20 @@ class SchemaWriter {
         const std::string name = type_name(type);
         if (definitions_.try_emplace(name).second) // first its place, as a struct may hold itself
             definitions_[name] = object_schema(type);
-        return object_of({{"$ref", text_value("#/$defs/" + name)}});
+        return {{"$ref", "#/$defs/" + name}};
     }
 
     /// A number with its unit and where it is from.
-    JsonValue param_schema(const Type &type, const Range &range) {
-        JsonValue out = object_schema(type);
-        JsonObject value;
+    Json param_schema(const Type &type, const Range &range) {
+        Json value;
         if (const std::string text = description("Param", "value"); !text.empty())
-            value.emplace_back("description", text_value(text));
-        value.emplace_back("type", text_value("number"));
-        value.emplace_back("exclusiveMinimum", JsonValue(0LL));
-        value.emplace_back("minimum", described::write(range.low));
-        value.emplace_back("maximum", described::write(range.high));
-        for (JsonMember &part : *out.object())
-            if (part.key() == "properties")
-                part.value.object()->front().value = JsonValue(std::move(value));
+            value["description"] = text;
+        value["type"] = "number";
+        value["exclusiveMinimum"] = 0;
+        value["minimum"] = number(range.low);
+        value["maximum"] = number(range.high);
+        Json out = object_schema(type);
+        out["properties"]["value"] = value;
         return out;
     }
 
@@ -184,39 +176,34 @@ class SchemaWriter {
 
     /// An object with the fields, described by their comments, and no others but x_...; a document's first
     /// has the one value `schema`.
-    JsonValue object_schema(const Type &type, const std::string &schema = {}) {
+    Json object_schema(const Type &type, const std::string &schema = {}) {
         const std::string name = type_name(type);
-        JsonObject properties;
-        JsonArray required;
+        Json properties = Json::object(), required = Json::array();
         for (const described::Field &field : type.fields) {
-            JsonObject out;
+            Json &out = properties[field.name] = Json::object();
             if (const std::string text = description(name, field.name); !text.empty())
-                out.emplace_back("description", text_value(text));
-            const JsonValue its = schema.empty() || &field != &type.fields.front()
-                                      ? of(field.type(), field.range)
-                                      : object_of({{"const", text_value(schema)}});
-            for (const JsonMember &part : *its.object())
-                out.push_back(part);
-            properties.emplace_back(field.name, JsonValue(std::move(out)));
+                out["description"] = text;
+            out.update(schema.empty() || &field != &type.fields.front() ? of(field.type(), field.range)
+                                                                        : Json{{"const", schema}});
             if (!field.may_lack)
-                required.push_back(text_value(field.name));
+                required.push_back(field.name);
         }
         for (const char *earlier : type.former)
-            properties.emplace_back(earlier, object_of({{"deprecated", JsonValue(true)}}));
-        JsonObject out;
+            properties[earlier] = {{"deprecated", true}};
+        Json out;
         if (const auto found = structs_.find(name); found != structs_.end() && !found->second.comment.empty())
-            out.emplace_back("description", text_value(found->second.comment));
-        out.emplace_back("type", text_value("object"));
-        out.emplace_back("properties", JsonValue(std::move(properties)));
-        out.emplace_back("patternProperties", object_of({{"^x_", JsonValue(JsonObject{})}}));
-        out.emplace_back("additionalProperties", JsonValue(false));
-        out.emplace_back("required", JsonValue(std::move(required)));
-        return JsonValue(std::move(out));
+            out["description"] = found->second.comment;
+        out["type"] = "object";
+        out["properties"] = properties;
+        out["patternProperties"] = {{"^x_", Json::object()}};
+        out["additionalProperties"] = false;
+        out["required"] = required;
+        return out;
     }
 
     CommentedStructs structs_;
     std::map<std::string, std::string> said_; ///< of members by their name alone
-    std::map<std::string, JsonValue> definitions_;
+    std::map<std::string, Json> definitions_;
 };
 
 template <class T> std::string schema_text(const std::string &title, std::string_view page) {

@@ -110,15 +110,16 @@ TEST(KnownTimes, WhatIsGivenCountsBeforeWhatShips) {
     EXPECT_FALSE(KnownTimes(with_sms(profile, 131)).find(shape, name)) << "other SMs, other times";
     EXPECT_FALSE(KnownTimes(find_profile("toy")).find(shape, name));
     const std::optional<KnownTime> other =
-        known.fastest_baseline(shape, [](const std::string &) { return true; });
+        known.fastest(KnownTimes::Of::baselines, shape, [](const std::string &) { return true; });
     ASSERT_TRUE(other);
     EXPECT_EQ(other->name, "cudnn:tf32");
-    const std::optional<KnownTime> fp32 =
-        known.fastest_baseline(shape, [](const std::string &text) { return text != "cudnn:tf32"; });
+    const std::optional<KnownTime> fp32 = known.fastest(
+        KnownTimes::Of::baselines, shape, [](const std::string &text) { return text != "cudnn:tf32"; });
     ASSERT_TRUE(fp32);
     EXPECT_EQ(fp32->name, "im2col_cublas") << "the table has the fastest of each arithmetic, and no other";
-    EXPECT_FALSE(known.fastest_baseline(
-        shape, [&](const std::string &text) { return text != other->name && text != fp32->name; }));
+    EXPECT_FALSE(known.fastest(KnownTimes::Of::baselines, shape, [&](const std::string &text) {
+        return text != other->name && text != fp32->name;
+    }));
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/base/json.hpp"
 #include "reports/page_data.hpp"
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
@@ -10,6 +9,7 @@
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -80,26 +80,20 @@ std::vector<std::string> unpacked(const std::string &page, const std::string &ma
 TEST(Page, CarriesEveryCaseAndTheExplanationOfEveryForecast) {
     const convcast::Run run = sample::run(studies());
     const std::string page = page_of(run);
-    const JsonValue columns = parse_json(unpacked(page, "data-page=\"cases\"").at(0), "columns");
-    const auto member = [](const JsonValue &of, const std::string &key) -> const JsonValue & {
-        for (const JsonMember &m : *of.object())
-            if (m.key() == key)
-                return m.value;
-        throw std::out_of_range(key);
-    };
+    const auto columns = nlohmann::json::parse(unpacked(page, "data-page=\"cases\"").at(0));
     for (const char *key :
          {"predicted", "low", "high", "cold", "warm", "error", "speedup", "l2_error", "regimes"})
-        EXPECT_EQ(member(columns, key).array()->size(), run.cases.size()) << key;
+        EXPECT_EQ(columns.at(key).size(), run.cases.size()) << key;
     for (const char *key : {"study", "shape", "name", "group", "status", "note", "limiter"})
-        EXPECT_EQ(member(member(columns, key), "index").array()->size(), run.cases.size()) << key;
+        EXPECT_EQ(columns.at(key).at("index").size(), run.cases.size()) << key;
     std::size_t forecasts = 0, explained = 0, in_chunks = 0;
     for (const Case &c : run.cases)
         forecasts += c.strategy && c.prediction ? 1u : 0u;
-    for (const JsonValue &ids : *member(columns, "chunks").array())
-        in_chunks += ids.array()->size();
+    for (const nlohmann::json &ids : columns.at("chunks"))
+        in_chunks += ids.size();
     std::string all;
     for (const std::string &chunk : unpacked(page, "class=\"explanations\"")) {
-        explained += parse_json(chunk, "chunk").array()->size();
+        explained += nlohmann::json::parse(chunk).size();
         all += chunk;
     }
     EXPECT_EQ(explained, forecasts);
