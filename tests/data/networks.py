@@ -123,19 +123,21 @@ def drawn():
         if not path.exists():
             continue
         document = json.loads(path.read_text())
-        rows = {(row["network"], row["batch"]): row for row in document["runs"]}
-        ran = sorted({name for name, _ in rows if "measured_s" in rows[name, 1]})
+        rows = {(row["network"], row["batch"]): row for row in document["runs"] if "measured_s" in row}
+        ran = sorted({name for name, _ in rows})
         print(f"| {gpu.upper()}, seed {document['seed']} | batch 1, measured | forecast / measured | batch 32, measured | forecast / measured | "
               "from onnxruntime |\n|" + "---|" * 6)
         for name in ran:
             cells = [f"{row['measured_s'] * 1e6:,.0f} us | {row['forecast_s'] / row['measured_s']:.3f}" if row else "not run | "
-                     for row in (rows[name, 1], rows.get((name, 32)))]
-            print(f"| {name.removeprefix('timm/')} | {cells[0]} | {cells[1]} | {rows[name, 1]['onnxruntime']:.0e} |")
+                     for row in (rows.get((name, 1)), rows.get((name, 32)))]
+            furthest = max(rows[name, batch].get("onnxruntime", 0.0) for batch in (1, 32) if (name, batch) in rows)
+            print(f"| {name.removeprefix('timm/')} | {cells[0]} | {cells[1]} | {furthest:.0e} |")
         for batch in (1, 32):
             errors = [abs(rows[name, batch]["forecast_s"] / rows[name, batch]["measured_s"] - 1.0) for name in ran if (name, batch) in rows]
-            print(f"\n{gpu.upper()}, batch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, "
-                  f"{max(errors):.1%} at most")
-        print("refused: " + (", ".join(sorted({name for name, _ in rows} - set(ran))) or "none") + "\n")
+            if errors:
+                print(f"\n{gpu.upper()}, batch {batch}: {len(errors)} networks, forecast off by {sum(errors) / len(errors):.1%} in the mean, "
+                      f"{max(errors):.1%} at most")
+        print("refused: " + (", ".join(sorted({row["network"] for row in document["runs"]} - set(ran))) or "none") + "\n")
 
 
 def layers(run):
