@@ -18,6 +18,7 @@ struct NaiveGlobal {
         each(threads, "threads", 32, 1024, {64, 128, 256, 512, 1024},
              "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs");
     }
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
@@ -67,7 +68,7 @@ std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
 }
 
-std::string outside(const ConvShape &s) {
+std::string NaiveGlobal::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.fmas().value > 1e17)
@@ -82,8 +83,6 @@ std::string outside(const ConvShape &s) {
 } // namespace
 
 Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     if (threads % 32 != 0)
         return Infeasible{"threads must be a multiple of 32, got " + std::to_string(threads)};
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
@@ -164,8 +163,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
     const double planes_at_once = std::max(1.0, resident / double(s.p() * s.q()));
     fill_dram(work, s, gpu, double(s.k) / planes_at_once);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
     return out;
 }

@@ -20,11 +20,13 @@ struct NaiveShared {
         each(map, "map", 0, 2, {1, 2},
              "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
     }
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-std::string outside(const ConvShape &s) {
+std::string NaiveShared::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.stride_h > 2 || s.stride_w > 2)
@@ -70,14 +72,13 @@ struct Tiling {
     bool unrolled = s.r * s.s <= 16; ///< taps, as the kernel does with a map in global memory
 };
 
-/// Gives the free knobs their values; why the others do not fit a CTA, "" if they do.
-std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
+std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
     const GpuLimits &limits = gpu.limits;
-    if (knobs.tile_w == 0)
-        knobs.tile_w = int(std::min<std::int64_t>(32, s.q()));
-    if (knobs.tile_h == 0)
-        knobs.tile_h = int(std::min<std::int64_t>(32, s.p()));
-    const Tiling t{s, knobs, gpu};
+    if (tile_w == 0)
+        tile_w = int(std::min<std::int64_t>(32, s.q()));
+    if (tile_h == 0)
+        tile_h = int(std::min<std::int64_t>(32, s.p()));
+    const Tiling t{s, *this, gpu};
     if (t.threads > limits.max_threads_per_cta)
         return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
                std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
@@ -86,11 +87,11 @@ std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
         return "a filter of " + std::to_string(t.filter_floats * 4) +
                " bytes exceeds a CTA's shared memory of " + std::to_string(limits.shared_bytes_per_cta);
     const bool fits = bank_floats + t.tile_floats <= most;
-    if (knobs.map == 1 && !fits)
+    if (map == 1 && !fits)
         return "map = 1: the input tile of " + std::to_string(t.tile_floats * 4) +
                " bytes does not fit beside the filter in shared memory";
-    if (knobs.map == 0)
-        knobs.map = fits ? 1 : 2;
+    if (map == 0)
+        map = fits ? 1 : 2;
     return "";
 }
 
@@ -263,22 +264,16 @@ void fill_work(Partition &part, const Tiling &t, const Warps &its) {
 } // namespace
 
 Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = settle(*this, s, gpu); !why.empty())
-        return Infeasible{why};
     const Tiling tiling{s, *this, gpu};
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);
     fill_work(part, tiling, warps);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (!tiling.shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");

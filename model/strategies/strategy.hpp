@@ -1,11 +1,16 @@
 // What a strategy's file is made of: a struct of knobs with a plan, and the line that registers it. S has
 //
-//   about        name, what `list` says of it, its place in lists
-//   knobs(each)  calls each(knob, name, low, high, candidates, doc) for every knob, an int member of S
-//   plan(s, gpu) the plan as std::variant<Feasible, Infeasible>; knobs that are 0 get the values that run
+//   about           name, what `list` says of it, its place in lists
+//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob, an int member of S
+//   outside(s)      static: why it never does a shape, on any GPU; "" if it may
+//   plan(s, gpu)    the plan of a shape that is not outside, as std::variant<Feasible, Infeasible>
 //
-// and, where it has them, tensor_cores, settings(s, gpu): those to compare, each with every knob, and
-// walk(s, gpu, launch).
+// and, where it has them,
+//
+//   settle(s, gpu)  gives knobs that are 0 the values that run, before the plan; why one that is given is
+//                   wrong, or ""
+//   settings(s, gpu)  those to compare; where S has settle(), they are settled, and those that are wrong left
+//   out walk(s, gpu, launch), tensor_cores
 #pragma once
 
 #include "model/base/divide.hpp"
@@ -52,9 +57,7 @@ template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 template <class S> std::vector<int> knobs_of(S setting, std::size_t count = 0) {
     std::vector<int> knobs;
     knobs.reserve(count);
-    setting.knobs([&](int value, const char *, int, int, std::initializer_list<int>, const char *) {
-        knobs.push_back(value);
-    });
+    setting.knobs([&](int value, auto...) { knobs.push_back(value); });
     return knobs;
 }
 
@@ -62,20 +65,28 @@ template <class S> Strategy strategy_of(const StrategyKind &kind, const S &setti
     return {&kind, knobs_of(setting, kind.knobs.size())};
 }
 
-/// Adds a setting to those to compare, unless they have it.
-template <class S> void add_new(std::vector<S> &settings, const S &setting) {
-    const std::vector<int> knobs = knobs_of(setting);
-    if (std::none_of(settings.begin(), settings.end(),
-                     [&](const S &other) { return knobs_of(other) == knobs; }))
-        settings.push_back(setting);
+/// Of settings to compare those that settle, each once, or why the last one does not.
+template <class S> SettingsOf<S> settled(const std::vector<S> &settings, const ConvShape &s, const Gpu &gpu) {
+    std::vector<S> found;
+    std::vector<std::vector<int>> known;
+    std::string why;
+    for (S setting : settings) {
+        if (std::string wrong = setting.settle(s, gpu); !wrong.empty()) {
+            why = std::move(wrong);
+        } else if (const auto knobs = knobs_of(setting); std::ranges::find(known, knobs) == known.end()) {
+            known.push_back(knobs);
+            found.push_back(setting);
+        }
+    }
+    if (found.empty())
+        return Infeasible{std::move(why)};
+    return found;
 }
 
 template <class S> S setting_of(const Strategy &strategy) {
     S setting;
     std::size_t i = 0;
-    setting.knobs([&](int &value, const char *, int, int, std::initializer_list<int>, const char *) {
-        value = strategy.knobs[i++];
-    });
+    setting.knobs([&](int &value, auto...) { value = strategy.knobs[i++]; });
     return setting;
 }
 
@@ -95,7 +106,12 @@ template <class S> const StrategyKind &kind_of() {
                            [[maybe_unused]] const Gpu &gpu) -> Settings {
             std::vector<Strategy> settings;
             if constexpr (requires(S setting) { setting.settings(s, gpu); }) {
-                auto found = setting_of<S>(strategy).settings(s, gpu);
+                if (std::string why = S::outside(s); !why.empty())
+                    return Infeasible{std::move(why), true};
+                SettingsOf<S> found = setting_of<S>(strategy).settings(s, gpu);
+                if constexpr (requires(S setting) { setting.settle(s, gpu); })
+                    if (const auto *all = std::get_if<0>(&found))
+                        found = settled(*all, s, gpu);
                 if (auto *why = std::get_if<Infeasible>(&found))
                     return std::move(*why);
                 for (const S &setting : std::get<0>(found))
@@ -106,7 +122,12 @@ template <class S> const StrategyKind &kind_of() {
             return settings;
         };
         made.plan = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu) -> PlanResult {
+            if (std::string why = S::outside(s); !why.empty())
+                return Infeasible{std::move(why), true};
             S setting = setting_of<S>(strategy);
+            if constexpr (requires { setting.settle(s, gpu); })
+                if (std::string why = setting.settle(s, gpu); !why.empty())
+                    return Infeasible{std::move(why)};
             Planned planned = setting.plan(s, gpu);
             if (auto *why = std::get_if<Infeasible>(&planned))
                 return std::move(*why);
@@ -121,12 +142,30 @@ template <class S> const StrategyKind &kind_of() {
     return kind;
 }
 
-/// A plan of one launch, with the papers' numbers: a round is a step of so many CTAs.
-inline Feasible plan_of_launch(Partition part, const Gpu &gpu, std::int64_t round_ctas = 1) {
+/// The last template argument of kernels that are built for short elements as well: which, where they are.
+inline void add_element_type(Partition &part, const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+}
+
+/// O2: fills in how the grid of a launch falls into waves. Why an SM holds no CTA of it; "" if it holds one.
+inline std::string schedule(Partition &part, const Gpu &gpu) {
+    std::string why = does_not_fit(part);
+    if (why.empty())
+        fill_schedule(part, gpu.limits);
+    return why;
+}
+
+/// What a round of the papers is: a step of one CTA, or of all that an SM holds.
+enum class Round { of_cta, of_sm };
+
+/// A plan of one launch, with the papers' numbers.
+inline Feasible plan_of_launch(Partition part, const Gpu &gpu, Round round = Round::of_cta) {
+    const double ctas = round == Round::of_sm ? double(part.ctas_per_sm) : 1.0;
     Feasible out;
     out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas * double(round_ctas);
-    out.paper_round_bytes = part.step.load_bytes * double(round_ctas);
+    out.paper_round_fmas = part.step.fmas * ctas;
+    out.paper_round_bytes = part.step.load_bytes * ctas;
     out.plan.launches = {std::move(part)};
     return out;
 }
