@@ -3,6 +3,8 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 
@@ -35,6 +37,11 @@ struct BlockRegister {
              "n, neighbouring elements of one read of shared memory (1, 2 or 4); 0: the widest that fits the "
              "tile");
     }
+    static std::string outside(const ConvShape &s) { return outside_papers(s, Elements::floats_and_short); }
+    void choose(const ConvShape &s);
+    /// Why the knobs do not go with each other or with the shape; "" if they do.
+    std::string check(const ConvShape &s) const;
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
@@ -58,58 +65,49 @@ int shrunk(int size, std::int64_t needed, int least) {
     return size;
 }
 
-void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
+void BlockRegister::choose(const ConvShape &s) {
     const Best best = papers_best(s.r);
-    if (knobs.tile_w == 0)
-        knobs.tile_w = std::max(shrunk(best.w, s.q(), 8), knobs.pixels_per_thread);
-    if (knobs.pixels_per_thread == 0)
-        knobs.pixels_per_thread = std::min(best.pixels_per_thread, knobs.tile_w);
-    if (knobs.tile_h == 0)
-        knobs.tile_h = shrunk(best.h, s.p(), 1);
-    if (knobs.channels == 0) {
+    if (tile_w == 0)
+        tile_w = std::max(shrunk(best.w, s.q(), 8), pixels_per_thread);
+    if (pixels_per_thread == 0)
+        pixels_per_thread = std::min(best.pixels_per_thread, tile_w);
+    if (tile_h == 0)
+        tile_h = shrunk(best.h, s.p(), 1);
+    if (channels == 0) {
         constexpr std::int64_t enough_taps = 16; // the paper's 18 at 3 x 3; it has no 1 x 1
-        knobs.channels = int(std::min<std::int64_t>(
+        channels = int(std::min<std::int64_t>(
             s.c, std::max<std::int64_t>(best.channels, ceil_div(enough_taps, s.r * s.s))));
     }
-    if (knobs.tile_k == 0) {
+    if (tile_k == 0) {
         // Short elements are copied a row and all values of a filter at a time.
         const std::int64_t least = s.dtype == DataType::f32
                                        ? papers::warp_threads
                                        : std::max({static_cast<std::int64_t>(papers::warp_threads),
-                                                   knobs.tile_w + s.s - 1, knobs.channels * s.r * s.s});
-        const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
-        const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
-        const int whole_warp = int(ceil_div(least, strips)) * group;
-        knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
+                                                   tile_w + s.s - 1, channels * s.r * s.s});
+        const int strips = std::max(1, tile_w / std::max(1, pixels_per_thread)) * tile_h;
+        const int group = filters_per_thread == 0 ? best.filters_per_thread : filters_per_thread;
+        tile_k = std::max(shrunk(best.filters, s.k, 8), int(ceil_div(least, strips)) * group);
     }
-    if (knobs.filters_per_thread == 0)
-        knobs.filters_per_thread = std::min(best.filters_per_thread, knobs.tile_k);
-    if (knobs.unit == 0)
-        for (knobs.unit = 4;
-             knobs.pixels_per_thread % knobs.unit != 0 || knobs.filters_per_thread % knobs.unit != 0;
-             knobs.unit /= 2) {
+    if (filters_per_thread == 0)
+        filters_per_thread = std::min(best.filters_per_thread, tile_k);
+    if (unit == 0)
+        for (unit = 4; pixels_per_thread % unit != 0 || filters_per_thread % unit != 0; unit /= 2) {
         }
 }
 
-/// Why the knobs do not go with each other or with the shape; "" if they do.
-std::string check(const ConvShape &s, const BlockRegister &knobs) {
-    const int width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
-    if (n != 1 && n != 2 && n != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(n);
-    if (knobs.tile_w % 4 != 0 || knobs.tile_w % width != 0)
-        return "tile_w = " + std::to_string(knobs.tile_w) +
-               " is no multiple of 4 and of pixels_per_thread = " + std::to_string(width);
-    if (knobs.tile_k % group != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) +
-               " is no multiple of filters_per_thread = " + std::to_string(group);
+std::string BlockRegister::check(const ConvShape &s) const {
+    const int width = pixels_per_thread, group = filters_per_thread;
+    if (unit != 1 && unit != 2 && unit != 4)
+        return fmt::format("unit must be 1, 2 or 4, got {}", unit);
+    if (tile_w % 4 != 0 || tile_w % width != 0)
+        return fmt::format("tile_w = {} is no multiple of 4 and of pixels_per_thread = {}", tile_w, width);
+    if (tile_k % group != 0)
+        return fmt::format("tile_k = {} is no multiple of filters_per_thread = {}", tile_k, group);
     if ((width & (width - 1)) != 0)
-        return "pixels_per_thread must be 1, 2, 4, 8, 16 or 32, got " + std::to_string(width);
-    if (width % n != 0 || group % n != 0)
-        return "pixels_per_thread and filters_per_thread must be multiples of unit = " + std::to_string(n);
-    if (knobs.channels > s.c)
-        return "channels = " + std::to_string(knobs.channels) + " exceeds the " + std::to_string(s.c) +
-               " there are";
-    return "";
+        return fmt::format("pixels_per_thread must be 1, 2, 4, 8, 16 or 32, got {}", width);
+    if (width % unit != 0 || group % unit != 0)
+        return fmt::format("pixels_per_thread and filters_per_thread must be multiples of unit = {}", unit);
+    return channels > s.c ? fmt::format("channels = {} exceeds the {} there are", channels, s.c) : "";
 }
 
 /// What follows from the shape and the knobs, in the order of the argument. Lengths in shared memory are in
@@ -169,21 +167,31 @@ std::string check_cta(const Tiling &o) {
     if (ceil_div(o.s.k, o.knobs.tile_k) > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (o.threads < papers::warp_threads)
-        return "a CTA would have " + std::to_string(o.threads) + " threads, less than a warp";
+        return fmt::format("a CTA would have {} threads, less than a warp", o.threads);
     if (o.threads > o.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(o.threads) + " threads, the GPU allows " +
-               std::to_string(o.gpu.limits.max_threads_per_cta);
+        return fmt::format("a CTA would have {} threads, the GPU allows {}", o.threads,
+                           o.gpu.limits.max_threads_per_cta);
     if (o.short_type && o.threads < std::max(o.taps, o.row_copies))
-        return std::to_string(o.threads) + " threads copy less at a time than the " + std::to_string(o.taps) +
-               " values of a filter in a step or the " + std::to_string(o.row_copies) + " copies of a row";
+        return fmt::format(
+            "{} threads copy less at a time than the {} values of a filter in a step or the {} copies "
+            "of a row",
+            o.threads, o.taps, o.row_copies);
     constexpr std::int64_t most_held = 80; // beside the sums; the compiler spills beyond
     if (const std::int64_t held = held_by(o); held > most_held)
-        return "a thread would hold " + std::to_string(held) +
-               " elements of the next step in registers; take fewer channels or more threads";
+        return fmt::format(
+            "a thread would hold {} elements of the next step in registers; take fewer channels or more "
+            "threads",
+            held);
     if (const Registers registers = registers_for(o); registers.cap < registers.needed + 32)
-        return std::to_string(o.threads) + " threads of " + std::to_string(o.width) + " x " +
-               std::to_string(o.group) + " sums need more registers than a thread or an SM has";
+        return fmt::format("{} threads of {} x {} sums need more registers than a thread or an SM has",
+                           o.threads, o.width, o.group);
     return "";
+}
+
+std::string BlockRegister::settle(const ConvShape &s, const Gpu &gpu) {
+    choose(s);
+    const std::string why = check(s);
+    return why.empty() ? check_cta(Tiling{s, *this, gpu}) : why;
 }
 
 /// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 182 settings): large filters, whose rows
@@ -212,8 +220,7 @@ Partition launch_of(const Tiling &o) {
     const BlockRegister &knobs = o.knobs;
     part.template_arguments = {o.s.r,   o.s.s,   knobs.tile_w,   knobs.tile_h, knobs.tile_k,
                                o.width, o.group, knobs.channels, o.n,          o.wide ? 1 : 0};
-    if (o.short_type)
-        part.template_arguments.push_back(static_cast<std::int64_t>(o.s.dtype));
+    add_element_type(part, o.s);
     part.variant = std::string(o.threads <= 64 ? "two warps at most" : "") + // each copies many times a step
                    (o.s.r * o.s.s > 1 ? ""
                     : o.threads <= 64 ? ", 1 x 1"
@@ -485,14 +492,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return Infeasible{why, true};
-    choose_automatic(*this, s);
-    if (const std::string why = check(s, *this); !why.empty())
-        return Infeasible{why};
     const Tiling o{s, *this, gpu};
-    if (const std::string why = check_cta(o); !why.empty())
-        return Infeasible{why};
     Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
@@ -508,8 +508,7 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
         part.step = step_of(o, access, Tile::full);
     add_traffic(part, o);
 
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (gpu.profile.bank_width)
         out.rules.bank_ratio = gpu.profile.bank_width->value.value / double(s.element_bytes());
     out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
@@ -533,11 +532,10 @@ Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &la
     walk.threads.unit = unit;
     walk.pixels = {o.rows, tile_w + s.s - 1, tile_h, tile_w};
     walk.draws_banks = true;
-    walk.remark = "A step brings C_SH = " + count_text(channels, "channel") +
-                  " of a block of W x H = " + std::to_string(tile_w) + " x " + std::to_string(tile_h) +
-                  " pixels and of F_TB = " + std::to_string(tile_k) +
-                  " filters, which are transposed, with " + count_text(unit, "element") +
-                  " of padding a row.";
+    walk.remark =
+        fmt::format("A step brings C_SH = {} of a block of W x H = {} x {} pixels and of F_TB = {} filters, "
+                    "which are transposed, with {} of padding a row.",
+                    count_text(channels, "channel"), tile_w, tile_h, tile_k, count_text(unit, "element"));
     return walk;
 }
 

@@ -2,11 +2,15 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 /// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than
 /// this.
 constexpr int wanted_fmas = 512;
+struct Bank;
+
 /// A CTA keeps M' = ceil(M / N_sm) filters of all channels in shared memory while the map streams past it: a
 /// step brings `channels` channels of a band of `tile_h` output rows. A thread owns `rows` pixels below each
 /// other.
@@ -24,6 +28,10 @@ struct FilterStream {
              "channels of a step; 0: what gives a thread work");
         each(stages, "stages", 2, 4, {2, 3, 4}, "buffers of the prefetch pipeline");
     }
+    static std::string outside(const ConvShape &s) { return outside_papers(s); }
+    std::string settle(const ConvShape &s, const Gpu &gpu);
+    /// Chooses tile_h and channels, where a band has at most `row_groups` groups of rows.
+    std::string settle_band(const Bank &bank, std::int64_t row_groups);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
@@ -51,64 +59,59 @@ std::int64_t cap_for(const Bank &bank, std::int64_t rows) {
     return std::clamp<std::int64_t>(registers_for(bank, rows), 48, 255);
 }
 
-/// Chooses tile_h and channels, where a band has at most `row_groups` groups of rows. Why none fit, or "".
-std::string choose_band(FilterStream &knobs, const Bank &bank, std::int64_t row_groups) {
+std::string FilterStream::settle(const ConvShape &s, const Gpu &gpu) {
+    const Bank bank{s, gpu};
+    if (bank.floats >= bank.shared_floats)
+        return fmt::format("M' = {} filters of all channels need {} bytes of shared memory, a CTA has {}",
+                           bank.filters, bank.floats * 4, bank.limits.shared_bytes_per_cta);
+    if (rows == 0)
+        for (rows = bank.group == 8 ? 4 : 8; rows > s.p(); rows /= 2) {
+        }
+    if ((rows & (rows - 1)) != 0)
+        return fmt::format("rows must be 1, 2, 4 or 8, got {}", rows);
+    const std::int64_t threads = most_threads(bank.limits, cap_for(bank, rows)),
+                       row_groups = threads / (bank.groups * s.q());
+    if (registers_for(bank, rows) > 255 || row_groups < 1)
+        return fmt::format(
+            "a row of {} outputs times {} groups of filters needs more threads or registers than a "
+            "CTA has",
+            s.q(), bank.groups);
+    if (tile_h % rows != 0)
+        return fmt::format("tile_h = {} is no multiple of rows = {}", tile_h, rows);
+    if (tile_h > row_groups * rows)
+        return fmt::format("tile_h = {} rows need more than the {} threads there can be", tile_h, threads);
+    if (channels > s.c)
+        return fmt::format("channels = {} exceeds the {} there are", channels, s.c);
+    return settle_band(bank, row_groups);
+}
+
+std::string FilterStream::settle_band(const Bank &bank, std::int64_t row_groups) {
     const ConvShape &s = bank.s;
-    const std::int64_t chosen = knobs.tile_h, thread_rows = knobs.rows;
-    std::int64_t channels =
-        knobs.channels > 0
-            ? knobs.channels
-            : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (thread_rows * bank.group * bank.taps)));
+    std::int64_t together =
+        channels > 0
+            ? channels
+            : std::min(s.c, std::max<std::int64_t>(1, wanted_fmas / (rows * bank.group * bank.taps)));
     const auto fits = [&](std::int64_t height) {
-        return bank.floats + knobs.stages * channels * round_up(bank.map_floats(height), 4) <=
-               bank.shared_floats;
+        return bank.floats + stages * together * round_up(bank.map_floats(height), 4) <= bank.shared_floats;
     };
     std::int64_t band = 0;
     for (;;) {
-        band = chosen > 0 ? chosen : std::min(row_groups, ceil_div(s.p(), thread_rows)) * thread_rows;
-        while (chosen == 0 && band > thread_rows && !fits(band))
-            band -= thread_rows;
-        if (fits(band) || knobs.channels > 0 || channels == 1)
+        band = tile_h > 0 ? tile_h : std::min(row_groups, ceil_div(s.p(), rows)) * rows;
+        while (tile_h == 0 && band > rows && !fits(band))
+            band -= rows;
+        if (fits(band) || channels > 0 || together == 1)
             break;
-        channels /= 2;
+        together /= 2;
     }
     if (!fits(band))
-        return "beside the filters' " + std::to_string(bank.floats * 4) + " bytes, " +
-               std::to_string(knobs.stages) + " buffers of " + std::to_string(channels) + " channels by " +
-               std::to_string(band) + " rows do not fit in shared memory";
-    if (chosen == 0) // bands of equal height
-        band = round_up(ceil_div(s.p(), ceil_div(s.p(), band)), thread_rows);
-    knobs.tile_h = int(band), knobs.channels = int(channels);
+        return fmt::format(
+            "beside the filters' {} bytes, {} buffers of {} channels by {} rows do not fit in shared "
+            "memory",
+            bank.floats * 4, stages, together, band);
+    if (tile_h == 0) // bands of equal height
+        band = round_up(ceil_div(s.p(), ceil_div(s.p(), band)), rows);
+    tile_h = int(band), channels = int(together);
     return "";
-}
-
-/// Replaces automatic knobs by what runs. Why there is no such launch, or "".
-std::string choose(FilterStream &knobs, const Bank &bank) {
-    const ConvShape &s = bank.s;
-    if (bank.floats >= bank.shared_floats)
-        return "M' = " + std::to_string(bank.filters) + " filters of all channels need " +
-               std::to_string(bank.floats * 4) + " bytes of shared memory, a CTA has " +
-               std::to_string(bank.limits.shared_bytes_per_cta);
-    if (knobs.rows == 0)
-        for (knobs.rows = bank.group == 8 ? 4 : 8; knobs.rows > s.p(); knobs.rows /= 2) {
-        }
-    if ((knobs.rows & (knobs.rows - 1)) != 0)
-        return "rows must be 1, 2, 4 or 8, got " + std::to_string(knobs.rows);
-    const std::int64_t threads = most_threads(bank.limits, cap_for(bank, knobs.rows));
-    const std::int64_t row_groups = threads / (bank.groups * s.q());
-    if (registers_for(bank, knobs.rows) > 255 || row_groups < 1)
-        return "a row of " + std::to_string(s.q()) + " outputs times " + std::to_string(bank.groups) +
-               " groups of filters needs more threads or registers than a CTA has";
-    if (knobs.tile_h % knobs.rows != 0)
-        return "tile_h = " + std::to_string(knobs.tile_h) +
-               " is no multiple of rows = " + std::to_string(knobs.rows);
-    if (knobs.tile_h > row_groups * knobs.rows)
-        return "tile_h = " + std::to_string(knobs.tile_h) + " rows need more than the " +
-               std::to_string(threads) + " threads there can be";
-    if (knobs.channels > s.c)
-        return "channels = " + std::to_string(knobs.channels) + " exceeds the " + std::to_string(s.c) +
-               " there are";
-    return choose_band(knobs, bank, row_groups);
 }
 
 /// What follows from the filters of a CTA and the knobs. A band's last rows and the last CTA's filters may be
@@ -243,16 +246,10 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    const Bank bank{s, gpu};
-    if (const std::string why = choose(*this, bank); !why.empty())
-        return Infeasible{why};
-    const Tiling o{bank, *this};
+    const Tiling o{Bank{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     fill_counts(part, o);
     add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
@@ -273,9 +270,10 @@ Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
                     {"map", CopiedTensor::map, channels * launch.band_floats * 4, stages}};
     walk.threads = {o.positions, std::max<std::int64_t>(1, launch.threads / o.positions), rows, 1, o.group};
     walk.pixels = band_pixels(s, tile_h);
-    walk.remark = "M' = " + count_text(o.filters, "filter") +
-                  " of all channels stay on the SM. The map streams past, " +
-                  count_text(channels, "channel") + " of " + count_text(walk.pixels.rows, "row") + " a step.";
+    walk.remark =
+        fmt::format("M' = {} of all channels stay on the SM. The map streams past, {} of {} a step.",
+                    count_text(o.filters, "filter"), count_text(channels, "channel"),
+                    count_text(walk.pixels.rows, "row"));
     return walk;
 }
 

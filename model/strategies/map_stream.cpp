@@ -3,10 +3,12 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 
-constexpr int knobs_most_pieces = 4096;
+constexpr int most_pieces = 4096;
 constexpr std::int64_t group = 8; // filters of a warp
 
 /// A CTA keeps ceil(P / N_sm) output rows' pixels in shared memory, all channels or, in `pieces` pieces of
@@ -20,11 +22,13 @@ struct MapStream {
     void knobs(const EachKnob &each) {
         each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
              "filters of a step, a multiple of 8; 0: 32, or what there are");
-        each(pieces, "pieces", 0, knobs_most_pieces, {1, 2, 4, 8},
+        each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8},
              "pieces of the channels, one resident at a time; 0: the fewest that fit");
         each(columns, "columns", 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the prefetch pipeline");
     }
+    static std::string outside(const ConvShape &s) { return outside_papers(s); }
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
@@ -38,31 +42,31 @@ std::int64_t shared_floats(const ConvShape &s, const MapStream &knobs, std::int6
 }
 
 /// Replaces automatic knobs by what runs. Why there is no such launch, or "".
-std::string choose(MapStream &knobs, const ConvShape &s, const GpuLimits &limits) {
+std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
+    const GpuLimits &limits = gpu.limits;
     const std::int64_t tile_h = ceil_div(s.p(), limits.sm_count);
     const std::int64_t positions = (tile_h - 1) * s.w + s.q();
-    if (knobs.columns == 0)
-        knobs.columns = positions > 64 ? 4 : positions > 32 ? 2 : 1;
-    if (knobs.columns == 3)
+    if (columns == 0)
+        columns = positions > 64 ? 4 : positions > 32 ? 2 : 1;
+    if (columns == 3)
         return "columns must be 1, 2 or 4, got 3";
-    if (knobs.tile_k == 0)
-        knobs.tile_k = int(std::min<std::int64_t>(32, round_up(s.k, group)));
-    if (knobs.tile_k % group != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 8";
-    const auto fits = [&](std::int64_t pieces) {
-        return shared_floats(s, knobs, tile_h, pieces) * 4 <= limits.shared_bytes_per_cta;
+    if (tile_k == 0)
+        tile_k = int(std::min<std::int64_t>(32, round_up(s.k, group)));
+    if (tile_k % group != 0)
+        return fmt::format("tile_k = {} is no multiple of 8", tile_k);
+    const auto fits = [&](std::int64_t count) {
+        return shared_floats(s, *this, tile_h, count) * 4 <= limits.shared_bytes_per_cta;
     };
-    if (knobs.pieces > s.c)
-        return "pieces = " + std::to_string(knobs.pieces) + " exceeds the " + std::to_string(s.c) +
-               " channels";
-    if (!fits(s.c) || (knobs.pieces > 0 && !fits(knobs.pieces)))
-        return std::to_string(tile_h) + " rows of the map and " + std::to_string(knobs.stages) +
-               " buffers of " + std::to_string(knobs.tile_k) + " filters do not fit in shared memory with " +
-               (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces) : "any number of pieces");
-    const std::int64_t pieces = knobs.pieces > 0 ? knobs.pieces : *division::smallest_fitting(1, s.c, fits);
-    if (pieces > knobs_most_pieces)
-        return "more than " + std::to_string(knobs_most_pieces) + " pieces of channels";
-    knobs.pieces = int(ceil_div(s.c, ceil_div(s.c, pieces)));
+    if (pieces > s.c)
+        return fmt::format("pieces = {} exceeds the {} channels", pieces, s.c);
+    if (!fits(s.c) || (pieces > 0 && !fits(pieces)))
+        return fmt::format(
+            "{} rows of the map and {} buffers of {} filters do not fit in shared memory with {}", tile_h,
+            stages, tile_k, pieces > 0 ? fmt::format("pieces = {}", pieces) : "any number of pieces");
+    const std::int64_t found = pieces > 0 ? pieces : *division::smallest_fitting(1, s.c, fits);
+    if (found > most_pieces)
+        return fmt::format("more than {} pieces of channels", most_pieces);
+    pieces = int(ceil_div(s.c, ceil_div(s.c, found)));
     return "";
 }
 
@@ -245,25 +249,20 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = choose(*this, s, gpu.limits); !why.empty())
-        return Infeasible{why};
     const Tiling o{s, *this, gpu};
     if (o.groups > o.most_warps)
-        return Infeasible{"tile_k = " + std::to_string(tile_k) + " needs " + std::to_string(o.groups) +
-                          " warps, a CTA has at most " + std::to_string(o.most_warps)};
+        return Infeasible{
+            fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     fill_counts(part, o);
     add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, gpu.limits));
     if (pieces > 1)
-        out.rules.remarks.push_back("not all channels fit: " + std::to_string(pieces) +
-                                    " pieces of them, whose sums are added in the output");
+        out.rules.remarks.push_back(fmt::format(
+            "not all channels fit: {} pieces of them, whose sums are added in the output", pieces));
     return out;
 }
 
@@ -278,8 +277,10 @@ Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch
                     {"map", CopiedTensor::map, o.channels.tile * launch.band_floats * 4, 1}};
     walk.threads = {32 * o.position_warps, o.groups, 1, columns, group, 32};
     walk.pixels = band_pixels(s, o.rows.tile);
-    walk.remark = "Its rows of the map stay on the SM, in " + count_text(pieces, "piece") +
-                  " of channels. All filters stream past, " + std::to_string(tile_k) + " a step.";
+    walk.remark =
+        fmt::format("Its rows of the map stay on the SM, in {} of channels. All filters stream past, {} "
+                    "a step.",
+                    count_text(pieces, "piece"), tile_k);
     return walk;
 }
 
