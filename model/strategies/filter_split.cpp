@@ -13,10 +13,9 @@ namespace {
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
 /// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk.hpp).
 /// With `map_shares` the map is divided over SMs as well. C = 1 only.
-struct FilterSplit {
+struct FilterSplit : Knobs {
     static constexpr About about{"filter_split",
                                  "Chang method 1 (C = 1): filters over SMs, the map in P pieces", 1};
-    int pieces = 0, buffers = 0, map_shares = 1;
 
     void knobs(const EachKnob &each) {
         each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8, 16, 32, 64, 128},
@@ -120,7 +119,7 @@ Partition launch_with_work(const Tiling &t) {
 } // namespace
 
 Planned FilterSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return planned_by(*this, s, gpu, false, launch_with_work);
+    return plan_of(*this, s, gpu, false, launch_with_work);
 }
 
 Walk FilterSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {

@@ -13,10 +13,9 @@ namespace {
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
 /// of an SM halve the filters of every piece, with one the columns of the map, and the filters pass through a
 /// ring of one piece (split_walk.hpp). C = 1 only.
-struct MapSplit {
+struct MapSplit : Knobs {
     static constexpr About about{"map_split",
                                  "Chang method 2 (C = 1): map rows over SMs, the filters in Q pieces", 2};
-    int pieces = 0, buffers = 0;
 
     void knobs(const EachKnob &each) {
         each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8, 16, 32, 64},
@@ -112,7 +111,7 @@ Partition launch_with_work(const Tiling &t) {
 } // namespace
 
 Planned MapSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return planned_by(*this, s, gpu, true, launch_with_work);
+    return plan_of(*this, s, gpu, true, launch_with_work);
 }
 
 Walk MapSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {

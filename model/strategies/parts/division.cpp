@@ -202,13 +202,6 @@ Walk walk_of(const Tiling &t, const Partition &launch) {
 
 namespace {
 
-/// Why the divisions cannot do a shape; "" if they can.
-std::string unsupported(const ConvShape &shape) {
-    if (const std::string why = outside_papers(shape); !why.empty())
-        return why;
-    return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
-}
-
 /// How the plan of one division differs from that of the other.
 struct Method {
     const char *letter; ///< the paper's, of its pieces
@@ -228,7 +221,7 @@ Method method_of(const ConvShape &s, bool by_filters) {
 
 /// Why the pieces that run are not the paper's.
 std::string why_other(const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
-                      const Asked &asked) {
+                      const Knobs &asked) {
     const std::int64_t bytes = method.round_bytes(s, gpu.limits.sm_count, paper),
                        room = gpu.limits.shared_bytes_per_sm;
     if (bytes > room)
@@ -238,7 +231,7 @@ std::string why_other(const Method &method, const ConvShape &s, const Gpu &gpu, 
 }
 
 void remark_pieces(Rules &rules, const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
-                   const Asked &asked, std::int64_t run) {
+                   const Knobs &asked, std::int64_t run) {
     rules.run_pieces = run;
     if (paper != run)
         rules.remarks.push_back(std::string("runs ") + method.letter + " = " + std::to_string(run) +
@@ -249,7 +242,7 @@ void remark_pieces(Rules &rules, const Method &method, const ConvShape &s, const
 /// One way to run a division: so many pieces, held in one of the two ways, over the SMs or over parts of them
 /// in turn.
 struct Way {
-    Asked runs;
+    Knobs runs;
     std::optional<split_walk::Shares> walk; ///< with one buffer
 };
 
@@ -257,7 +250,7 @@ bool fits(const Partition &part) {
     return part.ctas_per_sm >= papers::ctas_per_sm;
 }
 
-split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Asked &runs,
+split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Knobs &runs,
                            std::int64_t times) {
     const std::int64_t n_sm = gpu.limits.sm_count;
     return method.by_filters ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
@@ -266,7 +259,7 @@ split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &met
 }
 
 /// The first number of pieces in [first, last] with which one of the ways that `asked` allows fits.
-std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Method &method, Asked asked,
+std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Method &method, Knobs asked,
                                    std::int64_t first, std::int64_t last) {
     std::optional<std::int64_t> two, one;
     if (asked.buffers != one_buffer && asked.map_shares == 1)
@@ -274,7 +267,7 @@ std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Met
             return fits(launch(Tiling{s, gpu, method.by_filters, pieces}));
         });
     const auto walk = [&](std::int64_t pieces, std::int64_t times) {
-        asked.pieces = pieces;
+        asked.pieces = int(pieces);
         return walk_of(s, gpu, method, asked, times);
     };
     const bool may_walk = asked.buffers != two_buffers && split_walk::too_wide(s).empty();
@@ -283,25 +276,20 @@ std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Met
             return fits(split_walk::launch(s, gpu, walk(pieces, 1)));
         });
     if (two && (!one || *two <= *one))
-        return Way{{*two, two_buffers, 1}, std::nullopt};
+        return Way{{int(*two), two_buffers, 1}, std::nullopt};
     if (one)
-        return Way{{*one, one_buffer, asked.map_shares}, walk(*one, 1)};
+        return Way{{int(*one), one_buffer, asked.map_shares}, walk(*one, 1)};
     // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after
     // another.
     for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p();
          ++times)
         if (fits(split_walk::launch(s, gpu, walk(first, times))))
-            return Way{{first, one_buffer, 1}, walk(first, times)};
+            return Way{{int(first), one_buffer, 1}, walk(first, times)};
     return std::nullopt;
 }
 
-/// What map_shares = 0 stands for: step 4 of section 2.2 where it applies.
-std::int64_t map_shares_of(const Asked &asked, const Rules &rules) {
-    return asked.map_shares > 0 ? asked.map_shares : rules.redivided_map.value_or(1);
-}
-
 /// Why the knobs contradict each other or the shape; "" if they do not.
-std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked, const Method &method) {
+std::string contradiction(const ConvShape &s, const Gpu &gpu, const Knobs &asked, const Method &method) {
     if (asked.pieces > method.most)
         return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) +
                " " + method.cut;
@@ -319,33 +307,37 @@ std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked
 }
 
 /// The paper's FMAs and bytes of a round on an SM.
-void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method &method, const Way &way) {
-    const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
-    if (way.runs.map_shares > 1 && pieces == 1) {
-        const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
-        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, way.runs.map_shares));
-        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method &method, const Knobs &runs) {
+    const std::int64_t n_sm = gpu.limits.sm_count;
+    if (runs.map_shares > 1 && runs.pieces == 1) {
+        const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / runs.map_shares);
+        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, runs.map_shares));
+        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, runs.map_shares));
         return;
     }
-    out.paper_round_fmas = double(method.round_fmas(s, n_sm, pieces));
-    out.paper_round_bytes = double(method.round_bytes(s, n_sm, pieces));
+    out.paper_round_fmas = double(method.round_fmas(s, n_sm, runs.pieces));
+    out.paper_round_bytes = double(method.round_bytes(s, n_sm, runs.pieces));
 }
 
 } // namespace
 
-std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
-                                        bool by_filters, WithWork with_work) {
+std::string Knobs::outside(const ConvShape &s) {
+    const std::string why = outside_papers(s);
+    return !why.empty() || s.c == 1
+               ? why
+               : "the single-channel divisions need c = 1, got c = " + std::to_string(s.c);
+}
+
+Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters, WithWork with_work) {
     const Method method = method_of(s, by_filters);
-    if (const std::string why = unsupported(s); !why.empty())
-        return Infeasible{why, true, std::nullopt};
-    Found out;
-    Rules &numbers = out.feasible.rules;
-    numbers = shape_rules(s, gpu.profile);
-    Asked asked = given;
-    asked.map_shares = map_shares_of(given, numbers);
+    Feasible out;
+    out.rules = shape_rules(s, gpu.profile);
+    if (knobs.map_shares == 0) // step 4 of section 2.2 where it applies
+        knobs.map_shares = int(out.rules.redivided_map.value_or(1));
+    const Knobs asked = knobs;
     if (const std::string why = contradiction(s, gpu, asked, method); !why.empty())
-        return Infeasible{why, false, std::move(numbers)};
-    const std::int64_t paper = asked.map_shares > 1 ? 1 : (numbers.*method.candidate).value_or(1);
+        return Infeasible{why, false, std::move(out.rules)};
+    const std::int64_t paper = asked.map_shares > 1 ? 1 : (out.rules.*method.candidate).value_or(1);
     const std::int64_t first = std::min(asked.pieces > 0 ? asked.pieces : paper, method.most),
                        last = asked.pieces > 0 ? asked.pieces : std::min(method.most, most_pieces);
     const std::optional<Way> way = way_with_fewest(s, gpu, method, asked, first, last);
@@ -354,16 +346,16 @@ std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, cons
                               std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
                               (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
                                                 : std::string("any number of pieces")),
-                          false, std::move(numbers)};
-    out.runs = way->runs;
-    remark_pieces(numbers, method, s, gpu, paper, asked, out.runs.pieces);
+                          false, std::move(out.rules)};
+    knobs = way->runs;
+    remark_pieces(out.rules, method, s, gpu, paper, asked, knobs.pieces);
     if (way->walk && way->walk->map > gpu.limits.sm_count)
-        numbers.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
-                                  ": they run as " + std::to_string(way->walk->map) +
-                                  " shares, several an SM");
-    count_round(out.feasible, s, gpu, method, *way);
-    out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
-                                            : with_work(Tiling{s, gpu, by_filters, out.runs.pieces})};
+        out.rules.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
+                                    ": they run as " + std::to_string(way->walk->map) +
+                                    " shares, several an SM");
+    count_round(out, s, gpu, method, knobs);
+    out.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
+                                   : with_work(Tiling{s, gpu, by_filters, knobs.pieces})};
     return out;
 }
 
