@@ -10,12 +10,6 @@
 namespace convcast {
 namespace {
 
-std::string outside(const ConvShape &s) {
-    if (s.r > 63 || s.s > 63)
-        return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
-    return outside_tiles(s);
-}
-
 constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
 
 /// What follows from shape and knobs, and several parts of a plan need.
@@ -418,45 +412,6 @@ Partition prepare_launch(const Tiling &t) {
     return part;
 }
 
-/// The plan of a setting in which no knob is left to choose.
-Planned plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = check_knobs(g, s); !why.empty())
-        return Infeasible{why};
-    if (g.staging == 2)
-        return plan_of_rows(g, s, gpu);
-    const Tiling t{s, g, gpu};
-    if (const std::string why = check_tiling(t); !why.empty())
-        return Infeasible{why};
-    g.columns = 1; // nothing left to choose
-    const ThreadCopies copies = copies_of(t);
-    const std::int64_t registers = registers_for(t, copies);
-    if (registers == 0)
-        return Infeasible{too_few_registers(g, t.threads)};
-    Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (part.grid[0] > most_tiles)
-        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
-    fill_schedule(part, gpu.limits);
-    part.step = step_of(t, copies);
-    part.busiest_scheduler = busiest_scheduler_of(t);
-    part.drain = drain_of(t, copies);
-    count_work(part, t);
-
-    Feasible out = plan_of_launch(std::move(part), gpu);
-    if (g.filters == 2) {
-        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        Partition &main = out.plan.launches.front();
-        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        main.early = true;
-        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(t)};
-        if (out.plan.prepare[0].grid[1] > 65535)
-            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    }
-    return out;
-}
-
 /// Register tiles, and the CTA tiles made of them, that are worth trying.
 struct Tile {
     int k, thread_k, thread_pixels;
@@ -563,9 +518,13 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
 
 } // namespace
 
+std::string ImplicitGemm::outside(const ConvShape &s) {
+    if (s.r > 63 || s.s > 63)
+        return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
+    return outside_tiles(s);
+}
+
 SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
         return Infeasible{
@@ -602,8 +561,43 @@ SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &g
     return found;
 }
 
+/// No knob is left to choose.
 Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
+    if (const std::string why = check_knobs(*this, s); !why.empty())
+        return Infeasible{why};
+    if (staging == 2)
+        return plan_of_rows(*this, s, gpu);
+    const Tiling t{s, *this, gpu};
+    if (const std::string why = check_tiling(t); !why.empty())
+        return Infeasible{why};
+    columns = 1; // nothing left to choose
+    const ThreadCopies copies = copies_of(t);
+    const std::int64_t registers = registers_for(t, copies);
+    if (registers == 0)
+        return Infeasible{too_few_registers(*this, t.threads)};
+    Partition part = launch_of(t, registers);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (part.grid[0] > most_tiles)
+        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(t, copies);
+    part.busiest_scheduler = busiest_scheduler_of(t);
+    part.drain = drain_of(t, copies);
+    count_work(part, t);
+
+    Feasible out = plan_of_launch(std::move(part), gpu);
+    if (filters == 2) {
+        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
+        Partition &main = out.plan.launches.front();
+        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        main.early = true;
+        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
+        out.plan.prepare = {prepare_launch(t)};
+        if (out.plan.prepare[0].grid[1] > 65535)
+            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
+    }
+    return out;
 }
 
 namespace strategies {

@@ -26,13 +26,14 @@ struct ImplicitGemm3xTf32 {
         each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
     }
     SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
 
-std::string outside(const ConvShape &s) {
+std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
     if (const std::string why = outside_tiles(s); !why.empty())
         return why;
     // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
@@ -410,38 +411,6 @@ void count_work(Partition &part, const Tiling &t) {
     *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
 }
 
-/// The plan of a setting in which no knob is left to choose.
-Planned plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = check_knobs(g); !why.empty())
-        return Infeasible{why};
-    const Tiling t{s, g, gpu};
-    const Registers registers = registers_for(t);
-    if (const std::string why = check_tiling(t, registers); !why.empty())
-        return Infeasible{why};
-    Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
-                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
-                          " and " + std::to_string(gpu.limits.registers_per_sm)};
-    fill_schedule(part, gpu.limits);
-    part.step = step_of(t);
-    part.drain = drain_of(t);
-    count_work(part, t);
-
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
-    out.paper_round_bytes = part.step.load_bytes;
-    out.plan.workspace_bytes =
-        s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(t)};
-    if (out.plan.prepare[0].grid[1] > 65535)
-        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    out.plan.launches = {std::move(part)};
-    return out;
-}
-
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
 /// CTA copies while it waits at its start or end, another one multiplies.
 int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
@@ -463,8 +432,6 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
 } // namespace
 
 SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     if (gpu.profile.compute_capability != "9.0")
         return Infeasible{"wgmma needs compute capability 9.0, " + gpu.profile.id + " has " +
                               gpu.profile.compute_capability,
@@ -484,8 +451,36 @@ SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, 
     return found;
 }
 
+/// No knob is left to choose.
 Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
+    if (const std::string why = check_knobs(*this); !why.empty())
+        return Infeasible{why};
+    const Tiling t{s, *this, gpu};
+    const Registers registers = registers_for(t);
+    if (const std::string why = check_tiling(t, registers); !why.empty())
+        return Infeasible{why};
+    Partition part = launch_of(t, registers);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
+                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
+                          " and " + std::to_string(gpu.limits.registers_per_sm)};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(t);
+    part.drain = drain_of(t);
+    count_work(part, t);
+
+    Feasible out;
+    out.rules = table1_rules(gpu.profile);
+    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
+    out.paper_round_bytes = part.step.load_bytes;
+    out.plan.workspace_bytes =
+        s.groups * t.filter_tiles * t.padded_rows * tile_k * row_values * 8; // two floats a value
+    out.plan.prepare = {prepare_launch(t)};
+    if (out.plan.prepare[0].grid[1] > 65535)
+        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
+    out.plan.launches = {std::move(part)};
+    return out;
 }
 
 namespace strategies {

@@ -28,6 +28,7 @@ struct PatchRegister {
         each(tile_k, "tile_k", 0, 1024, {1, 4, 8, 32}, "filters of a CTA; 0: the model chooses");
     }
     SettingsOf<PatchRegister> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
@@ -206,24 +207,25 @@ std::int64_t registers_of(const ConvShape &s, Outputs o, std::int64_t tile_k) {
     return five ? cap - (o.rows == 4 ? 16 : 24) : seven ? cap - 40 : cap;
 }
 
-/// Why the strategy cannot do the shape, or has no such knobs.
-std::optional<Infeasible> refused(const PatchRegister &knobs, const ConvShape &s) {
+std::string PatchRegister::outside(const ConvShape &s) {
     if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
+        return why;
     if (s.c != 1)
-        return Infeasible{"the single-channel kernels need c = 1, got c = " + std::to_string(s.c), true};
+        return "the single-channel kernels need c = 1, got c = " + std::to_string(s.c);
     if (s.r * s.s > 64)
-        return Infeasible{"a patch of more than 64 taps does not stay in registers", true};
-    if (s.q() > 65536)
-        return Infeasible{"rows of more than 65536 outputs exceed the stores' offsets", true};
+        return "a patch of more than 64 taps does not stay in registers";
+    return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
+}
+
+/// Why the strategy has no such knobs; "" if it has.
+std::string refused(const PatchRegister &knobs, const ConvShape &s) {
     if (knobs.threads % 32 != 0)
-        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(knobs.threads)};
+        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
     if (knobs.vector != 0 && knobs.vector != 1 && knobs.vector != 4)
-        return Infeasible{"vector must be 1 or 4, got " + std::to_string(knobs.vector)};
+        return "vector must be 1 or 4, got " + std::to_string(knobs.vector);
     if (knobs.vector == 4 && s.p() * s.q() % 4 != 0)
-        return Infeasible{"planes of " + std::to_string(s.p() * s.q()) +
-                          " outputs have no aligned vectors of 4"};
-    return std::nullopt;
+        return "planes of " + std::to_string(s.p() * s.q()) + " outputs have no aligned vectors of 4";
+    return "";
 }
 
 /// Whether the map has so many rows, and a thread so many registers.
@@ -377,8 +379,8 @@ void count_launch(Partition &part, const Tiling &tiling, const WarpCounts &count
 } // namespace
 
 SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu &gpu) const {
-    if (std::optional<Infeasible> why = refused(*this, s))
-        return std::move(*why);
+    if (std::string why = refused(*this, s); !why.empty())
+        return Infeasible{std::move(why)};
     std::vector<PatchRegister> found;
     for (const int v : either(vector, {4, 1}))
         for (const int r : either(rows, {8, 4, 2, 1}))
@@ -400,8 +402,8 @@ SettingsOf<PatchRegister> PatchRegister::settings(const ConvShape &s, const Gpu 
 }
 
 Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (std::optional<Infeasible> why = refused(*this, s))
-        return std::move(*why);
+    if (std::string why = refused(*this, s); !why.empty())
+        return Infeasible{std::move(why)};
     if (rows < 1 || vector < 1 || threads < 1 || tile_k < 1)
         return Infeasible{"a plan needs all of rows, vector, threads and tile_k"};
     if (!is_possible(s, gpu, outputs_of(s, rows, vector), threads))
@@ -418,8 +420,7 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     count_cta(part, tiling, counts, copies);
     count_launch(part, tiling, counts, copies);
     tile_k = int(tiling.tile_k);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    return plan_of_launch(std::move(part), gpu, round_ctas);
+    return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
 namespace strategies {

@@ -45,9 +45,26 @@ struct RowRegister {
         each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
              "filters of a CTA; 0: all of a launch, as in the paper");
     }
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
+
+std::string RowRegister::outside(const ConvShape &s) {
+    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
+        return why;
+    if (s.c != 1)
+        return "Chen's special case needs c = 1, got c = " + std::to_string(s.c);
+    return s.r * s.s > constant_bank_bytes / s.element_bytes()
+               ? "one filter exceeds the 64 KB of constant memory"
+               : "";
+}
+
+Bytes bank_width_of(const Gpu &gpu) {
+    return gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
+}
+
 /// Filters of a launch: as many as constant memory holds.
 std::int64_t launch_filters(const ConvShape &s) {
     return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
@@ -55,25 +72,24 @@ std::int64_t launch_filters(const ConvShape &s) {
 
 /// Gives the free knobs their values, `unit` the paper's ratio; why the others are wrong, "" if they
 /// are not.
-std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
-    if (knobs.unit == 0)
-        knobs.unit = int(ratio);
-    if (knobs.unit != 1 && knobs.unit != 2 && knobs.unit != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(knobs.unit);
-    if (knobs.tile_w == 0)
-        knobs.tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
-    if (knobs.units == 0)
-        for (knobs.units = std::max(1, 4 / knobs.unit);
-             knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
+std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
+    if (unit == 0)
+        unit = int(papers::bank_ratio(bank_width_of(gpu), s.element_bytes()));
+    if (unit != 1 && unit != 2 && unit != 4)
+        return "unit must be 1, 2 or 4, got " + std::to_string(unit);
+    if (tile_w == 0)
+        tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * unit)));
+    if (units == 0)
+        for (units = std::max(1, 4 / unit); units > 1 && tile_w % (32 * unit * units) != 0; units /= 2) {
         }
-    if (knobs.tile_w % (32 * knobs.unit * knobs.units) != 0)
-        return "tile_w = " + std::to_string(knobs.tile_w) +
-               " is no multiple of 32 * unit * units = " + std::to_string(32 * knobs.unit * knobs.units);
-    if (knobs.tile_h == 0)
-        knobs.tile_h = 8;
+    if (tile_w % (32 * unit * units) != 0)
+        return "tile_w = " + std::to_string(tile_w) +
+               " is no multiple of 32 * unit * units = " + std::to_string(32 * unit * units);
+    if (tile_h == 0)
+        tile_h = 8;
     const std::int64_t filters = launch_filters(s);
-    if (knobs.tile_k == 0 || knobs.tile_k > filters)
-        knobs.tile_k = int(filters);
+    if (tile_k == 0 || tile_k > filters)
+        tile_k = int(filters);
     constexpr std::int64_t most_launches = 256;
     if (ceil_div(s.k, filters) > most_launches)
         return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
@@ -102,8 +118,7 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part;
     part.kernel = RowRegister::about.name;
     part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
-    if (t.s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(t.s.dtype));
+    add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
     part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
@@ -243,17 +258,6 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
 } // namespace
 
 Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return Infeasible{why, true};
-    if (s.c != 1)
-        return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
-    if (s.r * s.s > constant_bank_bytes / s.element_bytes())
-        return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
-
-    const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
-    const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
-    if (const std::string why = settle(*this, s, ratio); !why.empty())
-        return Infeasible{why};
     const Tiling tiling{s, *this, gpu};
     const Row row = row_of(tiling);
     std::vector<Partition> launches;
@@ -266,11 +270,11 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));
     }
-    Feasible out = plan_of_launch(launches.front(), gpu, launches.front().ctas_per_sm);
+    Feasible out = plan_of_launch(launches.front(), gpu, Round::of_sm);
     out.plan.launches = std::move(launches);
     if (!gpu.profile.bank_width)
         out.assumptions.push_back("bank width 4 B: the profile has none");
-    out.rules.bank_ratio = bank_width.value / double(s.element_bytes());
+    out.rules.bank_ratio = bank_width_of(gpu).value / double(s.element_bytes());
     out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
     return out;
 }

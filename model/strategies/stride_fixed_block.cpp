@@ -32,9 +32,18 @@ struct StrideFixedBlock {
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
     Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
+
+std::string StrideFixedBlock::outside(const ConvShape &s) {
+    const std::string why = outside_papers(s);
+    return why.empty() && s.c == 1
+               ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
+               : why;
+}
+
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
@@ -313,11 +322,6 @@ void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s,
 } // namespace
 
 Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (s.c == 1)
-        return Infeasible{
-            "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split", true};
     Feasible out;
     out.rules = table1_rules(gpu.profile);
     if (const std::string why = settle(*this, s, gpu, out.rules); !why.empty())

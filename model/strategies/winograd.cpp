@@ -30,10 +30,11 @@ struct Winograd {
         each(chunks, "chunks", 0, 4096, {}, "parts of the batch, each through all launches before the next");
     }
     SettingsOf<Winograd> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
-std::string outside(const ConvShape &s) {
+std::string Winograd::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.r != s.s || (s.r != 3 && s.r != 5))
@@ -387,34 +388,83 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     return part;
 }
 
-/// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
-/// there are.
-Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
+/// Register tiles, and the CTA tiles made of them, that are worth trying.
+struct Tile {
+    int k, pixels, thread_k, thread_pixels;
+};
+constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
+                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
+                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
+
+} // namespace
+
+SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
+    std::vector<Winograd> found;
+    const auto differs = [](int given, int value) { return given != 0 && given != value; };
+    const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
+    const auto try_products = [&](const Winograd &of_tile) {
+        for (const Tile &product : tiles) {
+            Winograd setting = of_tile;
+            if (!tile_given) {
+                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
+                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
+                    continue;
+                setting.tile_k = product.k, setting.tile_pixels = product.pixels;
+                setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;
+            }
+            constexpr int usual_slice = 8, usual_stages = 4;
+            if (slice_channels == 0)
+                setting.slice_channels = usual_slice;
+            if (stages == 0)
+                setting.stages = usual_stages;
+            if (chunks == 0)
+                setting.chunks = 1;
+            found.push_back(setting);
+            if (tile_given)
+                break;
+        }
+    };
+    for (const int outputs : {2, 4, 6}) {
+        Winograd setting = *this;
+        if (tile == 0)
+            setting.tile = outputs;
+        if (setting.tile + s.r - 1 <= 8 || tile != 0)
+            try_products(setting);
+        if (tile != 0)
+            break;
+    }
+    if (found.empty())
+        return Infeasible{no_tile_tried};
+    return found;
+}
+
+/// No knob is left to choose; `chunks` becomes the number of chunks that there are.
+Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
-    if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
-        return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
+    if (tile % 2 != 0 || tile < 2 || tile + s.r - 1 > 8)
+        return no("F(" + std::to_string(tile) + "x" + std::to_string(tile) + ", " + std::to_string(s.r) +
                   "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
-    if (!power_of_two_in(g.tile_k, 32, 128) || !power_of_two_in(g.tile_pixels, 16, 256))
+    if (!power_of_two_in(tile_k, 32, 128) || !power_of_two_in(tile_pixels, 16, 256))
         return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
-    if (!power_of_two_in(g.thread_k, 4, 8) || !power_of_two_in(g.thread_pixels, 4, 8))
+    if (!power_of_two_in(thread_k, 4, 8) || !power_of_two_in(thread_pixels, 4, 8))
         return no("thread_k and thread_pixels must be 4 or 8");
-    if (!power_of_two_in(g.slice_channels, 4, 32) || g.stages < 2)
+    if (!power_of_two_in(slice_channels, 4, 32) || stages < 2)
         return no("slice_channels must be 4, 8, 16 or 32, and stages at least 2");
-    const std::int64_t lanes_n = std::min(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
-    const std::int64_t threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
-    if (lanes_n < 4 || g.tile_k % (g.thread_k * lanes_m) != 0)
-        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-                  " tiles has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels));
-    if (threads < std::max(g.tile_k, g.tile_pixels) / 4)
+    const std::int64_t lanes_n = std::min(8, tile_pixels / thread_pixels), lanes_m = 32 / lanes_n;
+    const std::int64_t threads = std::int64_t{tile_k} / thread_k * (tile_pixels / thread_pixels);
+    if (lanes_n < 4 || tile_k % (thread_k * lanes_m) != 0)
+        return no("a tile of " + std::to_string(tile_k) + " filters and " + std::to_string(tile_pixels) +
+                  " tiles has no whole warps of threads with " + std::to_string(thread_k) + " x " +
+                  std::to_string(thread_pixels));
+    if (threads < std::max(tile_k, tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
-    const Sizes o{s, g, gpu};
+    const Sizes o{s, *this, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
         o.channels * o.chunk_pitch >= most_floats)
         return no("transformed data of a launch exceed 2^31 floats; take more chunks");
-    g.chunks = int(ceil_div(o.tiles, o.chunk_tiles));
+    chunks = int(ceil_div(o.tiles, o.chunk_tiles));
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
@@ -455,62 +505,6 @@ Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
     out.paper_round_fmas = out.plan.launches[1].step.fmas;
     out.paper_round_bytes = out.plan.launches[1].step.load_bytes;
     return out;
-}
-
-/// Register tiles, and the CTA tiles made of them, that are worth trying.
-struct Tile {
-    int k, pixels, thread_k, thread_pixels;
-};
-constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
-                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
-                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
-
-} // namespace
-
-SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    std::vector<Winograd> found;
-    const auto differs = [](int given, int value) { return given != 0 && given != value; };
-    const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
-    const auto try_products = [&](const Winograd &of_tile) {
-        for (const Tile &product : tiles) {
-            Winograd setting = of_tile;
-            if (!tile_given) {
-                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
-                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
-                    continue;
-                setting.tile_k = product.k, setting.tile_pixels = product.pixels;
-                setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;
-            }
-            constexpr int usual_slice = 8, usual_stages = 4;
-            if (slice_channels == 0)
-                setting.slice_channels = usual_slice;
-            if (stages == 0)
-                setting.stages = usual_stages;
-            if (chunks == 0)
-                setting.chunks = 1;
-            found.push_back(setting);
-            if (tile_given)
-                break;
-        }
-    };
-    for (const int outputs : {2, 4, 6}) {
-        Winograd setting = *this;
-        if (tile == 0)
-            setting.tile = outputs;
-        if (setting.tile + s.r - 1 <= 8 || tile != 0)
-            try_products(setting);
-        if (tile != 0)
-            break;
-    }
-    if (found.empty())
-        return Infeasible{no_tile_tried};
-    return found;
-}
-
-Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
 }
 
 namespace strategies {

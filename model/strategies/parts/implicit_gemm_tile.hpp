@@ -35,6 +35,7 @@ struct ImplicitGemm {
              "staged rows: a row's pixels of a tile, in units of thread_pixels");
     }
     SettingsOf<ImplicitGemm> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
