@@ -43,7 +43,7 @@ struct BlockRegister {
     std::string check(const ConvShape &s) const;
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// The paper's best on a K40m (its table of configurations). Filters between take the next larger's.
@@ -517,9 +517,8 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void BlockRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &) const {
     const Tiling o{s, *this, gpu};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, tile_k, 1},
                  {&OutputBox::rows, tile_h, 0, o.tiles_x},
@@ -536,7 +535,6 @@ Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &la
         fmt::format("A step brings C_SH = {} of a block of W x H = {} x {} pixels and of F_TB = {} filters, "
                     "which are transposed, with {} of padding a row.",
                     count_text(channels, "channel"), tile_w, tile_h, tile_k, count_text(unit, "element"));
-    return walk;
 }
 
 namespace strategies {

@@ -25,7 +25,7 @@ struct ChannelSplit {
     static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 constexpr std::int64_t group = 4; // filters of a thread at a time
@@ -325,9 +325,8 @@ Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{Division{s, gpu}, *this};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::channels, o.channels, 0},
                  {&OutputBox::filters, o.tile_k},
@@ -340,7 +339,6 @@ Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
         fmt::format("C' = {} an SM. The {} partial sums of each output go through global memory; a second "
                     "launch adds them.",
                     count_text(o.channels, "channel"), o.parts);
-    return walk;
 }
 
 namespace strategies {

@@ -41,7 +41,7 @@ struct Depthwise {
     std::string settle(const ConvShape &s, const Gpu &) { return settle_for(usual_outputs, s); }
     std::string settle_for(std::int64_t outputs, const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string Depthwise::outside(const ConvShape &s) {
@@ -316,9 +316,8 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     const Tiling t{s, *this};
-    Walk walk(s, launch);
     if (t.planes > 1) {
         walk.cuts = {{nullptr, t.planes * t.multiplier * s.p() * s.q(), 0}};
         walk.flat = {{&OutputBox::columns, s.q()},
@@ -338,7 +337,6 @@ Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) c
     walk.remark =
         "The rows of the map under a CTA's outputs lie in shared memory, with zeros around them. A thread "
         "computes outputs below each other.";
-    return walk;
 }
 
 namespace strategies {

@@ -30,7 +30,7 @@ struct DepthwiseRegister {
     static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string DepthwiseRegister::outside(const ConvShape &s) {
@@ -188,15 +188,13 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk DepthwiseRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    Walk walk(s, launch);
+void DepthwiseRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     walk.cuts = {{&OutputBox::images, 1, 1}, {nullptr, threads * rows * columns, 0}};
     walk.flat = {{&OutputBox::columns, s.q()}, {&OutputBox::rows, s.p()}, {&OutputBox::filters, s.k}};
     walk.positions = s.k * s.p() * s.q();
     walk.threads = {threads, 1, rows, columns, 1};
     walk.draws_memory = false;
     walk.remark = "Pixels go from global memory into registers; what neighbouring patches share lies in L1.";
-    return walk;
 }
 
 namespace strategies {

@@ -28,7 +28,7 @@ struct FilterSplit : Knobs {
              "0: step 4 of section 2.2, which redivides until more than V_s bytes move");
     }
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// What CTAs ask L2 for of `rows` rows that begin with row `begin` and go to one of the buffers.
@@ -122,9 +122,9 @@ Planned FilterSplit::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of(*this, s, gpu, false, launch_with_work);
 }
 
-Walk FilterSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    return buffers == one_buffer ? split_walk::walk(s, gpu, launch)
-                                 : walk_of({s, gpu, false, pieces}, launch);
+void FilterSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    walk =
+        buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, false, pieces}, launch);
 }
 
 namespace strategies {

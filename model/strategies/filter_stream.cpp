@@ -33,7 +33,7 @@ struct FilterStream {
     /// Chooses tile_h and channels, where a band has at most `row_groups` groups of rows.
     std::string settle_band(const Bank &bank, std::int64_t row_groups);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 /// Filters of a CTA, all channels, in groups that a thread computes together.
 struct Bank {
@@ -258,9 +258,8 @@ Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void FilterStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{Bank{s, gpu}, *this};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::filters, o.shares.tile, 0},
                  {&OutputBox::rows, o.bands.tile}};
@@ -274,7 +273,6 @@ Walk FilterStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
         fmt::format("M' = {} of all channels stay on the SM. The map streams past, {} of {} a step.",
                     count_text(o.filters, "filter"), count_text(channels, "channel"),
                     count_text(walk.pixels.rows, "row"));
-    return walk;
 }
 
 namespace strategies {

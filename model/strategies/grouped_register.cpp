@@ -40,7 +40,7 @@ struct GroupedRegister {
     static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string GroupedRegister::outside(const ConvShape &s) {
@@ -256,9 +256,8 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk GroupedRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+void GroupedRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &launch) const {
     const Tiling t{s, *this};
-    Walk walk(s, launch);
     walk.grid = {t.blocks, t.tiles, s.groups};
     walk.cuts = {{&OutputBox::filters, t.group_filters, 2},
                  {&OutputBox::filters, t.filters, 0},
@@ -269,7 +268,6 @@ Walk GroupedRegister::walk(const ConvShape &s, const Gpu &, const Partition &lau
     walk.threads = {threads, 1, rows, columns, filters};
     walk.remark = "Pixels go from global memory into registers, where all filters of a thread use them; what "
                   "neighbouring patches share lies in L1.";
-    return walk;
 }
 
 namespace strategies {

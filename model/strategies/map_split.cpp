@@ -25,7 +25,7 @@ struct MapSplit : Knobs {
              "what the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1");
     }
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
@@ -114,8 +114,8 @@ Planned MapSplit::plan(const ConvShape &s, const Gpu &gpu) {
     return plan_of(*this, s, gpu, true, launch_with_work);
 }
 
-Walk MapSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    return buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
+void MapSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    walk = buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
 }
 
 namespace strategies {

@@ -30,7 +30,7 @@ struct MapStream {
     static std::string outside(const ConvShape &s) { return outside_papers(s); }
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 std::int64_t shared_floats(const ConvShape &s, const MapStream &knobs, std::int64_t tile_h,
                            std::int64_t pieces) {
@@ -266,9 +266,8 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{s, *this, gpu};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::rows, o.rows.tile, 0},
                  {&OutputBox::channels, o.channels.tile},
@@ -281,7 +280,6 @@ Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch
         fmt::format("Its rows of the map stay on the SM, in {} of channels. All filters stream past, {} "
                     "a step.",
                     count_text(pieces, "piece"), tile_k);
-    return walk;
 }
 
 namespace strategies {

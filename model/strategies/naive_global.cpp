@@ -20,7 +20,7 @@ struct NaiveGlobal {
     }
     static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
@@ -168,8 +168,7 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    Walk walk(s, launch);
+void NaiveGlobal::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     walk.cuts = {{nullptr, threads, 0}};
     walk.flat = {{&OutputBox::columns, s.q()},
                  {&OutputBox::rows, s.p()},
@@ -179,7 +178,6 @@ Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch)
     walk.threads = {threads, 1, 1, 1, 1};
     walk.draws_memory = false;
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
-    return walk;
 }
 
 namespace strategies {

@@ -23,7 +23,7 @@ struct NaiveShared {
     static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string NaiveShared::outside(const ConvShape &s) {
@@ -280,9 +280,8 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void NaiveShared::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling t{s, *this, gpu};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, 1, 1},
                  {&OutputBox::rows, tile_h, 0, t.tiles_x},
@@ -295,7 +294,6 @@ Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
         walk.pixels = {t.rows, t.columns, tile_h * s.stride_h, tile_w * s.stride_w};
     }
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
-    return walk;
 }
 
 namespace strategies {

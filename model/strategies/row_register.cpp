@@ -48,7 +48,7 @@ struct RowRegister {
     static std::string outside(const ConvShape &s);
     std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string RowRegister::outside(const ConvShape &s) {
@@ -279,10 +279,9 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling t{s, *this, gpu};
     const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
-    Walk walk(s, launch);
     walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};
     walk.cuts = {{&OutputBox::images, 1, 2, filter_tiles},
                  {&OutputBox::filters, launch.tile_k, 2, 1, filter_tiles},
@@ -298,7 +297,6 @@ Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
                   " of the map are in registers, the next one comes through shared memory. " +
                   count_text(launch.filter_count, "filter") + " in constant memory (" +
                   grouped(launch.constant_bytes) + " bytes) are used one after another.";
-    return walk;
 }
 
 namespace strategies {

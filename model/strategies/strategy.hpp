@@ -1,16 +1,17 @@
-// What a strategy's file is made of: a struct of knobs with a plan, and the line that registers it. S has
+// What a strategy's file is made of: a struct S of knobs, which are ints, and the line that registers it.
+// S has
 //
 //   about           name, what `list` says of it, its place in lists
-//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob, an int member of S
+//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob
 //   outside(s)      static: why it never does a shape, on any GPU; "" if it may
-//   plan(s, gpu)    the plan of a shape that is not outside, as std::variant<Feasible, Infeasible>
+//   plan(s, gpu)    the plan of such a shape, as std::variant<Feasible, Infeasible>
 //
 // and, where it has them,
 //
-//   settle(s, gpu)  gives knobs that are 0 the values that run, before the plan; why one that is given is
-//                   wrong, or ""
-//   settings(s, gpu)  those to compare; where S has settle(), they are settled, and those that are wrong left
-//   out walk(s, gpu, launch), tensor_cores
+//   settle(s, gpu)  before the plan: gives knobs that are 0 their values; why a given one is wrong, or ""
+//   settings(s, gpu)  those to compare; settled before, where S has settle()
+//   walk(walk, s, gpu, launch)  how the CTAs of a launch of its plan walk; the walk has all outputs as yet
+//   tensor_cores    whether it multiplies on them
 #pragma once
 
 #include "model/base/divide.hpp"
@@ -136,7 +137,11 @@ template <class S> const StrategyKind &kind_of() {
         };
         if constexpr (requires { &S::walk; })
             made.walk = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu,
-                           const Partition &launch) { return setting_of<S>(strategy).walk(s, gpu, launch); };
+                           const Partition &launch) {
+                Walk walk(s, launch);
+                setting_of<S>(strategy).walk(walk, s, gpu, launch);
+                return walk;
+            };
         return made;
     }();
     return kind;

@@ -34,7 +34,7 @@ struct StrideFixedBlock {
     }
     static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 std::string StrideFixedBlock::outside(const ConvShape &s) {
@@ -338,9 +338,8 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &) const {
     const Tiling t{s, *this, gpu};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 2}, {&OutputBox::filters, tile_k, 1}, {nullptr, tile_w, 0}};
     walk.flat = {{&OutputBox::columns, s.w}, {&OutputBox::rows, s.p()}};
     walk.positions = flat_positions(s);
@@ -354,7 +353,6 @@ Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition 
                   " bytes of each of M' = " + std::to_string(tile_k) +
                   " filters, and W'x = " + std::to_string(tile_w) + " pixels of the " +
                   count_text(t.lines, "line") + " that they touch.";
-    return walk;
 }
 
 namespace strategies {
