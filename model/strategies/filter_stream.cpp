@@ -116,11 +116,10 @@ std::string FilterStream::settle_band(const Bank &bank, std::int64_t row_groups)
 
 /// What follows from the filters of a CTA and the knobs. A band's last rows and the last CTA's filters may be
 /// fewer: their threads do nothing.
-struct Tiling : Bank {
-    const FilterStream &knobs;
-    Loop shares{s.k, filters}, bands{s.p(), knobs.tile_h}; ///< of filters, CTA by CTA; of rows of outputs
-    std::int64_t chunks = ceil_div(s.c, knobs.channels);   ///< of channels, a step each
-    std::int64_t positions = ceil_div(knobs.tile_h, knobs.rows) * s.q(); ///< of threads, of a band
+struct Tiling : Bank, FilterStream {
+    Loop shares{s.k, filters}, bands{s.p(), tile_h};         ///< of filters, CTA by CTA; of rows of outputs
+    std::int64_t chunks = ceil_div(s.c, channels);           ///< of channels, a step each
+    std::int64_t positions = ceil_div(tile_h, rows) * s.q(); ///< of threads, of a band
     std::int64_t warps = ceil_div(positions * groups, 32);
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
 };
@@ -128,31 +127,29 @@ struct Tiling : Bank {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    const FilterStream &knobs = o.knobs;
     Partition part;
     part.kernel = FilterStream::about.name;
-    part.template_arguments = {s.r,          s.s,           s.w, knobs.rows, o.group, knobs.channels,
-                               knobs.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide ? 1 : 0};
     part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
                    : o.taps == 1 ? "1 x 1" // nothing between the loads of one channel and the next
                                  : "";
     part.parts = o.limits.sm_count;
     part.pieces = o.bands.turns();
-    part.tile_h = knobs.tile_h;
+    part.tile_h = o.tile_h;
     part.bank_floats = o.floats;
-    part.band_floats = round_up(o.map_floats(knobs.tile_h), 4);
-    part.shared_bytes = (o.floats + knobs.stages * knobs.channels * part.band_floats) * 4;
-    part.register_cap = cap_for(o, knobs.rows);
+    part.band_floats = round_up(o.map_floats(o.tile_h), 4);
+    part.shared_bytes = (o.floats + o.stages * o.channels * part.band_floats) * 4;
+    part.register_cap = cap_for(o, o.rows);
     part.grid = {o.shares.turns(), s.n, 1};
     part.sharing_ctas = double(part.grid[0]);
     part.threads = 32 * o.warps;
-    part.stages = knobs.stages;
+    part.stages = o.stages;
     part.steps = part.pieces * o.chunks;
     part.filter_count = s.k;
     part.busy_warps = o.warps;
     part.copy_passes =
         o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
-    part.independent_sums = knobs.rows * o.group;
+    part.independent_sums = o.rows * o.group;
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
@@ -163,9 +160,9 @@ Partition launch_of(const Tiling &o) {
 Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::int64_t channels,
                  std::int64_t steps, double ends) {
     constexpr std::int64_t most_unrolled = 512; // FFMAs, as the kernel does: all taps or a column of them
-    const std::int64_t q = o.s.q(), pitch = o.knobs.rows * o.s.w, bank = o.s.c * o.taps * o.group;
-    const std::int64_t groups = ceil_div(filters, o.group), there = ceil_div(rows, o.knobs.rows) * q;
-    const std::int64_t threads = groups * o.positions, sums = o.knobs.rows * o.group, fmas = sums * o.taps;
+    const std::int64_t q = o.s.q(), pitch = o.rows * o.s.w, bank = o.s.c * o.taps * o.group;
+    const std::int64_t groups = ceil_div(filters, o.group), there = ceil_div(rows, o.rows) * q;
+    const std::int64_t threads = groups * o.positions, sums = o.rows * o.group, fmas = sums * o.taps;
     const auto of_lane = [&](auto word) {
         return [&, word](std::int64_t thread) {
             const std::int64_t position = thread % o.positions;
@@ -181,7 +178,7 @@ Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::
     const auto warps = static_cast<std::int64_t>(pixel.least); // that compute: without conflicts a pass each
     const std::int64_t copies = ceil_div(o.map_floats(rows), o.wide ? 128 : 32);
     return double(channels) * (does::ffmas(groups * there, warps, fmas) +
-                               does::loads(o.s.s * (o.knobs.rows + o.s.r - 1), pixel, warps) +
+                               does::loads(o.s.s * (o.rows + o.s.r - 1), pixel, warps) +
                                does::loads(o.taps * ceil_div(o.group, width), tap, warps) +
                                does::iterations(warps, fmas <= most_unrolled ? 0 : o.s.s) +
                                does::copies(o.warps, copies, std::min(o.warps, copies)) +
@@ -201,9 +198,9 @@ void fill_counts(Partition &part, const Tiling &o) {
                           return band_of(o, filters, rows, o.s.c, o.chunks, 1.0);
                       }));
     // A band's outputs come with its last channels; those of the last band, at the end.
-    const std::int64_t rows = std::min<std::int64_t>(o.knobs.tile_h, o.s.p());
+    const std::int64_t rows = std::min<std::int64_t>(o.tile_h, o.s.p());
     const double ends = double(part.pieces - 1) / double(part.steps);
-    part.step = band_of(o, o.filters, rows, o.knobs.channels, 1, ends).work;
+    part.step = band_of(o, o.filters, rows, o.channels, 1, ends).work;
     part.drain = (once + band_of(o, o.filters, rows, 0, 0, 1.0)).work;
     // Lanes copy filter values a group apart, so that as many meet in a bank.
     part.drain.shared_wavefronts =
@@ -212,7 +209,7 @@ void fill_counts(Partition &part, const Tiling &o) {
 
 /// What L2 sees of the copies of a channel of an image by one CTA.
 CopiedBytes map_reads_of(const Tiling &o, const Partition &part) {
-    const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.knobs.channels;
+    const std::int64_t plane = o.s.h * o.s.w * 4, bands = part.pieces, channels = o.channels;
     const double run_bytes = band_bytes(o.s, bands), runs = double(bands);
     if (!o.wide) { // rows that bands have in common lie in L1 as far as it keeps them while a band passes
         const double kept = kept_by_l1(spanned_bytes(double(plane)), runs * spanned_bytes(run_bytes),
@@ -238,7 +235,7 @@ void add_traffic(Partition &part, const Tiling &o) {
         ctas * (double(s.c) * map.requested + spanned_bytes(double(s.filter_bytes()) / parts));
     // All CTAs of an image pass over the same map, each on an SM of its own.
     part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
-    part.work.l2_write_bytes = written_bytes_of_columns(s, o.knobs.rows);
+    part.work.l2_write_bytes = written_bytes_of_columns(s, o.rows);
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
     fill_dram(part.work, s, o.gpu);
 }

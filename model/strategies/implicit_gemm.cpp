@@ -138,7 +138,7 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
-    Partition part = tile_launch(ImplicitGemm::about.name, t, t.s.h, t.s.w,
+    Partition part = tile_launch(ImplicitGemm::about.name, t, g.split, t.s.h, t.s.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
                                   t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
     if (g.split > 1) // sums of each turn of each CTA

@@ -74,21 +74,17 @@ double back_line_operations(std::int64_t points, std::int64_t m) {
 
 constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
 
-/// Tiles of a chunk, as whole tiles of a CTA where there are several chunks.
-std::int64_t chunk_of(std::int64_t tiles, const Winograd &g) {
-    const std::int64_t chunk = ceil_div(tiles, g.chunks);
-    return g.chunks > 1 ? std::min(tiles, round_up(chunk, g.tile_pixels)) : chunk;
-}
-
-/// Numbers of a setting that several parts of a plan need.
-struct Sizes {
+/// A setting, and numbers that several parts of a plan need.
+struct Sizes : Winograd {
     const ConvShape &s;
-    const Winograd &g;
     const Gpu &gpu;
-    std::int64_t points = g.tile + s.r - 1, tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
-    std::int64_t channels = round_up(s.c, g.slice_channels); ///< whole slices
+    std::int64_t points = tile + s.r - 1, tiles = s.n * ceil_div(s.p(), tile) * ceil_div(s.q(), tile);
+    std::int64_t channels = round_up(s.c, slice_channels); ///< whole slices
     std::int64_t filter_pitch = round_up(s.k, line_floats);
-    std::int64_t chunk_tiles = chunk_of(tiles, g), chunk_pitch = round_up(chunk_tiles, line_floats);
+    /// Whole tiles of a CTA where there are several chunks.
+    std::int64_t chunk_tiles = chunks > 1 ? std::min(tiles, round_up(ceil_div(tiles, chunks), tile_pixels))
+                                          : ceil_div(tiles, chunks);
+    std::int64_t chunk_pitch = round_up(chunk_tiles, line_floats);
     std::int64_t planes = points * points,
                  filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
     std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
@@ -161,7 +157,7 @@ Partition filters_launch(const Sizes &o) {
                          : o.points == 8 ? 72
                                          : 64,
                          instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.g.slice_channels};
+    part.template_arguments = {o.points, o.s.r, o.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
     part.shared_bytes = tile_k * (tile_c * o.s.r * o.s.r + 1) * 4;
@@ -205,22 +201,22 @@ double warps_at_edges(const ConvShape &s, std::int64_t m) {
 
 /// The launch that transforms the pixels of `tiles` tiles.
 Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
-    const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
+    const std::int64_t units = o.channels * tiles, planes = o.planes;
     const double p = double(o.points), values = double(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
     Partition part = transform_launch(
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * (instructions::guard + warps_at_edges(o.s, o.g.tile) * instructions::guard) +
+        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
             2.0 * p * pixel_line_operations(o.points) + instructions::warp,
         2.0 * values + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.g.slice_channels, begin == 0 ? 1 : 0};
+    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
     work.fmas = double(units) * 2.0 * p * line_fmas(o.points, o.s.r).pixels;
     const double share = double(tiles) / double(o.tiles);
     // Rows that two tiles share come once for each.
-    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.g.tile);
+    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.tile);
     work.dram_read_bytes = share * double(o.s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
     work.l2_write_bytes = double(written);
@@ -255,9 +251,9 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
 
 /// The launch that transforms the products of `tiles` tiles back.
 Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
-    const std::int64_t planes = o.points * o.points;
-    const double p = double(o.points), m = double(o.g.tile);
-    const bool staged = o.g.tile == 6 || o.s.q() % o.g.tile != 0 || o.s.p() % o.g.tile != 0;
+    const std::int64_t planes = o.planes;
+    const double p = double(o.points), m = double(o.tile);
+    const bool staged = o.tile == 6 || o.s.q() % o.tile != 0 || o.s.p() % o.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
     Partition part = transform_launch(
@@ -265,14 +261,14 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
         o.points == 8   ? 104
         : o.points == 6 ? 56
                         : 40,
-        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.g.tile) +
+        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.tile) +
             instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
         2.0 * double(planes) + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
     part.filter_count = o.s.k;
     if (staged) {
-        part.shared_bytes = part.threads * o.g.tile * o.g.tile * 4;
+        part.shared_bytes = part.threads * o.tile * o.tile * 4;
         part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
         fill_schedule(part, o.gpu.limits);
     }
@@ -282,12 +278,12 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
     work.fmas = double(units) * (p + m) * line_fmas(o.points, o.s.r).back;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
-        const int width = o.g.tile % 4 == 0 ? 4 : 2;
+        const int width = o.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,
-                                         [&](std::int64_t lane) { return lane * o.g.tile; });
+                                         [&](std::int64_t lane) { return lane * o.tile; });
         const double stores = m * m / width * row.taken;
         work.shared_wavefronts =
-            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.g.tile, tiles);
+            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.tile, tiles);
         work.shared_conflicts = double(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
         part.step.shared_wavefronts = *work.shared_wavefronts / double(part.ctas);
     }
@@ -304,23 +300,22 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
 std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
     Partition part;
     part.kernel = Winograd::about.name;
-    part.template_arguments = {o.g.tile_k,        o.g.tile_pixels,    o.g.thread_k,
-                               o.g.thread_pixels, o.g.slice_channels, o.g.stages};
-    part.threads = std::int64_t{o.g.tile_k} / o.g.thread_k * (o.g.tile_pixels / o.g.thread_pixels);
-    const std::int64_t pixel_tiles = ceil_div(tiles, o.g.tile_pixels),
-                       filter_tiles = ceil_div(o.s.k, o.g.tile_k);
-    const std::int64_t planes = o.points * o.points;
+    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
+                               o.thread_pixels, o.slice_channels, o.stages};
+    part.threads = std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels);
+    const std::int64_t pixel_tiles = ceil_div(tiles, o.tile_pixels), filter_tiles = ceil_div(o.s.k, o.tile_k);
+    const std::int64_t planes = o.planes;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
     part.grid = {pixel_tiles * filter_tiles, planes, 1};
-    part.stages = o.g.stages;
-    part.steps = o.channels / o.g.slice_channels;
+    part.stages = o.stages;
+    part.steps = o.channels / o.slice_channels;
     part.busy_warps = part.threads / 32;
-    part.independent_sums = o.g.thread_k * o.g.thread_pixels;
+    part.independent_sums = o.thread_k * o.thread_pixels;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{o.g.stages} * o.g.slice_channels * (o.g.tile_k + o.g.tile_pixels) * 4;
+    part.shared_bytes = std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (o.g.thread_k + o.g.thread_pixels) + 32, 8);
+    part.register_cap = round_up(part.independent_sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8);
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
@@ -337,20 +332,20 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     }
     fill_schedule(part, o.gpu.limits);
 
-    const double warps = double(part.busy_warps), slice = o.g.slice_channels;
-    const double loads = slice * (o.g.thread_k + o.g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
-    const double copies = slice * (o.g.tile_k + o.g.tile_pixels) / 4.0 / 32.0; // of the CTA
+    const double warps = double(part.busy_warps), slice = o.slice_channels;
+    const double loads = slice * (o.thread_k + o.thread_pixels) / 4.0;     // of a warp, 128 bits wide
+    const double copies = slice * (o.tile_k + o.tile_pixels) / 4.0 / 32.0; // of the CTA
     // Copies that a thread makes of a slice: its rows over the rows that all threads of the CTA copy at a
     // time.
     const auto copies_of = [&](std::int64_t tile) {
-        return double(ceil_div(o.g.slice_channels, part.threads / (tile / 4)));
+        return double(ceil_div(o.slice_channels, part.threads / (tile / 4)));
     };
-    const double warp_copies = copies_of(o.g.tile_k) + copies_of(o.g.tile_pixels);
+    const double warp_copies = copies_of(o.tile_k) + copies_of(o.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
     const double wide_copy = o.gpu.architecture.wide_copy_clocks->value,
                  most_merged = o.gpu.architecture.most_merged->value;
-    part.step.fmas = slice * double(o.g.tile_k) * o.g.tile_pixels;
+    part.step.fmas = slice * double(o.tile_k) * o.tile_pixels;
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts =
@@ -360,15 +355,15 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
         return all_tiles > 1 ? 1.0 : std::clamp(double(tile) / double(pitch), 1.0, most_merged);
     };
-    const double own_filters = own_readers(o.g.tile_k, o.filter_pitch, filter_tiles),
-                 own_pixels = own_readers(o.g.tile_pixels, o.chunk_pitch, pixel_tiles);
-    const double filter_bytes = slice * o.g.tile_k * 4.0 / own_filters,
-                 pixel_bytes = slice * o.g.tile_pixels * 4.0 / own_pixels;
+    const double own_filters = own_readers(o.tile_k, o.filter_pitch, filter_tiles),
+                 own_pixels = own_readers(o.tile_pixels, o.chunk_pitch, pixel_tiles);
+    const double filter_bytes = slice * o.tile_k * 4.0 / own_filters,
+                 pixel_bytes = slice * o.tile_pixels * 4.0 / own_pixels;
     part.step.load_bytes = filter_bytes + pixel_bytes;
     part.drain.instructions =
-        warps * instructions::warp + double(o.g.tile_k) * o.g.tile_pixels / 4.0 / 32.0 * instructions::store;
-    part.drain.store_bytes = double(std::min<std::int64_t>(o.g.tile_k, o.s.k)) *
-                             double(std::min<std::int64_t>(o.g.tile_pixels, tiles)) * 4.0;
+        warps * instructions::warp + double(o.tile_k) * o.tile_pixels / 4.0 / 32.0 * instructions::store;
+    part.drain.store_bytes = double(std::min<std::int64_t>(o.tile_k, o.s.k)) *
+                             double(std::min<std::int64_t>(o.tile_pixels, tiles)) * 4.0;
 
     const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
     Work &work = part.work;
@@ -458,7 +453,7 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
                   std::to_string(thread_pixels));
     if (threads < std::max(tile_k, tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
-    const Sizes o{s, *this, gpu};
+    const Sizes o{*this, s, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||

@@ -312,7 +312,7 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
-    Partition part = tile_launch("implicit_gemm_rows", t, t.map.h, t.map.w,
+    Partition part = tile_launch("implicit_gemm_rows", t, g.split, t.map.h, t.map.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
                                   g.columns, parts, g.warp_split, g.split});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
