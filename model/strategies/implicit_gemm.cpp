@@ -1,5 +1,4 @@
 // Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
-#include "model/strategies/parts/implicit_gemm_rows.hpp"
 #include "model/strategies/parts/implicit_gemm_tile.hpp"
 #include "model/strategies/strategy.hpp"
 

@@ -50,28 +50,6 @@ std::string Winograd::outside(const ConvShape &s) {
     return "";
 }
 
-/// Multiply-adds of one dimension's transforms, as executor/kernels/winograd.cuh writes them.
-struct LineFmas {
-    double pixels, taps, back;
-};
-LineFmas line_fmas(std::int64_t points, std::int64_t r) {
-    const double further_pairs = double(points - 2) / 2.0 - 1.0; // beside +-1
-    const double m = double(points - r + 1);
-    return {points == 4   ? 0.0
-            : points == 6 ? 8.0
-                          : 16.0,
-            further_pairs * double(r), further_pairs * (m - 1.0)};
-}
-
-/// Additions and multiply-adds of one dimension's transform of pixels, and of the one back to outputs.
-double pixel_line_operations(std::int64_t points) {
-    return points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
-}
-double back_line_operations(std::int64_t points, std::int64_t m) {
-    const double pairs = double(points - 2) / 2.0, further = pairs - 1.0;
-    return 2.0 * pairs + double(m) * further + 2.0; // even and odd parts, sums, ends
-}
-
 constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
 
 /// A setting, and numbers that several parts of a plan need.
@@ -89,6 +67,16 @@ struct Sizes : Winograd {
                  filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
     std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
     std::int64_t product_bytes = planes * 4 * s.k * chunk_pitch;      ///< of a chunk
+    // Of one dimension's transforms of pixels, of taps and back to outputs, as executor/kernels/winograd.cuh
+    // writes them: the multiply-adds, and the additions and multiply-adds.
+    double pairs = double(points - 2) / 2.0, further_pairs = pairs - 1.0; ///< of points +-x; beside +-1
+    double pixel_fmas = points == 4   ? 0.0
+                        : points == 6 ? 8.0
+                                      : 16.0,
+           tap_fmas = further_pairs * double(s.r), back_fmas = further_pairs * (double(tile) - 1.0);
+    double pixel_operations = points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
+    double back_operations =
+        2.0 * pairs + double(tile) * further_pairs + 2.0; ///< even and odd parts, sums, ends
 };
 
 /// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
@@ -148,9 +136,8 @@ Partition filters_launch(const Sizes &o) {
     const double p = double(o.points), taps = double(o.s.r * o.s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
     const double lines = p + double(o.s.r);
-    const double instructions = taps * (1.0 + instructions::copy) +
-                                lines * (line_fmas(o.points, o.s.r).taps + 2.0 * p) + 3.0 * p * p +
-                                instructions::warp;
+    const double instructions =
+        taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
     Partition part =
         transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
                          o.s.r == 5      ? (o.points == 8 ? 120 : 96)
@@ -164,7 +151,7 @@ Partition filters_launch(const Sizes &o) {
     part.ctas_per_sm = resident_ctas(o.gpu, threads, part.register_cap, part.shared_bytes);
     fill_schedule(part, o.gpu.limits);
     Work &work = part.work;
-    work.fmas = double(o.channels * o.filter_pitch) * lines * line_fmas(o.points, o.s.r).taps;
+    work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
     // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
     const std::int64_t filter_floats = tile_c * o.s.r * o.s.r;
@@ -208,12 +195,12 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     Partition part = transform_launch(
         "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
         values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
-            2.0 * p * pixel_line_operations(o.points) + instructions::warp,
+            2.0 * p * o.pixel_operations + instructions::warp,
         2.0 * values + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
-    work.fmas = double(units) * 2.0 * p * line_fmas(o.points, o.s.r).pixels;
+    work.fmas = double(units) * 2.0 * p * o.pixel_fmas;
     const double share = double(tiles) / double(o.tiles);
     // Rows that two tiles share come once for each.
     work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.tile);
@@ -261,8 +248,8 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
         o.points == 8   ? 104
         : o.points == 6 ? 56
                         : 40,
-        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.tile) +
-            instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
+        double(planes) * instructions::guard + (p + m) * o.back_operations + instructions::warp +
+            (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
         2.0 * double(planes) + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
@@ -276,7 +263,7 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
     // together.
     const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
-    work.fmas = double(units) * (p + m) * line_fmas(o.points, o.s.r).back;
+    work.fmas = double(units) * (p + m) * o.back_fmas;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
         const int width = o.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,

@@ -1,5 +1,3 @@
-#include "model/strategies/parts/implicit_gemm_rows.hpp"
-
 #include "model/strategies/parts/implicit_gemm_tile.hpp"
 
 #include <bit>
