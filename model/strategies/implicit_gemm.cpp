@@ -79,33 +79,31 @@ std::string check_tiling(const Tiling &t) {
     return "";
 }
 
+/// The largest divisor of `total` that is not above `most`.
+std::int64_t largest_divisor(std::int64_t total, std::int64_t most) {
+    most = std::min(total, most);
+    while (total % most != 0)
+        --most;
+    return most;
+}
+
 /// What a thread copies in a step, as the kernel shares the copies out.
 struct ThreadCopies {
-    std::int64_t units;          ///< of a tile's pixels: single ones, or fours where copies are wide
-    std::int64_t places;         ///< units of a thread
-    std::int64_t values_at_once; ///< of a filter, where copies have four bytes
-    double filters, pixels;      ///< copies of a thread, on average over those of a CTA
+    const Tiling &t;
+    std::int64_t quads = t.g.tile_k / 4, warps_k = std::gcd(t.warps, quads);
+    std::int64_t values_at_once = 8 * (t.warps / warps_k); ///< of a filter, where copies have four bytes
+    /// Of a tile's pixels: single ones, or fours where copies are wide; and those of a thread.
+    std::int64_t units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1),
+                 lanes_p = largest_divisor(units, t.threads), places = units / lanes_p;
+    std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
+    // Copies of a thread, on average over those of a CTA.
+    double filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
+                     : t.by_filter
+                         ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
+                         : double(ceil_div(t.slice, values_at_once) * (quads / warps_k));
+    double pixels = double(places * t.taps * t.g.slice_channels / sharers) * double(lanes_p * sharers) /
+                    double(t.threads);
 };
-
-ThreadCopies copies_of(const Tiling &t) {
-    ThreadCopies o{};
-    const std::int64_t quads = t.g.tile_k / 4;
-    const std::int64_t warps_k = std::gcd(t.warps, quads);
-    o.values_at_once = 8 * (t.warps / warps_k);
-    o.units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1);
-    std::int64_t lanes_p = std::min(t.threads, o.units);
-    while (o.units % lanes_p != 0)
-        --lanes_p;
-    o.places = o.units / lanes_p;
-    const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
-    o.filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
-                : t.by_filter
-                    ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
-                    : double(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
-    o.pixels = double(o.places * t.taps * t.g.slice_channels / sharers) * double(lanes_p * sharers) /
-               double(t.threads);
-    return o;
-}
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
 std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
@@ -570,7 +568,7 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_tiling(t); !why.empty())
         return Infeasible{why};
     columns = 1; // nothing left to choose
-    const ThreadCopies copies = copies_of(t);
+    const ThreadCopies copies{t};
     const std::int64_t registers = registers_for(t, copies);
     if (registers == 0)
         return Infeasible{too_few_registers(*this, t.threads)};

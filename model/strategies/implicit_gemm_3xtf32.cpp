@@ -96,14 +96,12 @@ Registers registers_for(const Tiling &t) {
 /// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
 /// side take pixels, or four of them where copies are wide; where there are more threads, they share values.
 struct Copying {
-    double values, pixels;
+    const Tiling &t;
+    std::int64_t units = t.tile_pixels / (t.wide_pixels ? 4 : 1);
+    std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
+    double values = double(row_values) * double(lanes) / group_threads,
+           pixels = double(ceil_div(units, lanes));
 };
-
-Copying copying_of(const Tiling &t) {
-    const std::int64_t units = t.tile_pixels / (t.wide_pixels ? 4 : 1);
-    const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
-    return {double(row_values) * double(lanes) / group_threads, double(ceil_div(units, lanes))};
-}
 
 /// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
 /// whose taps lie in two shares both read what their taps need.
@@ -142,16 +140,12 @@ double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
 /// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
 /// turns in shared memory, where a filter lies `pitch` floats from the next.
 struct Block {
-    static constexpr std::int64_t filters = 8;
-    std::int64_t rows, values, pitch;
+    static constexpr std::int64_t filters = 8, usual_rows = 16;
+    const Tiling &t;
+    /// Whole channels.
+    std::int64_t rows = t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows;
+    std::int64_t values = rows * row_values, pitch = values + 1;
 };
-
-Block block_of(const Tiling &t) {
-    constexpr std::int64_t usual_rows = 16;
-    const std::int64_t rows =
-        t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows; // whole channels
-    return {rows, rows * row_values, rows * row_values + 1};
-}
 
 Partition prepare_launch_of(const Tiling &t, const Block &block) {
     Partition part;
@@ -195,7 +189,7 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
-    const Block block = block_of(t);
+    const Block block{t};
     Partition part = prepare_launch_of(t, block);
     const double values = double(Block::filters * block.values), steps = double(part.steps),
                  ctas = double(part.ctas);
@@ -331,7 +325,7 @@ double row_copying_of(const Tiling &t, const Copying &its) {
 StepWork step_of(const Tiling &t) {
     StepWork step;
     const double depth = t.depth;
-    const Copying its = copying_of(t);
+    const Copying its{t};
     step.tensor_fmas = depth * row_values * products_of_parts * t.tile_k * t.tile_pixels;
     step.shared_wavefronts = step_wavefronts_of(t);
     step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
