@@ -49,6 +49,11 @@ struct Tiling {
     PatchRows patch{s, knobs.rows, knobs.columns};
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t image_patches = s.k * patch.plane_patches;
+    // Pixels that a thread loads, and those that are on their way at once, for which there are registers.
+    static constexpr std::int64_t on_their_way = 48;
+    std::int64_t row_pixels = patch.row_pixels(), pixels = patch.loaded_rows() * row_pixels;
+    std::int64_t at_once =
+        std::max<std::int64_t>(1, std::min(pixels, std::max(on_their_way, 2 * row_pixels)));
 };
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
@@ -71,21 +76,10 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 
-/// Pixels that a thread loads, and those that are on their way at once, for which there are registers.
-struct Pixels {
-    std::int64_t all = 0, at_once = 1;
-};
-Pixels pixels_of(const Tiling &t) {
-    constexpr std::int64_t on_their_way = 48;
-    const std::int64_t row = t.patch.row_pixels(), all = t.patch.loaded_rows() * row;
-    return {all, std::max<std::int64_t>(1, std::min(all, std::max(on_their_way, 2 * row)))};
-}
-
 /// Registers of a thread: its sums, its filter, pixels on their way, places.
 std::int64_t registers_of(const Tiling &t) {
     constexpr std::int64_t places = 24;
-    const std::int64_t pixels = pixels_of(t).at_once;
-    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + pixels + places, 8),
+    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + t.at_once + places, 8),
                                     48, 200);
 }
 
@@ -181,8 +175,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), load_passes(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
-    const Pixels pixels = pixels_of(t);
-    part.drain.line_waits = std::max(0.0, double(pixels.all) / double(pixels.at_once) - 1.0);
+    part.drain.line_waits = std::max(0.0, double(t.pixels) / double(t.at_once) - 1.0);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     return plan_of_launch(std::move(part), gpu, Round::of_sm);

@@ -8,22 +8,6 @@ namespace {
 
 constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
 
-std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units,
-                              std::int64_t threads) {
-    const std::int64_t window = s.r * units * (unit + s.s - 1);
-    const std::int64_t fetches = ceil_div(units * unit * threads + s.s - 1, threads);
-    // Filter values of halves are widened ahead of their use.
-    const std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
-    return std::clamp<std::int64_t>(round_up(window + 2 * units * unit + fetches + addresses, 8), 32, 255);
-}
-
-/// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled for
-/// sm_90 (NVRTC 13.0), by the counters of loads' waits.
-bool loads_filter_values(const ConvShape &s, std::int64_t thread_pixels) {
-    const std::int64_t taps = s.r * s.s;
-    return (thread_pixels == 1 && (taps == 1 || taps >= 35)) || (thread_pixels == 2 && taps == 9);
-}
-
 /// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels
 /// (the paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
 struct RowRegister {
@@ -98,20 +82,29 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : RowRegister {
     const ConvShape &s;
-    const RowRegister &knobs;
     const Gpu &gpu;
     Banks banks = banks_of(gpu.profile);
-    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, unit = knobs.unit, units = knobs.units;
     std::int64_t bytes = s.element_bytes(), taps = s.r * s.s;
-    std::int64_t pixels = unit * units, threads = tile_w / pixels; ///< of a thread; of a CTA
-    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);    ///< that a unit's taps reach
-    std::int64_t row_pixels = tile_w + s.s - 1;                    ///< of the input, behind a row of a tile
+    std::int64_t pixels = std::int64_t{unit} * units, threads = tile_w / pixels; ///< of a thread; of a CTA
+    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);                  ///< that a unit's taps reach
+    std::int64_t row_pixels = tile_w + s.s - 1; ///< of the input, behind a row of a tile
     std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
     bool whole_units = unit > 1 && s.q() % unit == 0; ///< units are stored whole
-    bool loads_values = loads_filter_values(s, pixels);
+    /// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled
+    /// for sm_90 (NVRTC 13.0), by the counters of loads' waits.
+    bool loads_values = (pixels == 1 && (taps == 1 || taps >= 35)) || (pixels == 2 && taps == 9);
 };
+
+/// Registers of a thread: its window, sums, pixels on their way, addresses.
+std::int64_t registers_needed(const Tiling &t) {
+    const std::int64_t window = t.s.r * t.units * (t.unit + t.s.s - 1);
+    const std::int64_t fetches = ceil_div(t.pixels * t.threads + t.s.s - 1, t.threads);
+    // Filter values of halves are widened ahead of their use.
+    const std::int64_t addresses = t.s.dtype == DataType::f16 ? 48 : 24;
+    return std::clamp<std::int64_t>(round_up(window + 2 * t.pixels + fetches + addresses, 8), 32, 255);
+}
 
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
@@ -130,58 +123,43 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
     part.threads = t.threads;
     part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(t.s, t.unit, t.units, t.threads);
+    part.register_cap = registers_needed(t);
     part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
-    part.steps = std::min(t.tile_h, t.s.p());
+    part.steps = std::min<std::int64_t>(t.tile_h, t.s.p());
     part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
     return part;
 }
 
-/// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part) {
-    if (part.grid[1] > 65535 || part.grid[2] > 65535)
-        return "the grid exceeds 65535 in y or z; take a larger tile_h or tile_k";
-    if (part.ctas_per_sm < 1)
-        return "a CTA of " + std::to_string(part.threads) + " threads does not fit an SM";
-    return "";
-}
-
-/// What a row of a tile costs. Warp instructions are those of a warp, as counted on sm_90.
+/// What a row of a tile costs: itself, and of each filter. Warp instructions are those of a warp, as counted
+/// on sm_90.
 struct Row {
-    double instructions, of_filter; ///< of the row itself, and of each filter
-    double computing;               ///< share of the warps that compute
-    double wavefronts;              ///< of a CTA
-    double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
-};
-
-Row row_of(const Tiling &t) {
-    const double pixels = double(t.pixels), taps = double(t.taps);
-    const double fetches = double(ceil_div(t.row_pixels, t.threads));
-    const double window = double(t.units * t.window_units);
-    const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
-                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
-    // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
+    const Tiling &t;
+    std::int64_t unit_bytes = t.unit * t.bytes;
+    Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+                                [&](std::int64_t thread) { return thread * unit_bytes / 4; });
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
-    const bool widens_filters = t.s.dtype == DataType::f16;
-    const bool widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
+    bool widens_filters = t.s.dtype == DataType::f16,
+         widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
     // Units that are stored whole are computed only by warps that have any.
-    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
-    const double stores = t.whole_units ? double(t.units) : pixels;
-    const double computing =
+    std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
+    double computing = ///< share of the warps that compute
         t.whole_units ? double((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
                             double(t.tiles_x * (t.tile_w / unit_warp))
                       : 1.0;
-    return {
-        fetches * instructions::loop + window * (widens_pixels ? 1.0 + double(t.unit) : 1.0),
-        instructions::placed_store + computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
-        computing,
-        // In the last fetch only warps that have pixels of the row store any.
-        double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window, read.taken - read.least};
-}
+    double stores = t.whole_units ? double(t.units) : double(t.pixels);
+    double window = double(t.units * t.window_units); ///< reads of a thread
+    // A fetch (address, predicate); a filter (constant loads' addresses, loop, pointers).
+    double instructions = double(ceil_div(t.row_pixels, t.threads)) * instructions::loop +
+                          window * (widens_pixels ? 1.0 + double(t.unit) : 1.0);
+    double of_filter =
+        instructions::placed_store +
+        computing * (double(t.taps) * (double(t.pixels) + (widens_filters ? 2.0 : 1.0)) + stores);
+    /// Of a CTA. In the last fetch only warps that have pixels of the row store any.
+    double wavefronts = double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken;
+};
 
 /// One step is one output row of the tile, all its filters.
 void fill_step(Partition &part, const Tiling &t, const Row &row) {
@@ -196,7 +174,7 @@ void fill_step(Partition &part, const Tiling &t, const Row &row) {
     if (!t.loads_values)
         part.step.constant_lines = warps * std::ceil(filters * taps * double(t.bytes) / line_bytes);
     part.step.load_bytes = double(std::min(t.row_pixels, t.s.w) * t.bytes);
-    part.step.store_bytes = double(std::min(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
+    part.step.store_bytes = double(std::min<std::int64_t>(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
 }
 
 /// Rows of the input that the tiles of all images pass, those of a single filter tile.
@@ -240,7 +218,7 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
     work.fmas = outputs * double(t.taps) * count;
     work.instructions = warps * (passed * row.instructions * tiles_k + rows * (count * row.of_filter));
     work.shared_wavefronts = passed * tiles_k * row.wavefronts;
-    work.shared_conflicts = passed * tiles_k * row.reads * row.conflicts;
+    work.shared_conflicts = passed * tiles_k * row.window * row.read.conflicts();
     fill_reads(part, t);
     // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
     // warp stores a part of one row.
@@ -258,13 +236,15 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
 } // namespace
 
 Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    const Tiling tiling{s, *this, gpu};
-    const Row row = row_of(tiling);
+    const Tiling tiling{*this, s, gpu};
+    const Row row{tiling};
     std::vector<Partition> launches;
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
         Partition part = launch_of(tiling, begin, tile_k);
-        if (const std::string why = does_not_fit(part); !why.empty())
-            return Infeasible{why};
+        if (part.grid[1] > 65535 || part.grid[2] > 65535)
+            return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
+        if (part.ctas_per_sm < 1)
+            return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
         fill_schedule(part, gpu.limits);
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
@@ -280,7 +260,7 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling t{s, *this, gpu};
+    const Tiling t{*this, s, gpu};
     const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
     walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};
     walk.cuts = {{&OutputBox::images, 1, 2, filter_tiles},
