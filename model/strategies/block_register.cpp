@@ -243,43 +243,39 @@ Partition launch_of(const Tiling &o) {
 /// What a CTA's warps do in shared memory: reads of a step, stores of the results. Passes are those of one
 /// access by all warps.
 struct SharedAccess {
-    std::int64_t row_values;                         ///< that a thread reads of a filter row's pixels
-    double pixel_loads, weight_loads, result_stores; ///< of a warp
-    Passes pixel, weight, result, result_read;
-    double pixel_passes; ///< of a step, its rows' last units as the compiler reads them
-};
-SharedAccess shared_access_of(const Tiling &o) {
-    // Neighbouring threads run along filters, then along x, then y.
-    const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
-        const std::int64_t y = t / o.threads_x;
-        return y / o.strips * row_pitch + y % o.strips * o.width;
-    };
-    const int load_width = int(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
-              store_width = o.width % 4 == 0 ? 4 : int(o.width);
-    SharedAccess all{};
-    all.pixel = shared_passes(o.banks, o.threads, load_width,
-                              [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
-    all.weight = shared_passes(o.banks, o.threads, load_width,
-                               [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    all.result = shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
+    const Tiling &o;
+    int load_width = int(std::max<std::int64_t>(1, o.n *o.bytes / 4)),
+        store_width = o.width % 4 == 0 ? 4 : int(o.width);
+    Passes pixel = pixels(load_width);
+    Passes weight = shared_passes(o.banks, o.threads, load_width,
+                                  [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
+    Passes result = shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
         return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
     });
-    all.result_read =
-        position_passes(o.banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
-    // The compiler reads of a row's last unit only what is used: one or two of four floats.
-    all.row_values = round_up(o.width + o.s.s - 1, o.n);
-    const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
-    const Passes last_pixel = !o.short_type && o.n == 4 && used < 3
-                                  ? shared_passes(o.banks, o.threads, int(used),
-                                                  [&](std::int64_t t) { return strip_word(t, o.pitch); })
-                                  : all.pixel;
-    const double channel_rows = double(o.channels * o.s.r);
-    all.pixel_loads = channel_rows * double(all.row_values / o.n);
-    all.pixel_passes = (all.pixel_loads - channel_rows) * all.pixel.taken + channel_rows * last_pixel.taken;
-    all.weight_loads = channel_rows * double(o.s.s * o.group / o.n);
-    all.result_stores = double(o.group * o.width / store_width);
-    return all;
-}
+    Passes result_read =
+        position_passes(o.banks, {o.group, o.threads_x *o.tile_pixels, o.tile_pixels, o.result_pitch});
+    /// That a thread reads of a filter row's pixels. Of a row's last unit the compiler reads only what is
+    /// used: one or two of four floats.
+    std::int64_t row_values = round_up(o.width + o.s.s - 1, o.n),
+                 used = o.width + o.s.s - 1 - (row_values - o.n);
+    Passes last_pixel = !o.short_type && o.n == 4 && used < 3 ? pixels(int(used)) : pixel;
+    // Of a warp; the passes of pixels are those of a step.
+    double channel_rows = double(o.channels * o.s.r);
+    double pixel_loads = channel_rows * double(row_values / o.n),
+           weight_loads = channel_rows * double(o.s.s * o.group / o.n),
+           result_stores = double(o.group * o.width / store_width);
+    double pixel_passes = (pixel_loads - channel_rows) * pixel.taken + channel_rows * last_pixel.taken;
+
+    /// Neighbouring threads run along filters, then along x, then y.
+    std::int64_t strip_word(std::int64_t t, std::int64_t row_pitch) const {
+        const std::int64_t y = t / o.threads_x;
+        return y / o.strips * row_pitch + y % o.strips * o.width;
+    }
+    Passes pixels(int words) const {
+        return shared_passes(o.banks, o.threads, words,
+                             [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
+    }
+};
 
 /// Which CTA of the grid.
 enum class Tile { average, full };
@@ -348,7 +344,7 @@ Copying copying_of(const Tiling &o, Tile tile) {
 
 StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     const double warps = double(ceil_div(o.threads, 32));
-    const double channel_rows = double(o.channels * o.s.r);
+    const double channel_rows = access.channel_rows;
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = o.s.dtype == DataType::f16 || (o.s.dtype == DataType::i8 && o.n > 1);
@@ -491,7 +487,7 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     fill_schedule(part, gpu.limits);
-    const SharedAccess access = shared_access_of(o);
+    const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
         part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
