@@ -41,19 +41,13 @@ double beyond_l2(double bytes, const Gpu &gpu) {
 /// The launch that adds `parts` partial sums of every output.
 Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     const std::int64_t outputs = s.output_elements(), width = outputs % 4 == 0 ? 4 : 1;
-    Partition part;
-    part.kernel = "channel_split_sum";
+    Partition part = side_launch("channel_split_sum", {ceil_div(outputs, sum_threads * width), 1, 1},
+                                 sum_threads, 32, 0, gpu);
     part.template_arguments = {width};
     part.operands = {{Memory::workspace, 0}, {Memory::output, 0}};
     part.parts = parts;
-    part.grid = {ceil_div(outputs, sum_threads * width), 1, 1};
-    part.threads = sum_threads;
-    part.register_cap = 32;
     part.filter_count = s.k;
-    part.busy_warps = sum_threads / 32;
     part.independent_sums = width;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, 0);
-    fill_schedule(part, gpu.limits);
     const double warps = double(part.busy_warps), parts_d = double(parts);
     constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
     part.steps = ceil_div(parts, parts_at_once);

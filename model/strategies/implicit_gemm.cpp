@@ -378,20 +378,13 @@ void count_work(Partition &part, const Tiling &t) {
 
 /// The launch that transposes the filters.
 Partition prepare_launch(const Tiling &t) {
-    Partition part;
-    part.kernel = "implicit_gemm_filters";
-    part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    part.grid = {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups};
-    part.threads = 256;
-    part.shared_bytes = tile * (tile + 1) * 4;
-    part.register_cap = 32;
-    part.busy_warps = 8;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, t.gpu.limits);
+    Partition part = side_launch("implicit_gemm_filters",
+                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups}, 256,
+                                 32, tile * (tile + 1) * 4, t.gpu);
+    part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;

@@ -147,27 +147,6 @@ struct Block {
     std::int64_t values = rows * row_values, pitch = values + 1;
 };
 
-Partition prepare_launch_of(const Tiling &t, const Block &block) {
-    Partition part;
-    part.kernel = "implicit_gemm_3xtf32_filters";
-    part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
-                               t.padded_rows, block.rows, t.by_channel};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups};
-    part.threads = 128;
-    part.shared_bytes = Block::filters * block.pitch * 4;
-    part.register_cap = 40;
-    part.busy_warps = 4;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
-    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
-    // next.
-    constexpr std::int64_t under_way = 8;
-    part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
-    fill_schedule(part, t.gpu.limits);
-    return part;
-}
-
 /// Passes of the stores of a block to shared memory.
 double block_write_passes(const Block &block) {
     return shared_passes(Banks{}, Block::filters * block.values, 1,
@@ -190,7 +169,17 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
     const Block block{t};
-    Partition part = prepare_launch_of(t, block);
+    Partition part = side_launch(
+        "implicit_gemm_3xtf32_filters",
+        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups}, 128,
+        40, Block::filters * block.pitch * 4, t.gpu);
+    part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
+                               t.padded_rows, block.rows, t.by_channel};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
+    // next.
+    constexpr std::int64_t under_way = 8;
+    part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
     const double values = double(Block::filters * block.values), steps = double(part.steps),
                  ctas = double(part.ctas);
     // Loads of the values that there are: of all groups and filters, up to eight of these.

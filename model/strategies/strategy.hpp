@@ -27,6 +27,7 @@
 
 // IWYU pragma: begin_exports
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -159,6 +160,23 @@ inline std::string schedule(Partition &part, const Gpu &gpu) {
     if (why.empty())
         fill_schedule(part, gpu.limits);
     return why;
+}
+
+/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
+inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                             std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes,
+                             const Gpu &gpu) {
+    Partition part;
+    part.kernel = kernel;
+    part.grid = grid;
+    part.threads = threads;
+    part.register_cap = registers;
+    part.shared_bytes = shared_bytes;
+    part.busy_warps = threads / warp_lanes;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(gpu, threads, registers, shared_bytes);
+    fill_schedule(part, gpu.limits);
+    return part;
 }
 
 /// What a round of the papers is: a step of one CTA, or of all that an SM holds.

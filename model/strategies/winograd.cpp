@@ -50,7 +50,8 @@ std::string Winograd::outside(const ConvShape &s) {
     return "";
 }
 
-constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
+constexpr std::int64_t transform_threads = 128; // of pixels and outputs, of a CTA
+constexpr std::int64_t line_floats = 32;        ///< rows of transformed data start at lines of 128 bytes
 
 /// A setting, and numbers that several parts of a plan need.
 struct Sizes : Winograd {
@@ -100,26 +101,16 @@ void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     });
 }
 
-/// A launch of the transforms: `units` threads in CTAs of `threads`, each of which runs `instructions` once.
-/// `dependent` of them find the thread's place and its addresses and wait for each other; its lines of
-/// arithmetic are independent.
-Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
-                           std::int64_t registers, double instructions, double dependent, const Gpu &gpu) {
+/// Gives a launch of the transforms its instructions: each of `units` threads runs so many once. `dependent`
+/// of them find the thread's place and its addresses and wait for each other; its lines of arithmetic are
+/// independent.
+void count_instructions(Partition &part, std::int64_t units, double instructions, double dependent,
+                        const Gpu &gpu) {
     const double dependent_clocks = gpu.architecture.dependent_instruction->value;
-    Partition part;
-    part.kernel = kernel;
     part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};
-    part.threads = threads;
-    part.grid = {ceil_div(units, threads), 1, 1};
-    part.register_cap = registers;
-    part.busy_warps = threads / 32;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, registers, 0);
-    fill_schedule(part, gpu.limits);
     part.step.instructions = double(part.busy_warps) * instructions;
     part.work.instructions = double(ceil_div(units, 32)) * instructions;
     part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
-    return part;
 }
 
 /// What a CTA of a launch moves, from the totals of the launch.
@@ -138,18 +129,14 @@ Partition filters_launch(const Sizes &o) {
     const double lines = p + double(o.s.r);
     const double instructions =
         taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
+    const std::int64_t registers = o.s.r == 5 ? (o.points == 8 ? 120 : 96) : o.points == 8 ? 72 : 64;
     Partition part =
-        transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                         o.s.r == 5      ? (o.points == 8 ? 120 : 96)
-                         : o.points == 8 ? 72
-                                         : 64,
-                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
+        side_launch("winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
+                    threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4, o.gpu);
+    count_instructions(part, o.channels * o.filter_pitch, instructions,
+                       taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
-    part.shared_bytes = tile_k * (tile_c * o.s.r * o.s.r + 1) * 4;
-    part.ctas_per_sm = resident_ctas(o.gpu, threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, o.gpu.limits);
     Work &work = part.work;
     work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
@@ -192,11 +179,13 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     const double p = double(o.points), values = double(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
-    Partition part = transform_launch(
-        "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
-            2.0 * p * o.pixel_operations + instructions::warp,
-        2.0 * values + instructions::warp, o.gpu);
+    const std::int64_t lanes = o.channels * round_up(tiles, line_floats);
+    Partition part = side_launch("winograd_input", {ceil_div(lanes, transform_threads), 1, 1},
+                                 transform_threads, o.points == 8 ? 128 : 64, 0, o.gpu);
+    count_instructions(part, lanes,
+                       values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
+                           2.0 * p * o.pixel_operations + instructions::warp,
+                       2.0 * values + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
@@ -243,22 +232,19 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     const bool staged = o.tile == 6 || o.s.q() % o.tile != 0 || o.s.p() % o.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
-    Partition part = transform_launch(
-        "winograd_output", o.s.k * round_up(tiles, line_floats), 128,
-        o.points == 8   ? 104
-        : o.points == 6 ? 56
-                        : 40,
-        double(planes) * instructions::guard + (p + m) * o.back_operations + instructions::warp +
-            (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
-        2.0 * double(planes) + instructions::warp, o.gpu);
+    const std::int64_t lanes = o.s.k * round_up(tiles, line_floats);
+    const std::int64_t registers = o.points == 8 ? 104 : o.points == 6 ? 56 : 40;
+    Partition part =
+        side_launch("winograd_output", {ceil_div(lanes, transform_threads), 1, 1}, transform_threads,
+                    registers, staged ? transform_threads * o.tile * o.tile * 4 : 0, o.gpu);
+    count_instructions(part, lanes,
+                       double(planes) * instructions::guard + (p + m) * o.back_operations +
+                           instructions::warp +
+                           (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
+                       2.0 * double(planes) + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
     part.filter_count = o.s.k;
-    if (staged) {
-        part.shared_bytes = part.threads * o.tile * o.tile * 4;
-        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
-        fill_schedule(part, o.gpu.limits);
-    }
     Work &work = part.work;
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
     // together.
