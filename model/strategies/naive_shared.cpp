@@ -171,7 +171,7 @@ struct Instructions {
         per_tap * taps + instructions::iteration +
         (t.shared_map || flags ? 0.0 : double(t.s.r) * instructions::iteration + instructions::loop);
     double of_step = t.channels * per_channel,
-           to_find_out = flags && taps > 1.0 ? taps *instructions::guard : 0.0;
+           to_find_out = (flags && taps > 1.0 ? taps : 0.0) * instructions::guard;
 };
 
 /// Warp instructions of a CTA's copies to shared memory.
