@@ -74,14 +74,11 @@ std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : Depthwise {
     const ConvShape &s;
-    const Depthwise &knobs;
     std::int64_t bytes = s.element_bytes();
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1;
-    std::int64_t rows = knobs.rows, planes = knobs.planes;
-    std::int64_t tile_h = knobs.tile_h;
     std::int64_t window = (rows - 1) * s.stride_h + reach_h; ///< rows of pixels that a thread's outputs reach
     /// A thread has a whole column of outputs; taps above and below the map are left out.
     bool whole = rows == s.p() && tile_h == rows && window <= most_whole_window && s.h <= most_whole_window;
@@ -153,7 +150,7 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
         tile_h = int(std::min(round_up(ceil_div(s.p(), bands), rows), most_tile_h / rows * rows));
     }
     tile_h = int(std::min<std::int64_t>(tile_h, s.p()));
-    const Tiling t{s, *this};
+    const Tiling t{*this, s};
     if (threads == 0) { // all units in as few rounds as 256 threads need, evenly
         constexpr std::int64_t most_threads = 256;
         const std::int64_t units = t.units(planes, tile_h);
@@ -184,14 +181,14 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
                                t.rows,
                                t.planes,
                                t.multiplier,
-                               t.knobs.threads,
+                               t.threads,
                                t.staged ? 1 : 0};
     part.variant = t.whole ? "whole columns" : "";
     add_element_type(part, s);
     part.grid = {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1};
     part.sharing_ctas = 1.0;
     part.tile_h = t.tile_h;
-    part.threads = t.knobs.threads;
+    part.threads = t.threads;
     part.shared_bytes = t.shared_bytes();
     // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
     // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
@@ -230,7 +227,7 @@ Passes pixel_passes(const Tiling &t, const Banks &banks, std::int64_t units) {
 Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64_t rows) {
     const ConvShape &s = t.s;
     const std::int64_t units = t.units(planes, rows), turns = ceil_div(units, warp_lanes);
-    const std::int64_t warps = t.knobs.threads / warp_lanes, out_vector = 16 / s.result_bytes();
+    const std::int64_t warps = t.threads / warp_lanes, out_vector = 16 / s.result_bytes();
     const double plane_pixels = t.band_rows() * double(s.w), // inside the map; other rows are zeros
         zeros = double(t.rows_in * s.w) - plane_pixels;
     const std::int64_t values = planes * t.multiplier * t.taps;
@@ -298,7 +295,7 @@ SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const
 }
 
 Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
-    const Tiling t{s, *this};
+    const Tiling t{*this, s};
     Partition part = launch_of(t, gpu);
     if (part.grid[1] > 65535)
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
@@ -317,7 +314,7 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
-    const Tiling t{s, *this};
+    const Tiling t{*this, s};
     if (t.planes > 1) {
         walk.cuts = {{nullptr, t.planes * t.multiplier * s.p() * s.q(), 0}};
         walk.flat = {{&OutputBox::columns, s.q()},
@@ -332,7 +329,7 @@ void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partitio
     }
     walk.buffers = {{"planes of the map", CopiedTensor::map, t.planes * t.rows_in * t.pitch * t.bytes, 1},
                     {"filters", CopiedTensor::filters, t.planes * t.multiplier * s.s * t.column_taps * 4, 1}};
-    walk.threads = {t.knobs.threads, 1, t.rows, 1, 1};
+    walk.threads = {t.threads, 1, t.rows, 1, 1};
     walk.pixels = {t.rows_in, s.w, t.tile_h, s.q()};
     walk.remark =
         "The rows of the map under a CTA's outputs lie in shared memory, with zeros around them. A thread "

@@ -448,16 +448,13 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     part.drain = drain_of(t);
     count_work(part, t);
 
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
-    out.paper_round_bytes = part.step.load_bytes;
+    Feasible out = plan_of_launch(std::move(part), gpu);
+    out.paper_round_fmas = *out.plan.launches[0].step.tensor_fmas / products_of_parts;
     out.plan.workspace_bytes =
         s.groups * t.filter_tiles * t.padded_rows * tile_k * row_values * 8; // two floats a value
     out.plan.prepare = {prepare_launch(t)};
     if (out.plan.prepare[0].grid[1] > 65535)
         return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    out.plan.launches = {std::move(part)};
     return out;
 }
 

@@ -28,9 +28,8 @@ constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 /// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
 /// are looked at as a row of outputs can be cut into.
 double pixel_passes_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
-    const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), lanes), lanes);
-    return gathered(warps * lanes, 1,
+    const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), warp_lanes), warp_lanes);
+    return gathered(warps * warp_lanes, 1,
                     [&](std::int64_t i) {
                         const std::int64_t at = i % (s.p() * s.q());
                         return at / s.q() * s.stride_h * s.w + at % s.q() * s.stride_w;
@@ -41,19 +40,17 @@ double pixel_passes_of(const ConvShape &s) {
 /// Passes through L1 of a warp's filter values of one tap: one word for each plane that its lanes' outputs
 /// lie in.
 double filter_passes_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
-    const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, lanes), lanes);
-    return gathered(warps * lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
+    const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, warp_lanes), warp_lanes);
+    return gathered(warps * warp_lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
            double(warps);
 }
 
 /// The share of the steps, a channel each, in which a warp reaches a sector that it has not loaded yet.
 /// Planes of a few pixels follow one another in a sector, and so do filters of a few taps.
 double sector_share_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
     const std::int64_t map = s.h * s.w * 4, filter = s.r * s.s * 4, plane = s.p() * s.q();
-    const double images = std::min(double(s.n), row_runs(lanes, s.k * plane)),
-                 filters = std::min(double(s.n * s.k), row_runs(lanes, plane));
+    const double images = std::min(double(s.n), row_runs(warp_lanes, s.k * plane)),
+                 filters = std::min(double(s.n * s.k), row_runs(warp_lanes, plane));
     return std::max(new_sector_share(map, images, s.c * map),
                     new_sector_share(filter, filters, s.c / s.groups * filter));
 }
