@@ -1,6 +1,7 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #include "model/strategies/strategy.hpp"
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace convcast {
@@ -367,40 +368,23 @@ constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {1
 } // namespace
 
 SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
+    std::vector<Tile> products;
+    const auto agrees = [](int given, int value) { return given == 0 || given == value; };
+    if (tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0)
+        products = {{tile_k, tile_pixels, thread_k, thread_pixels}};
+    else
+        std::ranges::copy_if(tiles, std::back_inserter(products), [&](const Tile &product) {
+            return agrees(tile_k, product.k) && agrees(tile_pixels, product.pixels) &&
+                   agrees(thread_k, product.thread_k) && agrees(thread_pixels, product.thread_pixels);
+        });
+    constexpr int usual_slice = 8, usual_stages = 4;
     std::vector<Winograd> found;
-    const auto differs = [](int given, int value) { return given != 0 && given != value; };
-    const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
-    const auto try_products = [&](const Winograd &of_tile) {
-        for (const Tile &product : tiles) {
-            Winograd setting = of_tile;
-            if (!tile_given) {
-                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
-                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
-                    continue;
-                setting.tile_k = product.k, setting.tile_pixels = product.pixels;
-                setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;
-            }
-            constexpr int usual_slice = 8, usual_stages = 4;
-            if (slice_channels == 0)
-                setting.slice_channels = usual_slice;
-            if (stages == 0)
-                setting.stages = usual_stages;
-            if (chunks == 0)
-                setting.chunks = 1;
-            found.push_back(setting);
-            if (tile_given)
-                break;
-        }
-    };
-    for (const int outputs : {2, 4, 6}) {
-        Winograd setting = *this;
-        if (tile == 0)
-            setting.tile = outputs;
-        if (setting.tile + s.r - 1 <= 8 || tile != 0)
-            try_products(setting);
-        if (tile != 0)
-            break;
-    }
+    for (const int outputs : either(tile, {2, 4, 6}))
+        for (const Tile &product : products)
+            if (tile != 0 || outputs + s.r - 1 <= 8)
+                found.push_back({outputs, product.k, product.pixels, product.thread_k, product.thread_pixels,
+                                 slice_channels == 0 ? usual_slice : slice_channels,
+                                 stages == 0 ? usual_stages : stages, chunks == 0 ? 1 : chunks});
     if (found.empty())
         return Infeasible{no_tile_tried};
     return found;
