@@ -247,21 +247,17 @@ Work core_work_of(const Tiling &o, const Partition &part) {
         double((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
         double(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
     const double fmas = all_units * double(s.c) * double(o.rows * group) * double(o.taps);
-    const auto passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-        return band_passes(o, band_rows, filters, channels);
-    };
     const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
         return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
     };
-    const auto of_piece = [&](std::int64_t filters, std::int64_t channels) {
-        return copying_of_filters(o, filters, channels);
-    };
     Work work;
     work.fmas = fmas;
-    work.shared_wavefronts = sum_over(o, passes, [](std::int64_t, std::int64_t) { return 0.0; });
+    work.shared_wavefronts = sum_over(
+        o, [&](auto... of) { return band_passes(o, of...); }, [](auto...) { return 0.0; });
     work.shared_conflicts = 0.0;
-    work.instructions =
-        fmas / 32.0 + sum_over(o, of_band, of_piece) + double(part.ctas) * part.drain.instructions;
+    work.instructions = fmas / 32.0 +
+                        sum_over(o, of_band, [&](auto... of) { return copying_of_filters(o, of...); }) +
+                        double(part.ctas) * part.drain.instructions;
     return work;
 }
 

@@ -95,38 +95,26 @@ struct Tiling : Outputs {
 
 /// What one warp does, as the kernel's loops say.
 struct WarpCounts {
-    double fmas_per_filter; ///< of a thread
-    double instructions_per_filter;
-    double instructions_once;
-    double l1_passes_once; ///< of the pixels' loads: lanes are a vector apart (F12)
-};
-
-WarpCounts counts_of(const Tiling &o) {
-    const ConvShape &s = o.s;
-    const std::int64_t units = o.vector / o.unit;
-    const double taps = double(o.taps), stores = double(o.rows);
-    const double pixel_loads = double(o.pixels / o.load_step);
-    const auto vector = double(o.vector); // as many passes of the banks
+    const Tiling &o;
+    double taps = double(o.taps), stores = double(o.rows), pixel_loads = double(o.pixels / o.load_step),
+           vector = double(o.vector); ///< as many passes of the banks
     // The thread's place; where neighbours may lie in another row of the band, which one for each unit.
-    const double of_bands = s.s > 1 ? instructions::iteration * double(units * (o.band - 1)) : 0.0,
-                 of_classes = o.classes == 2 ? instructions::iteration : 0.0;
-    const double once = instructions::place + of_bands + of_classes;
-    WarpCounts counts{};
-    counts.fmas_per_filter = double(o.rows * o.vector) * taps;
-    counts.l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
-    if (!o.shares_taps) { // taps straight into registers
-        counts.instructions_per_filter = counts.fmas_per_filter + stores;
-        counts.instructions_once = pixel_loads + taps + once;
-        return counts;
-    }
-    const double loads = o.taps == 1  ? 0.25
-                         : o.taps < 4 ? taps / 2.0 // two values each
-                                      : double(padded(o.taps)) / 4.0;
-    // Each filter also takes a pointer, an iteration and a comparison whether it is the last.
-    counts.instructions_per_filter = counts.fmas_per_filter + loads + stores + 2.0 * instructions::iteration;
-    counts.instructions_once = pixel_loads + once;
-    return counts;
-}
+    double of_bands = o.s.s > 1 ? instructions::iteration *double(o.vector / o.unit * (o.band - 1)) : 0.0;
+    double of_classes = o.classes == 2 ? instructions::iteration : 0.0;
+    double once = instructions::place + of_bands + of_classes;
+    double loads = o.taps == 1  ? 0.25
+                   : o.taps < 4 ? taps / 2.0 // two values each
+                                : double(padded(o.taps)) / 4.0;
+    double fmas_per_filter = double(o.rows * o.vector) * taps; ///< of a thread
+    // From shared memory each filter also takes a pointer, an iteration and a comparison whether it is the
+    // last; the taps of a single filter come straight into registers.
+    double instructions_per_filter = o.shares_taps
+                                         ? fmas_per_filter + loads + stores + 2.0 * instructions::iteration
+                                         : fmas_per_filter + stores;
+    double instructions_once = o.shares_taps ? pixel_loads + once : pixel_loads + taps + once;
+    /// Of the pixels' loads: lanes are a vector apart (F12).
+    double l1_passes_once = pixel_loads * l1_passes(lines_touched(128.0 * vector, 1.0, 0.0), vector);
+};
 
 /// Passes of all loads of one filter's taps by the warps of so many threads. All lanes read the same four
 /// values at a time, of the last ones no more than there are; of one tap four filters at once.
@@ -358,7 +346,7 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
     fill_schedule(part, gpu.limits);
-    const WarpCounts counts = counts_of(o);
+    const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);
     count_cta(part, o, counts, copies);
     count_launch(part, o, counts, copies);
