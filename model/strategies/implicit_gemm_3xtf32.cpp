@@ -71,27 +71,24 @@ struct Tiling : ImplicitGemm3xTf32 {
                   (s.s - 1) * s.dilation_w <= most_distance;
     std::int64_t extra_bytes =
         stages * barrier_bytes + (tabled ? places * place_bytes : 0); ///< beside stages
+    // Registers of a thread that multiplies: accumulators and sums, two buffers of split pixels, addresses. A
+    // CTA starts with as many for each thread (`cap`); then the producers give some of theirs to the
+    // consumers.
+    static constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
+    static constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
+    std::int64_t usual_producer = by_channel || taps <= many_taps ? 40 : 48;
+    std::int64_t wanted = round_up(tile_k + beside_sums, eight);
+    std::int64_t wanted_cap =
+        round_up(ceil_div(wanted * groups_of_warps + usual_producer, groups_of_warps + 1), eight);
+    std::int64_t most = gpu.limits.registers_per_sm / threads / eight * eight;
+    bool enough = wanted_cap * threads <= gpu.limits.registers_per_sm;
+    std::int64_t producer = enough                               ? usual_producer
+                            : groups_of_warps < 4 || !by_channel ? least_producer
+                                                                 : two_pixels_producer;
+    std::int64_t consumer =
+        enough ? wanted : (most * (groups_of_warps + 1) - producer) / groups_of_warps / eight * eight;
+    std::int64_t cap = enough ? wanted_cap : most;
 };
-
-/// Registers of a thread that copies, of one that multiplies, and of one when the CTA starts.
-struct Registers {
-    std::int64_t producer, consumer, cap;
-};
-
-/// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
-/// each thread; then the producers give some of theirs to the consumers.
-Registers registers_for(const Tiling &t) {
-    constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
-    constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
-    const std::int64_t usual_producer = t.by_channel || t.taps <= many_taps ? 40 : 48;
-    const std::int64_t groups = t.groups_of_warps, consumer = round_up(t.tile_k + beside_sums, eight);
-    const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
-    if (cap * t.threads <= t.gpu.limits.registers_per_sm)
-        return {usual_producer, consumer, cap};
-    const std::int64_t most = t.gpu.limits.registers_per_sm / t.threads / eight * eight;
-    const std::int64_t producer = groups < 4 || !t.by_channel ? least_producer : two_pixels_producer;
-    return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
-}
 
 /// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
 /// side take pixels, or four of them where copies are wide; where there are more threads, they share values.
@@ -228,11 +225,11 @@ std::string check_knobs(const ImplicitGemm3xTf32 &g) {
 }
 
 /// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
-std::string check_tiling(const Tiling &t, const Registers &registers) {
+std::string check_tiling(const Tiling &t) {
     if (const std::string why = check_split(t.split, t.steps); !why.empty())
         return why;
     constexpr std::int64_t least_beside_sums = 32;
-    if (registers.consumer < t.tile_k + least_beside_sums)
+    if (t.consumer < t.tile_k + least_beside_sums)
         return "the sums of " + std::to_string(t.tile_pixels) + " pixels by " + std::to_string(t.tile_k) +
                " filters need more registers than an SM has";
     if (t.pixel_tiles * t.filter_tiles * t.split > std::int64_t{1} << 30)
@@ -241,10 +238,10 @@ std::string check_tiling(const Tiling &t, const Registers &registers) {
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const Tiling &t, const Registers &registers) {
+Partition launch_of(const Tiling &t) {
     Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
                                  {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled,
-                                  registers.producer, registers.consumer});
+                                  t.producer, t.consumer});
     part.variant = t.split > 1 ? "clusters" : "";
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.early = true;
@@ -257,7 +254,7 @@ Partition launch_of(const Tiling &t, const Registers &registers) {
     part.shared_bytes = std::max(t.stages * t.stage_bytes,
                                  t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0) +
                         t.extra_bytes;
-    part.register_cap = registers.cap;
+    part.register_cap = t.cap;
     part.architecture_features = true; // wgmma
     part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
@@ -397,7 +394,7 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
     largest.stages = most;
     const Tiling t{largest, s, gpu};
     std::int64_t stages = least;
-    for (std::int64_t ctas = resident_ctas(gpu, t.threads, registers_for(t).cap, 0); ctas > 0; --ctas) {
+    for (std::int64_t ctas = resident_ctas(gpu, t.threads, t.cap, 0); ctas > 0; --ctas) {
         stages = (gpu.limits.shared_bytes_per_sm / ctas - gpu.limits.shared_bytes_reserved_per_cta -
                   t.extra_bytes) /
                  t.stage_bytes;
@@ -434,10 +431,9 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(*this); !why.empty())
         return Infeasible{why};
     const Tiling t{*this, s, gpu};
-    const Registers registers = registers_for(t);
-    if (const std::string why = check_tiling(t, registers); !why.empty())
+    if (const std::string why = check_tiling(t); !why.empty())
         return Infeasible{why};
-    Partition part = launch_of(t, registers);
+    Partition part = launch_of(t);
     if (part.ctas_per_sm < 1)
         return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
                           " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
