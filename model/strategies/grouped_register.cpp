@@ -65,36 +65,26 @@ struct Tiling {
     std::int64_t outputs = patch.rows * patch.columns * filters;         ///< of a thread
 };
 
-/// Outputs of a thread, and pixels of the rectangle under its patch.
-std::int64_t outputs_of(const GroupedRegister &knobs) {
-    return std::int64_t{knobs.rows} * knobs.columns * knobs.filters;
-}
-std::int64_t pixels_of(const PatchRows &patch) {
-    return ((patch.rows - 1) * patch.s.stride_h + patch.reach_h) *
-           ((patch.columns - 1) * patch.s.stride_w + patch.reach_w);
-}
-
 /// Why the patches of a thread are too large to be built, or "".
-std::string too_large(const GroupedRegister &knobs, const ConvShape &s) {
-    const std::int64_t outputs = outputs_of(knobs);
-    if (outputs > most_outputs || outputs * s.r * s.s > most_products)
+std::string too_large(const PatchRows &patch, std::int64_t outputs) {
+    const std::int64_t taps = patch.s.r * patch.s.s, pixels = patch.window_h * patch.window_w;
+    if (outputs > most_outputs || outputs * taps > most_products)
         return std::to_string(outputs) + " outputs of a thread are too many: at most " +
-               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    const PatchRows patch{s, knobs.rows, knobs.columns};
-    if (pixels_of(patch) > most_pixels)
-        return std::to_string(pixels_of(patch)) + " pixels under a patch are too many: at most " +
+               std::to_string(std::min(most_outputs, most_products / taps)) + " are built";
+    if (pixels > most_pixels)
+        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
                std::to_string(most_pixels) + " are built";
     return patch.too_many_loads();
 }
 
 /// Whether a thread can load the pixels of so many channels at once: they divide the channels of a group,
 /// there are registers for them, and the kernel's place in them has 32 bits.
-bool loads_together(const GroupedRegister &knobs, const ConvShape &s, std::int64_t channels) {
-    const PatchRows patch{s, knobs.rows, knobs.columns};
+bool loads_together(const PatchRows &patch, std::int64_t outputs, std::int64_t channels) {
+    const ConvShape &s = patch.s;
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     return s.c / s.groups % channels == 0 &&
-           (channels == 1 || (channels * pixels_of(patch) <= most_pixels_at_once &&
-                              channels * outputs_of(knobs) * s.r * s.s <= most_products &&
+           (channels == 1 || (channels * patch.window_h * patch.window_w <= most_pixels_at_once &&
+                              channels * outputs * s.r * s.s <= most_products &&
                               channels * (s.h + 2 * s.pad_h + patch.reach_h) * (s.w + 2 * s.pad_w) <= most));
 }
 
@@ -120,7 +110,9 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
         threads = 128;
     if (threads % warp_lanes != 0)
         return "threads must be a multiple of 32, got " + std::to_string(threads);
-    for (std::string why = too_large(*this, s); !why.empty(); why = too_large(*this, s))
+    const auto outputs = [&] { return std::int64_t{rows} * columns * filters; };
+    const auto refused = [&] { return too_large({s, rows, columns}, outputs()); };
+    for (std::string why = refused(); !why.empty(); why = refused())
         if (given.rows == 0 && rows > 1)
             rows /= 2;
         else if (given.columns == 0 && columns > 1)
@@ -129,9 +121,10 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
             filters /= 2;
         else
             return why;
+    const PatchRows patch{s, rows, columns};
     if (channels == 0)
-        channels = loads_together(*this, s, 4) ? 4 : loads_together(*this, s, 2) ? 2 : 1;
-    if (!power_of_two_in(channels, 1, 4) || !loads_together(*this, s, channels))
+        channels = loads_together(patch, outputs(), 4) ? 4 : loads_together(patch, outputs(), 2) ? 2 : 1;
+    if (!power_of_two_in(channels, 1, 4) || !loads_together(patch, outputs(), channels))
         return "channels must be 1, 2 or 4 and divide the " + std::to_string(s.c / s.groups) +
                " channels of a group, with at most " + std::to_string(most_pixels_at_once) + " pixels and " +
                std::to_string(most_products) + " products of a thread at once, got " +

@@ -108,13 +108,11 @@ double PatchRows::bytes_under(double threads) const {
 }
 
 std::string PatchRows::too_many_loads() const {
-    const std::int64_t window = (rows - 1) * s.stride_h + reach_h,
-                       pixels = (columns - 1) * s.stride_w + reach_w,
-                       loads = window * (ceil_div(pixels, vector) + 1);
-    if (window <= most_window && loads <= most_loads)
+    const std::int64_t loads = window_h * (ceil_div(window_w, vector) + 1);
+    if (window_h <= most_window && loads <= most_loads)
         return "";
     return "patches of " + std::to_string(rows) + " x " + std::to_string(columns) + " outputs reach over " +
-           std::to_string(window) + " rows and " + std::to_string(loads) + " loads: at most " +
+           std::to_string(window_h) + " rows and " + std::to_string(loads) + " loads: at most " +
            std::to_string(most_window) + " and " + std::to_string(most_loads) + " are built";
 }
 

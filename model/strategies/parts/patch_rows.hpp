@@ -20,6 +20,9 @@ struct PatchRows {
     std::int64_t rows = 1, columns = 1;
     std::int64_t bytes = s.element_bytes();
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
+    /// Pixels under a patch, with the gaps that strides and dilations leave.
+    std::int64_t window_h = (rows - 1) * s.stride_h + reach_h,
+                 window_w = (columns - 1) * s.stride_w + reach_w;
     std::int64_t row_patches = s.q() / columns, row_groups = ceil_div(s.p(), rows),
                  plane_patches = row_patches * row_groups;
     std::int64_t vector = widest(); ///< elements that are loaded as one
