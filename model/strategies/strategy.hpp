@@ -9,8 +9,8 @@
 // and, where it has them,
 //
 //   settle(s, gpu)  before the plan: gives knobs that are 0 their values; why a given one is wrong, or ""
-//   settings(s, gpu)  those to compare; settled before, where S has settle()
-//   walk(walk, s, gpu, launch)  how the CTAs of a launch of its plan walk; the walk has all outputs as yet
+//   settings(s, gpu)  those to compare; settled where S has settle(), wrong and repeated ones left out
+//   walk(walk, s, gpu, launch)  how the CTAs of a launch of its plan walk; the walk has all outputs already
 //   tensor_cores    whether it multiplies on them
 #pragma once
 
@@ -56,33 +56,11 @@ using Planned = std::variant<Feasible, Infeasible>;
 /// The settings of S to compare, or why there is none.
 template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 
-template <class S> std::vector<int> knobs_of(S setting, std::size_t count = 0) {
-    std::vector<int> knobs;
-    knobs.reserve(count);
-    setting.knobs([&](int value, auto...) { knobs.push_back(value); });
-    return knobs;
-}
-
-template <class S> Strategy strategy_of(const StrategyKind &kind, const S &setting) {
-    return {&kind, knobs_of(setting, kind.knobs.size())};
-}
-
-/// Of settings to compare those that settle, each once, or why the last one does not.
-template <class S> SettingsOf<S> settled(const std::vector<S> &settings, const ConvShape &s, const Gpu &gpu) {
-    std::vector<S> found;
-    std::vector<std::vector<int>> known;
-    std::string why;
-    for (S setting : settings) {
-        if (std::string wrong = setting.settle(s, gpu); !wrong.empty()) {
-            why = std::move(wrong);
-        } else if (const auto knobs = knobs_of(setting); std::ranges::find(known, knobs) == known.end()) {
-            known.push_back(knobs);
-            found.push_back(setting);
-        }
-    }
-    if (found.empty())
-        return Infeasible{std::move(why)};
-    return found;
+template <class S> Strategy strategy_of(const StrategyKind &kind, S setting) {
+    Strategy strategy{&kind, {}};
+    strategy.knobs.reserve(kind.knobs.size());
+    setting.knobs([&](int value, auto...) { strategy.knobs.push_back(value); });
+    return strategy;
 }
 
 template <class S> S setting_of(const Strategy &strategy) {
@@ -91,6 +69,10 @@ template <class S> S setting_of(const Strategy &strategy) {
     setting.knobs([&](int &value, auto...) { value = strategy.knobs[i++]; });
     return setting;
 }
+
+template <class S> inline constexpr bool settles = requires(S setting, const ConvShape &s, const Gpu &gpu) {
+    setting.settle(s, gpu);
+};
 
 /// What S registers.
 template <class S> const StrategyKind &kind_of() {
@@ -111,13 +93,21 @@ template <class S> const StrategyKind &kind_of() {
                 if (std::string why = S::outside(s); !why.empty())
                     return Infeasible{std::move(why), true};
                 SettingsOf<S> found = setting_of<S>(strategy).settings(s, gpu);
-                if constexpr (requires(S setting) { setting.settle(s, gpu); })
-                    if (const auto *all = std::get_if<0>(&found))
-                        found = settled(*all, s, gpu);
                 if (auto *why = std::get_if<Infeasible>(&found))
                     return std::move(*why);
-                for (const S &setting : std::get<0>(found))
-                    settings.push_back(strategy_of(*strategy.kind, setting));
+                std::string why;
+                for (S setting : std::get<0>(found)) {
+                    if constexpr (settles<S>)
+                        if (std::string wrong = setting.settle(s, gpu); !wrong.empty()) {
+                            why = std::move(wrong);
+                            continue;
+                        }
+                    Strategy one = strategy_of(*strategy.kind, setting);
+                    if (!settles<S> || std::ranges::find(settings, one) == settings.end())
+                        settings.push_back(std::move(one));
+                }
+                if (settings.empty())
+                    return Infeasible{std::move(why)};
             } else {
                 settings.push_back(strategy);
             }
@@ -127,7 +117,7 @@ template <class S> const StrategyKind &kind_of() {
             if (std::string why = S::outside(s); !why.empty())
                 return Infeasible{std::move(why), true};
             S setting = setting_of<S>(strategy);
-            if constexpr (requires { setting.settle(s, gpu); })
+            if constexpr (settles<S>)
                 if (std::string why = setting.settle(s, gpu); !why.empty())
                     return Infeasible{std::move(why)};
             Planned planned = setting.plan(s, gpu);
