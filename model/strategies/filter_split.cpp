@@ -1,6 +1,5 @@
 // Chang, section 3.1, division 1: filters over SMs, the map streamed through every SM in P pieces.
 #include "model/strategies/parts/division.hpp"
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {
@@ -11,7 +10,7 @@ namespace {
 
 /// Each SM holds ceil(k / N_sm) filters; the map comes in `pieces` bands of rows along y, the next one
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
-/// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk.hpp).
+/// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk).
 /// With `map_shares` the map is divided over SMs as well. C = 1 only.
 struct FilterSplit : Knobs {
     static constexpr About about{"filter_split",

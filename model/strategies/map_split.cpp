@@ -1,6 +1,5 @@
 // Chang, section 3.1, division 2: the map over SMs, the filters streamed through every SM in Q pieces.
 #include "model/strategies/parts/division.hpp"
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {
@@ -12,7 +11,7 @@ namespace {
 /// Each SM holds ceil(p / N_sm) output rows' worth of the map; the filters come in `pieces`, the next one
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
 /// of an SM halve the filters of every piece, with one the columns of the map, and the filters pass through a
-/// ring of one piece (split_walk.hpp). C = 1 only.
+/// ring of one piece (split_walk). C = 1 only.
 struct MapSplit : Knobs {
     static constexpr About about{"map_split",
                                  "Chang method 2 (C = 1): map rows over SMs, the filters in Q pieces", 2};

@@ -1,8 +1,6 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/base/readable.hpp"
 
-#include "model/strategies/parts/split_walk.hpp"
-
 #include <cmath>
 
 namespace convcast::division {

@@ -1,5 +1,5 @@
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/base/readable.hpp"
+#include "model/strategies/parts/division.hpp"
 
 #include <array>
 #include <cmath>
