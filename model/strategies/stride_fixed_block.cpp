@@ -32,6 +32,17 @@ struct StrideFixedBlock {
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
+    /// Bytes of a step as the paper counts them.
+    std::int64_t step_bytes(const ConvShape &s) const {
+        return papers::step_bytes(segment_bytes, s.s, tile_w, tile_k);
+    }
+    /// The least M' of rule 3, where the profile has the numbers for it.
+    std::optional<std::int64_t> least_tile_k(const Rules &rules) const {
+        if (!rules.n_fma)
+            return std::nullopt;
+        return papers::tile_k_min(*rules.n_fma, segment_bytes, tile_w);
+    }
+    void add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const;
     static std::string outside(const ConvShape &s);
     std::string settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
@@ -50,18 +61,6 @@ std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
 }
 
-/// Bytes of a step as the paper counts them.
-std::int64_t paper_step_bytes(const StrideFixedBlock &knobs, const ConvShape &s) {
-    return papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k);
-}
-
-/// The least M' of rule 3, where the profile has the numbers for it.
-std::optional<std::int64_t> least_tile_k(const StrideFixedBlock &knobs, const Rules &rules) {
-    if (!rules.n_fma)
-        return std::nullopt;
-    return papers::tile_k_min(*rules.n_fma, knobs.segment_bytes, knobs.tile_w);
-}
-
 /// Gives the free knobs their values; why the others are wrong, "" if they are not.
 std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu) {
     if (segment_bytes == 0)
@@ -77,9 +76,9 @@ std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, 
     if (tile_w % 32 != 0)
         return "tile_w must be a multiple of 32, got " + std::to_string(tile_w);
     if (tile_k == 0) {
-        const std::int64_t wanted = round_up(least_tile_k(*this, rules).value_or(64), 16);
+        const std::int64_t wanted = round_up(least_tile_k(rules).value_or(64), 16);
         tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
-        while (tile_k > 16 && paper_step_bytes(*this, s) * 2 > gpu.limits.shared_bytes_per_cta)
+        while (tile_k > 16 && step_bytes(s) * 2 > gpu.limits.shared_bytes_per_cta)
             tile_k -= 16;
     }
     if (filters_per_thread == 0)
@@ -297,24 +296,24 @@ void fill_work(Partition &part, const Tiling &t) {
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
-void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu) {
+void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const {
     Rules &rules = out.rules;
-    rules.segment_bytes = knobs.segment_bytes;
-    rules.tile_w = knobs.tile_w;
-    rules.tile_k_min = least_tile_k(knobs, rules);
-    rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
-    rules.step_lines = papers::lines_per_segment(knobs.segment_bytes, s.s);
-    rules.step_bytes = paper_step_bytes(knobs, s);
-    if (knobs.segment_bytes % 32 != 0)
-        rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
+    rules.segment_bytes = segment_bytes;
+    rules.tile_w = tile_w;
+    rules.tile_k_min = least_tile_k(rules);
+    rules.step_fma = papers::step_fmas(segment_bytes, tile_w, tile_k);
+    rules.step_lines = papers::lines_per_segment(segment_bytes, s.s);
+    rules.step_bytes = step_bytes(s);
+    if (segment_bytes % 32 != 0)
+        rules.remarks.push_back("rule 1: S = " + std::to_string(segment_bytes) +
                                 " is no multiple of 32 bytes");
-    if (rules.tile_k_min && knobs.tile_k < *rules.tile_k_min)
-        rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
+    if (rules.tile_k_min && tile_k < *rules.tile_k_min)
+        rules.remarks.push_back("M' = " + std::to_string(tile_k) + " is below rule 3's " +
                                 std::to_string(*rules.tile_k_min));
-    if (paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_sm)
+    if (step_bytes(s) * 2 > gpu.limits.shared_bytes_per_sm)
         rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
     out.paper_round_fmas = double(*rules.step_fma);
-    out.paper_round_bytes = double(paper_step_bytes(knobs, s));
+    out.paper_round_bytes = double(step_bytes(s));
 }
 
 } // namespace
@@ -324,7 +323,7 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     out.rules = table1_rules(gpu.profile);
     if (const std::string why = settle_by(out.rules, s, gpu); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
-    add_rules(out, *this, s, gpu);
+    add_rules(out, s, gpu);
     const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
     if (const std::string why = does_not_fit(part, tiling); !why.empty())
