@@ -480,8 +480,7 @@ void add_traffic(Partition &part, const Tiling &o) {
         mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
         mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
     part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.tile_w, o.tile_h);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(o.s.output_bytes()));
-    fill_dram(part.work, o.s, o.gpu);
+    fill_writes(part, o.s, o.gpu);
 }
 
 } // namespace

@@ -276,8 +276,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     } else {
         part.work.l2_write_bytes = written_bytes_of_columns(s, t.rows);
     }
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, outputs);
-    fill_dram(part.work, s, gpu);
+    fill_writes(part, s, gpu);
 }
 
 } // namespace

@@ -236,8 +236,7 @@ void add_traffic(Partition &part, const Tiling &o) {
     // All CTAs of an image pass over the same map, each on an SM of its own.
     part.mergeable_reads = mergeable_reads(ctas * double(s.c) * map.alike, {parts, 1.0}, part, o.gpu);
     part.work.l2_write_bytes = written_bytes_of_columns(s, o.rows);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(part.work, s, o.gpu);
+    fill_writes(part, s, o.gpu);
 }
 
 } // namespace

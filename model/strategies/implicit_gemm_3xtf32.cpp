@@ -381,8 +381,7 @@ void count_work(Partition &part, const Tiling &t) {
     part.new_share = std::min(1.0, t.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
     work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
     *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
 }
 

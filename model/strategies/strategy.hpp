@@ -152,6 +152,12 @@ inline std::string schedule(Partition &part, const Gpu &gpu) {
     return why;
 }
 
+/// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
+inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+    fill_dram(part.work, s, gpu);
+}
+
 /// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
 inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
                              std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes,

@@ -291,8 +291,7 @@ void fill_work(Partition &part, const Tiling &t) {
                                            filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
                            mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
     work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.

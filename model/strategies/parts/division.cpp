@@ -176,8 +176,7 @@ void fill_cta(Partition &part, const Tiling &t) {
 void finish_work(Partition &part, const Tiling &t, double copying) {
     average_step(part, copying);
     *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(part.work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 Walk walk_of(const Tiling &t, const Partition &launch) {

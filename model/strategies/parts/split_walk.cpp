@@ -219,8 +219,7 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     // All shares of the map read the same filters, by copies that coalesce.
     part.mergeable_reads = mergeable_reads(double(shares.map * s.n) * 2.0 * double(s.filter_bytes()),
                                            {double(shares.map), 1.0}, part, gpu);
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(work, s, gpu);
+    fill_writes(part, s, gpu);
     return part;
 }
 
