@@ -428,9 +428,11 @@ double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &t
 
 /// Shared memory as a bar, to scale.
 double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
-    std::int64_t used = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
+    std::int64_t used = 0, most = 0;
+    for (const SharedBuffer &buffer : walk.buffers) {
         used += buffer.bytes * buffer.buffers;
+        most = std::max(most, buffer.buffers);
+    }
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
         return y;
@@ -438,9 +440,6 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
     // All kinds of the first buffer, then all of the second: as they lie.
-    std::int64_t most = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
-        most = std::max(most, buffer.buffers);
     for (std::int64_t i = 0; i < most; ++i)
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
@@ -555,9 +554,7 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
         channel < first.channels.begin || channel >= first.channels.end)
         return std::nullopt;
     const std::int64_t step = needs.step_values > 0 ? value / needs.step_values : 0;
-    if (step == 0)
-        return filter < first.filters.end ? When::now : When::later;
-    return step == 1 ? When::next : When::later;
+    return step == 0 && filter >= first.filters.end ? When::later : of_step(step);
 }
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
