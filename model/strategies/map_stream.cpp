@@ -29,16 +29,17 @@ struct MapStream {
     }
     static std::string outside(const ConvShape &s) { return outside_papers(s); }
     std::string settle(const ConvShape &s, const Gpu &gpu);
+    std::int64_t shared_floats(const ConvShape &s, std::int64_t tile_h, std::int64_t of_pieces) const;
     Planned plan(const ConvShape &s, const Gpu &gpu);
     void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-std::int64_t shared_floats(const ConvShape &s, const MapStream &knobs, std::int64_t tile_h,
-                           std::int64_t pieces) {
-    const std::int64_t channels = ceil_div(s.c, pieces), taps = s.r * s.s;
-    const std::int64_t band_floats = round_up((tile_h + s.r - 1) * s.w, 4);
+
+std::int64_t MapStream::shared_floats(const ConvShape &s, std::int64_t tile_h, std::int64_t of_pieces) const {
+    const std::int64_t channels = ceil_div(s.c, of_pieces),
+                       band_floats = round_up((tile_h + s.r - 1) * s.w, 4);
     // A lane past the last position reads on, into the next channel or past the last one.
-    const std::int64_t spare = 32 * knobs.columns;
-    return knobs.stages * knobs.tile_k * channels * taps + channels * band_floats + spare;
+    const std::int64_t spare = 32 * columns;
+    return stages * tile_k * channels * (s.r * s.s) + channels * band_floats + spare;
 }
 
 /// Replaces automatic knobs by what runs. Why there is no such launch, or "".
@@ -55,7 +56,7 @@ std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
     if (tile_k % group != 0)
         return fmt::format("tile_k = {} is no multiple of 8", tile_k);
     const auto fits = [&](std::int64_t count) {
-        return shared_floats(s, *this, tile_h, count) * 4 <= limits.shared_bytes_per_cta;
+        return shared_floats(s, tile_h, count) * 4 <= limits.shared_bytes_per_cta;
     };
     if (pieces > s.c)
         return fmt::format("pieces = {} exceeds the {} channels", pieces, s.c);
@@ -71,21 +72,20 @@ std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
 }
 
 /// What follows from the shape, the knobs and the GPU.
-struct Tiling {
+struct Tiling : MapStream {
     const ConvShape &s;
-    const MapStream &knobs;
     const Gpu &gpu;
     std::int64_t taps = s.r * s.s;
     Loop rows{s.p(), ceil_div(s.p(), gpu.limits.sm_count)}; ///< of outputs, CTA by CTA
-    Loop channels{s.c, ceil_div(s.c, knobs.pieces)}, filters{s.k, knobs.tile_k};
+    Loop channels{s.c, ceil_div(s.c, pieces)}, filters{s.k, tile_k};
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    std::int64_t addresses = taps == 1 && knobs.columns <= 2 ? 48 : 56;
-    std::int64_t register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
+    std::int64_t addresses = taps == 1 && columns <= 2 ? 48 : 56;
+    std::int64_t register_cap = round_up(group * columns + columns + 2 * group + addresses, 8);
     std::int64_t most_warps = most_threads(gpu.limits, register_cap) / 32;
-    std::int64_t groups = knobs.tile_k / group;                        ///< of filters of a step
+    std::int64_t groups = tile_k / group;                              ///< of filters of a step
     std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); ///< of filters that there are
-    std::int64_t blocks = ceil_div(positions(rows.tile), 32 * knobs.columns);
+    std::int64_t blocks = ceil_div(positions(rows.tile), 32 * columns);
     std::int64_t position_warps = std::min(blocks, most_warps / groups), warps = groups * position_warps;
 
     std::int64_t positions(std::int64_t of_rows) const { return (of_rows - 1) * s.w + s.q(); }
@@ -95,23 +95,22 @@ struct Tiling {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    const MapStream &knobs = o.knobs;
     Partition part;
     part.kernel = MapStream::about.name;
-    part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
-    part.tile_k = knobs.tile_k;
-    part.pieces = knobs.pieces;
+    part.tile_k = o.tile_k;
+    part.pieces = o.pieces;
     part.band_floats = round_up(o.map_floats(o.rows.tile), 4);
-    part.bank_floats = knobs.tile_k * o.channels.tile * o.taps;
-    part.shared_bytes = round_up(shared_floats(s, knobs, o.rows.tile, knobs.pieces), 4) * 4;
+    part.bank_floats = o.tile_k * o.channels.tile * o.taps;
+    part.shared_bytes = round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4;
     part.grid = {o.rows.turns(), s.n, 1};
     part.sharing_ctas = 1.0;
     part.register_cap = o.register_cap;
     part.threads = 32 * o.warps;
-    part.stages = o.filters.turns() > 1 ? knobs.stages : 1; // each piece starts anew
-    part.steps = knobs.pieces * o.filters.turns();
+    part.stages = o.filters.turns() > 1 ? o.stages : 1; // each piece starts anew
+    part.steps = o.pieces * o.filters.turns();
     part.filter_count = s.k;
     part.busy_warps = o.real_groups * o.position_warps;
     // A warp's number says which filters and blocks of positions are its own.
@@ -119,7 +118,7 @@ Partition launch_of(const Tiling &o) {
         return warp % o.groups < o.real_groups ? ceil_div(o.blocks - warp / o.groups, o.position_warps) : 0;
     });
     part.copy_passes = o.gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
-    part.independent_sums = group * knobs.columns;
+    part.independent_sums = group * o.columns;
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
@@ -129,7 +128,7 @@ Partition launch_of(const Tiling &o) {
 /// whole rounds.
 Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters,
                    std::int64_t warps) {
-    const std::int64_t slots = ceil_div(o.knobs.tile_k * warps, o.warps), map = o.map_floats(rows),
+    const std::int64_t slots = ceil_div(o.tile_k * warps, o.warps), map = o.map_floats(rows),
                        together = o.warps / warps * (o.wide ? 128 : 32); // floats of a copy of all of them
     const double of_piece = 1.0 / double(o.filters.turns());
     return does::starts(warps) + does::copies(slots, slots * ceil_div(channels * o.taps, 32)) +
@@ -141,7 +140,7 @@ Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, st
 /// A step: its copies, and its filters' blocks of positions. Neighbouring lanes read neighbouring pixels and
 /// the same filter values.
 Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters) {
-    const std::int64_t columns = o.knobs.columns, fmas = o.taps * columns * group;
+    const std::int64_t columns = o.columns, fmas = o.taps * columns * group;
     const std::int64_t blocks = ceil_div(o.positions(rows), 32 * columns) * ceil_div(filters, group),
                        turns = blocks * channels;
     constexpr std::int64_t most_unrolled = 1024; // FFMAs, as the kernel does
@@ -153,7 +152,7 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
     const double uniform = o.gpu.architecture.uniform_wide_wavefronts->value;
     // The sums of a piece before are read again: 32 positions that follow one another, of one filter.
     const std::int64_t sums = ceil_div(o.positions(rows), warp_lanes) * filters;
-    const double pieces = double(o.knobs.pieces);
+    const double pieces = double(o.pieces);
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
            does::loads(turns * pixels, {1.0, 1.0}) +
            does::loads(turns * o.taps * group / 4, {uniform, uniform}) +
@@ -249,7 +248,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
-    const Tiling o{s, *this, gpu};
+    const Tiling o{*this, s, gpu};
     if (o.groups > o.most_warps)
         return Infeasible{
             fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
@@ -267,7 +266,7 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
 }
 
 void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling o{s, *this, gpu};
+    const Tiling o{*this, s, gpu};
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::rows, o.rows.tile, 0},
                  {&OutputBox::channels, o.channels.tile},
