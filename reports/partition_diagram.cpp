@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -120,24 +121,27 @@ template <class Call> void for_each_step(std::int64_t step, std::int64_t size, C
 
 /// What of the whole the CTA needs, by step.
 struct Needs {
-    std::vector<OutputBox> boxes;
     const Walk &walk;
-    IndexRange rows, columns, filters, channels; ///< around all boxes
+    std::vector<OutputBox> boxes;
+    OutputBox around = boxes.front(); ///< all of them
+    // Of a step: channels of the map, and values of each filter; 0: those of a box.
+    std::int64_t step_channels = 0, step_values = 0;
 
-    /// Steps of a box: along the channels of the map, or the values of the filters.
-    Needs(const Walk &its_walk, std::int64_t cta) : boxes(outputs_of(its_walk, cta)), walk(its_walk) {
-        rows = boxes.front().rows, columns = boxes.front().columns, filters = boxes.front().filters;
-        channels = boxes.front().channels;
-        const auto widen = [](IndexRange &range, IndexRange with) {
-            range = {std::min(range.begin, with.begin), std::max(range.end, with.end)};
-        };
-        for (const OutputBox &box : boxes) {
-            widen(rows, box.rows), widen(columns, box.columns);
-            widen(filters, box.filters), widen(channels, box.channels);
-        }
+    Needs(const ConvShape &s, const Walk &its_walk, std::int64_t cta)
+        : walk(its_walk), boxes(outputs_of(its_walk, cta)) {
+        for (const OutputBox &box : boxes)
+            for (const OutputAxis axis :
+                 {&OutputBox::rows, &OutputBox::columns, &OutputBox::filters, &OutputBox::channels})
+                around.*axis = {std::min((around.*axis).begin, (box.*axis).begin),
+                                std::max((around.*axis).end, (box.*axis).end)};
+        const std::int64_t taps = s.r * s.s;
+        step_channels = walk.step_values > 0 && walk.step_channels == 0
+                            ? std::max<std::int64_t>(1, ceil_div(walk.step_values, taps))
+                            : walk.step_channels;
+        if (!walk.filters_stay)
+            step_values = walk.step_values > 0 ? walk.step_values : walk.step_channels * taps;
     }
 
-    bool in_channel_steps() const { return walk.step_channels > 0 || walk.step_values > 0; }
     /// Boxes of a flattened span are one step; pieces are steps of their own.
     When when_of(std::size_t box) const {
         if (box == 0 || !walk.flat.empty())
@@ -170,15 +174,11 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
         if (when == When::now && columns.end > own_columns.end)
             add(halo, {{x.to, all_x.to}, y, When::halo});
         add(map.patches, {x, y, when});
-        if (!needs.in_channel_steps())
+        if (needs.step_channels == 0)
             add(map.depth, {{}, share_of(box.channels, s.c), i == 0 ? When::now : When::later});
     }
     map.patches.insert(map.patches.begin(), halo.begin(), halo.end());
-    const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
-                              : needs.walk.step_values > 0
-                                  ? std::max<std::int64_t>(1, ceil_div(needs.walk.step_values, s.r * s.s))
-                                  : 0;
-    for_each_step(step, s.c, [&](Share y, When when) { add(map.depth, {{}, y, when}); });
+    for_each_step(needs.step_channels, s.c, [&](Share y, When when) { add(map.depth, {{}, y, when}); });
     const IndexRange rows = map_rows(s, needs.boxes.front().rows),
                      columns = map_columns(s, needs.boxes.front().columns);
     map.notes = {fmt::format("{} x {} pixels", grouped(rows.size()), grouped(columns.size()))};
@@ -191,9 +191,10 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
     if (!needs.walk.flat.empty() && needs.walk.pixels.rows > 0)
         map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
     if (s.c > 1)
-        map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
-                            : needs.channels.size() < s.c ? count_text(needs.channels.size(), "channel")
-                                                          : "all channels");
+        map.notes.push_back(needs.step_channels > 0 ? count_text(needs.step_channels, "channel") + " a step"
+                            : needs.around.channels.size() < s.c
+                                ? count_text(needs.around.channels.size(), "channel")
+                                : "all channels");
     return map;
 }
 
@@ -202,26 +203,25 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
     const std::string of_channels = s.c == 1 ? "" : grouped(s.c / s.groups) + " x ";
     Thing filters{"filters", fmt::format("{} of {}{} x {}", grouped(s.k), of_channels, s.r, s.s),
                   double(values), double(s.k), filter_colour};
-    const std::int64_t step =
-        needs.walk.step_values > 0 ? needs.walk.step_values : needs.walk.step_channels * taps;
+    const std::int64_t step = needs.step_values;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
         const Share y = share_of(box.filters, s.k);
-        if (step > 0 && !needs.walk.filters_stay)
+        if (step > 0)
             for_each_step(step, values, [&](Share x, When when) { add(filters.patches, {x, y, when}); });
         else
             add(filters.patches, {share_of({box.channels.begin * taps, box.channels.end * taps}, values), y,
                                   needs.when_of(i)});
     }
     const IndexRange first = needs.boxes.front().filters;
-    filters.notes = {needs.filters.size() == s.k ? "all " + count_text(s.k, "filter")
-                                                 : span_text("filter", needs.filters)};
-    if (first.size() < needs.filters.size())
+    filters.notes = {needs.around.filters.size() == s.k ? "all " + count_text(s.k, "filter")
+                                                        : span_text("filter", needs.around.filters)};
+    if (first.size() < needs.around.filters.size())
         filters.notes.push_back(fmt::format("{} at a time", grouped(first.size())));
-    if (step > 0 && !needs.walk.filters_stay)
+    if (step > 0)
         filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
-    else if (needs.channels.size() < s.c)
-        filters.notes.push_back(count_text(needs.channels.size() * taps, "value") + " each");
+    else if (needs.around.channels.size() < s.c)
+        filters.notes.push_back(count_text(needs.around.channels.size() * taps, "value") + " each");
     return filters;
 }
 
@@ -244,12 +244,13 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
     } else {
         output.notes = {
             fmt::format("{} x {} pixels", grouped(first.rows.size()), grouped(first.columns.size()))};
-        if (first.rows != needs.rows)
+        if (first.rows != needs.around.rows)
             output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
     }
-    output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
-                                                       : "of " + count_text(needs.filters.size(), "filter"));
-    if (needs.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
+    output.notes.push_back(needs.around.filters.size() == s.k
+                               ? "of all filters"
+                               : "of " + count_text(needs.around.filters.size(), "filter"));
+    if (needs.around.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
         output.notes.push_back("a partial sum");
     return output;
 }
@@ -259,26 +260,24 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
     constexpr std::int64_t most = 20'000, most_lines = 48;
     if (all > most)
         return;
-    std::vector<std::int64_t> rows, columns, begins;
+    std::set<std::int64_t> rows, columns, begins;
     for (std::int64_t cta = 0; cta < all; ++cta)
         for (const OutputBox &box : outputs_of(walk, cta)) {
-            rows.push_back(box.rows.begin);
-            columns.push_back(box.columns.begin);
-            begins.push_back(box.filters.begin);
+            rows.insert(box.rows.begin);
+            columns.insert(box.columns.begin);
+            begins.insert(box.filters.begin);
         }
-    const auto distinct = [](std::vector<std::int64_t> values, std::int64_t size,
-                             std::vector<double> &shares) {
-        std::sort(values.begin(), values.end());
-        values.erase(std::unique(values.begin(), values.end()), values.end());
-        if (static_cast<std::int64_t>(values.size()) <= most_lines)
+    const auto add_shares = [](const std::set<std::int64_t> &values, std::int64_t size,
+                               std::vector<double> &shares) {
+        if (std::ssize(values) <= most_lines)
             for (const std::int64_t value : values)
                 if (value > 0)
                     shares.push_back(share_of({0, value}, size).to);
     };
-    distinct(rows, s.p(), output.rows);
+    add_shares(rows, s.p(), output.rows);
     if (walk.flat.empty())
-        distinct(columns, s.q(), output.columns);
-    distinct(begins, s.k, filters.rows);
+        add_shares(columns, s.q(), output.columns);
+    add_shares(begins, s.k, filters.rows);
 }
 
 constexpr double gap = 3.0, line_height = 10.5;
@@ -429,9 +428,11 @@ double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &t
 
 /// Shared memory as a bar, to scale.
 double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
-    std::int64_t used = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
+    std::int64_t used = 0, most = 0;
+    for (const SharedBuffer &buffer : walk.buffers) {
         used += buffer.bytes * buffer.buffers;
+        most = std::max(most, buffer.buffers);
+    }
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
         return y;
@@ -439,9 +440,6 @@ double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, do
     const double width = canvas.width() - 2.0 * gap, high = 11.0;
     double x = gap;
     // All kinds of the first buffer, then all of the second: as they lie.
-    std::int64_t most = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
-        most = std::max(most, buffer.buffers);
     for (std::int64_t i = 0; i < most; ++i)
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
@@ -552,19 +550,11 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
                        value = place % shape.products(), channel = value / taps;
-    if (filter < needs.filters.begin || filter >= needs.filters.end || channel < first.channels.begin ||
-        channel >= first.channels.end)
+    if (filter < needs.around.filters.begin || filter >= needs.around.filters.end ||
+        channel < first.channels.begin || channel >= first.channels.end)
         return std::nullopt;
-    std::int64_t step = 0;
-    if (needs.walk.filters_stay)
-        step = 0;
-    else if (needs.walk.step_values > 0)
-        step = value / needs.walk.step_values;
-    else if (needs.walk.step_channels > 0)
-        step = (channel - first.channels.begin) / needs.walk.step_channels;
-    if (step == 0)
-        return filter < first.filters.end ? When::now : When::later;
-    return step == 1 ? When::next : When::later;
+    const std::int64_t step = needs.step_values > 0 ? value / needs.step_values : 0;
+    return step == 0 && filter >= first.filters.end ? When::later : of_step(step);
 }
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
@@ -710,7 +700,7 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     const Partition &launch = drawn_launch(item);
     const Walk walk = strategy.kind->walk(strategy, shape, Gpu(profile), launch);
     const std::int64_t cta = drawn_cta(walk, launch.ctas);
-    const Needs needs(walk, cta);
+    const Needs needs(shape, walk, cta);
     Thing map = map_of(shape, needs), filters = filters_of(shape, needs), output = output_of(shape, needs);
     add_borders(shape, walk, launch.ctas, output, filters);
     Canvas canvas(width.bp);

@@ -3,6 +3,8 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 
@@ -35,8 +37,13 @@ struct BlockRegister {
              "n, neighbouring elements of one read of shared memory (1, 2 or 4); 0: the widest that fits the "
              "tile");
     }
+    static std::string outside(const ConvShape &s) { return outside_papers(s, Elements::floats_and_short); }
+    void choose(const ConvShape &s);
+    /// Why the knobs do not go with each other or with the shape; "" if they do.
+    std::string check(const ConvShape &s) const;
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// The paper's best on a K40m (its table of configurations). Filters between take the next larger's.
@@ -58,85 +65,75 @@ int shrunk(int size, std::int64_t needed, int least) {
     return size;
 }
 
-void choose_automatic(BlockRegister &knobs, const ConvShape &s) {
+void BlockRegister::choose(const ConvShape &s) {
     const Best best = papers_best(s.r);
-    if (knobs.tile_w == 0)
-        knobs.tile_w = std::max(shrunk(best.w, s.q(), 8), knobs.pixels_per_thread);
-    if (knobs.pixels_per_thread == 0)
-        knobs.pixels_per_thread = std::min(best.pixels_per_thread, knobs.tile_w);
-    if (knobs.tile_h == 0)
-        knobs.tile_h = shrunk(best.h, s.p(), 1);
-    if (knobs.channels == 0) {
+    if (tile_w == 0)
+        tile_w = std::max(shrunk(best.w, s.q(), 8), pixels_per_thread);
+    if (pixels_per_thread == 0)
+        pixels_per_thread = std::min(best.pixels_per_thread, tile_w);
+    if (tile_h == 0)
+        tile_h = shrunk(best.h, s.p(), 1);
+    if (channels == 0) {
         constexpr std::int64_t enough_taps = 16; // the paper's 18 at 3 x 3; it has no 1 x 1
-        knobs.channels = int(std::min<std::int64_t>(
+        channels = int(std::min<std::int64_t>(
             s.c, std::max<std::int64_t>(best.channels, ceil_div(enough_taps, s.r * s.s))));
     }
-    if (knobs.tile_k == 0) {
+    if (tile_k == 0) {
         // Short elements are copied a row and all values of a filter at a time.
         const std::int64_t least = s.dtype == DataType::f32
                                        ? papers::warp_threads
                                        : std::max({static_cast<std::int64_t>(papers::warp_threads),
-                                                   knobs.tile_w + s.s - 1, knobs.channels * s.r * s.s});
-        const int strips = std::max(1, knobs.tile_w / std::max(1, knobs.pixels_per_thread)) * knobs.tile_h;
-        const int group = knobs.filters_per_thread == 0 ? best.filters_per_thread : knobs.filters_per_thread;
-        const int whole_warp = int(ceil_div(least, strips)) * group;
-        knobs.tile_k = std::max(shrunk(best.filters, s.k, 8), whole_warp);
+                                                   tile_w + s.s - 1, channels * s.r * s.s});
+        const int strips = std::max(1, tile_w / std::max(1, pixels_per_thread)) * tile_h;
+        const int group = filters_per_thread == 0 ? best.filters_per_thread : filters_per_thread;
+        tile_k = std::max(shrunk(best.filters, s.k, 8), int(ceil_div(least, strips)) * group);
     }
-    if (knobs.filters_per_thread == 0)
-        knobs.filters_per_thread = std::min(best.filters_per_thread, knobs.tile_k);
-    if (knobs.unit == 0)
-        for (knobs.unit = 4;
-             knobs.pixels_per_thread % knobs.unit != 0 || knobs.filters_per_thread % knobs.unit != 0;
-             knobs.unit /= 2) {
+    if (filters_per_thread == 0)
+        filters_per_thread = std::min(best.filters_per_thread, tile_k);
+    if (unit == 0)
+        for (unit = 4; pixels_per_thread % unit != 0 || filters_per_thread % unit != 0; unit /= 2) {
         }
 }
 
-/// Why the knobs do not go with each other or with the shape; "" if they do.
-std::string check(const ConvShape &s, const BlockRegister &knobs) {
-    const int width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
-    if (n != 1 && n != 2 && n != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(n);
-    if (knobs.tile_w % 4 != 0 || knobs.tile_w % width != 0)
-        return "tile_w = " + std::to_string(knobs.tile_w) +
-               " is no multiple of 4 and of pixels_per_thread = " + std::to_string(width);
-    if (knobs.tile_k % group != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) +
-               " is no multiple of filters_per_thread = " + std::to_string(group);
+std::string BlockRegister::check(const ConvShape &s) const {
+    const int width = pixels_per_thread, group = filters_per_thread;
+    if (unit != 1 && unit != 2 && unit != 4)
+        return fmt::format("unit must be 1, 2 or 4, got {}", unit);
+    if (tile_w % 4 != 0 || tile_w % width != 0)
+        return fmt::format("tile_w = {} is no multiple of 4 and of pixels_per_thread = {}", tile_w, width);
+    if (tile_k % group != 0)
+        return fmt::format("tile_k = {} is no multiple of filters_per_thread = {}", tile_k, group);
     if ((width & (width - 1)) != 0)
-        return "pixels_per_thread must be 1, 2, 4, 8, 16 or 32, got " + std::to_string(width);
-    if (width % n != 0 || group % n != 0)
-        return "pixels_per_thread and filters_per_thread must be multiples of unit = " + std::to_string(n);
-    if (knobs.channels > s.c)
-        return "channels = " + std::to_string(knobs.channels) + " exceeds the " + std::to_string(s.c) +
-               " there are";
-    return "";
+        return fmt::format("pixels_per_thread must be 1, 2, 4, 8, 16 or 32, got {}", width);
+    if (width % unit != 0 || group % unit != 0)
+        return fmt::format("pixels_per_thread and filters_per_thread must be multiples of unit = {}", unit);
+    return channels > s.c ? fmt::format("channels = {} exceeds the {} there are", channels, s.c) : "";
 }
 
 /// What follows from the shape and the knobs, in the order of the argument. Lengths in shared memory are in
 /// elements.
-struct Tiling {
+struct Tiling : BlockRegister {
     const ConvShape &s;
-    const BlockRegister &knobs;
     const Gpu &gpu;
     Banks banks = banks_of(gpu.profile);
-    std::int64_t width = knobs.pixels_per_thread, group = knobs.filters_per_thread, n = knobs.unit;
+    std::int64_t width = pixels_per_thread, group = filters_per_thread, n = unit;
     // Rows are copied 16 bytes at a time, those of short elements, which pass through registers, a word at a
     // time.
     std::int64_t bytes = s.element_bytes(), word = 4 / bytes;
     bool short_type = s.dtype != DataType::f32, wide = s.w % (short_type ? word : 4) == 0;
     std::int64_t copy_width = !wide ? 1 : short_type ? word : 4;
-    std::int64_t threads_x = knobs.tile_k / group, strips = knobs.tile_w / width;
-    std::int64_t threads = threads_x * strips * knobs.tile_h;
+    std::int64_t threads_x = tile_k / group, strips = tile_w / width;
+    std::int64_t threads = threads_x * strips * tile_h;
     // A channel's rows, from one to the next, copies of one; a filter's values in a step, from one tap to the
     // next; a buffer; a filter's outputs, from those to the next filter's.
-    std::int64_t rows = knobs.tile_h + s.r - 1, pitch = knobs.tile_w + round_up(s.s - 1, 4);
-    std::int64_t row_copies = wide ? pitch / copy_width : knobs.tile_w + s.s - 1;
-    std::int64_t taps = knobs.channels * s.r * s.s, filter_pitch = knobs.tile_k + n;
+    std::int64_t rows = tile_h + s.r - 1, pitch = tile_w + round_up(s.s - 1, 4);
+    std::int64_t row_copies = wide ? pitch / copy_width : tile_w + s.s - 1;
+    std::int64_t taps = channels * s.r * s.s, filter_pitch = tile_k + n;
     std::int64_t bank_elements = round_up(taps * filter_pitch, 4);
-    std::int64_t stage_elements = bank_elements + knobs.channels * rows * pitch;
-    std::int64_t tile_pixels = static_cast<std::int64_t>(knobs.tile_w) * knobs.tile_h;
+    std::int64_t stage_elements = bank_elements + channels * rows * pitch;
+    std::int64_t tile_pixels = std::int64_t{tile_w} * tile_h;
     std::int64_t result_pitch = tile_pixels + 4;
-    std::int64_t tiles_x = ceil_div(s.q(), knobs.tile_w), tiles_y = ceil_div(s.p(), knobs.tile_h);
+    std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
 };
 
 /// Elements of the next step that a thread holds while it computes this one; a CTA has a thread for each
@@ -144,8 +141,8 @@ struct Tiling {
 std::int64_t held_by(const Tiling &o) {
     if (!o.short_type)
         return 0;
-    const std::int64_t filters = ceil_div(o.knobs.tile_k, o.threads / o.taps);
-    return filters + o.knobs.channels * ceil_div(o.rows, o.threads / o.row_copies);
+    const std::int64_t filters = ceil_div(o.tile_k, o.threads / o.taps);
+    return filters + o.channels * ceil_div(o.rows, o.threads / o.row_copies);
 }
 
 /// Registers of a thread: those of its values, and the cap that leaves room for addresses.
@@ -166,40 +163,50 @@ Registers registers_for(const Tiling &o) {
 
 /// Why the GPU cannot launch such CTAs, or a thread not hold its values; "" if they can.
 std::string check_cta(const Tiling &o) {
-    if (ceil_div(o.s.k, o.knobs.tile_k) > 65535)
+    if (ceil_div(o.s.k, o.tile_k) > 65535)
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (o.threads < papers::warp_threads)
-        return "a CTA would have " + std::to_string(o.threads) + " threads, less than a warp";
+        return fmt::format("a CTA would have {} threads, less than a warp", o.threads);
     if (o.threads > o.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(o.threads) + " threads, the GPU allows " +
-               std::to_string(o.gpu.limits.max_threads_per_cta);
+        return fmt::format("a CTA would have {} threads, the GPU allows {}", o.threads,
+                           o.gpu.limits.max_threads_per_cta);
     if (o.short_type && o.threads < std::max(o.taps, o.row_copies))
-        return std::to_string(o.threads) + " threads copy less at a time than the " + std::to_string(o.taps) +
-               " values of a filter in a step or the " + std::to_string(o.row_copies) + " copies of a row";
+        return fmt::format(
+            "{} threads copy less at a time than the {} values of a filter in a step or the {} copies "
+            "of a row",
+            o.threads, o.taps, o.row_copies);
     constexpr std::int64_t most_held = 80; // beside the sums; the compiler spills beyond
     if (const std::int64_t held = held_by(o); held > most_held)
-        return "a thread would hold " + std::to_string(held) +
-               " elements of the next step in registers; take fewer channels or more threads";
+        return fmt::format(
+            "a thread would hold {} elements of the next step in registers; take fewer channels or more "
+            "threads",
+            held);
     if (const Registers registers = registers_for(o); registers.cap < registers.needed + 32)
-        return std::to_string(o.threads) + " threads of " + std::to_string(o.width) + " x " +
-               std::to_string(o.group) + " sums need more registers than a thread or an SM has";
+        return fmt::format("{} threads of {} x {} sums need more registers than a thread or an SM has",
+                           o.threads, o.width, o.group);
     return "";
+}
+
+std::string BlockRegister::settle(const ConvShape &s, const Gpu &gpu) {
+    choose(s);
+    const std::string why = check(s);
+    return why.empty() ? check_cta(Tiling{*this, s, gpu}) : why;
 }
 
 /// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 182 settings): large filters, whose rows
 /// of taps pass through a few, and single taps leave some below the cap.
-std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::int64_t threads) {
-    const std::int64_t taps = s.r * s.s, width = knobs.pixels_per_thread,
-                       sums = width * knobs.filters_per_thread;
-    const bool narrow = taps == 1 && knobs.channels == 16 && knobs.tile_w == 16 && width == 16;
-    if (narrow || (taps == 1 && knobs.channels == 1))
+std::int64_t registers_of(const Tiling &o) {
+    const ConvShape &s = o.s;
+    const std::int64_t taps = s.r * s.s, width = o.width, sums = width * o.group;
+    const bool narrow = taps == 1 && o.channels == 16 && o.tile_w == 16 && width == 16;
+    if (narrow || (taps == 1 && o.channels == 1))
         return sums + (narrow ? 40 : 48);
-    const bool square = s.r == 3 && s.s == 3, many_warps = threads >= 128;
-    const bool single = taps == 1 && (sums < 64 || (sums == 64 && knobs.channels == 16 && many_warps) ||
-                                      (sums == 64 && knobs.channels < 16 && knobs.tile_k < 64));
-    const bool nine = square && ((sums == 64 && (width == 8 || (knobs.channels == 2 && !many_warps))) ||
-                                 (sums < 64 && knobs.channels == 2 && knobs.tile_w == 8));
-    const bool several = (taps >= 21 || (taps == 5 && knobs.channels >= 4)) && (s.s >= 5 || sums >= 64);
+    const bool square = s.r == 3 && s.s == 3, many_warps = o.threads >= 128;
+    const bool single = taps == 1 && (sums < 64 || (sums == 64 && o.channels == 16 && many_warps) ||
+                                      (sums == 64 && o.channels < 16 && o.tile_k < 64));
+    const bool nine = square && ((sums == 64 && (width == 8 || (o.channels == 2 && !many_warps))) ||
+                                 (sums < 64 && o.channels == 2 && o.tile_w == 8));
+    const bool several = (taps >= 21 || (taps == 5 && o.channels >= 4)) && (s.s >= 5 || sums >= 64);
     if (single || nine || several)
         return sums + 64;
     return 255;
@@ -209,29 +216,26 @@ std::int64_t registers_of(const ConvShape &s, const BlockRegister &knobs, std::i
 Partition launch_of(const Tiling &o) {
     Partition part;
     part.kernel = BlockRegister::about.name;
-    const BlockRegister &knobs = o.knobs;
-    part.template_arguments = {o.s.r,   o.s.s,   knobs.tile_w,   knobs.tile_h, knobs.tile_k,
-                               o.width, o.group, knobs.channels, o.n,          o.wide ? 1 : 0};
-    if (o.short_type)
-        part.template_arguments.push_back(static_cast<std::int64_t>(o.s.dtype));
+    part.template_arguments = {o.s.r,   o.s.s,   o.tile_w,   o.tile_h, o.tile_k,
+                               o.width, o.group, o.channels, o.n,      o.wide ? 1 : 0};
+    add_element_type(part, o.s);
     part.variant = std::string(o.threads <= 64 ? "two warps at most" : "") + // each copies many times a step
                    (o.s.r * o.s.s > 1 ? ""
                     : o.threads <= 64 ? ", 1 x 1"
                                       : "1 x 1");
-    part.grid = {o.tiles_x * o.tiles_y, ceil_div(o.s.k, knobs.tile_k), o.s.n};
+    part.grid = {o.tiles_x * o.tiles_y, ceil_div(o.s.k, o.tile_k), o.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
     part.threads = o.threads;
     part.stages = 2;
-    part.steps = ceil_div(o.s.c, knobs.channels);
+    part.steps = ceil_div(o.s.c, o.channels);
     part.filter_count = o.s.k;
     part.busy_warps = ceil_div(part.threads, 32);
     part.independent_sums = o.width * o.group;
     part.shared_bytes =
         round_up(std::max(part.stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16);
     part.register_cap = registers_for(o).cap;
-    const std::int64_t registers = o.short_type
-                                       ? part.register_cap
-                                       : std::min(part.register_cap, registers_of(o.s, knobs, part.threads));
+    const std::int64_t registers =
+        o.short_type ? part.register_cap : std::min(part.register_cap, registers_of(o));
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers, part.shared_bytes);
     return part;
 }
@@ -239,43 +243,44 @@ Partition launch_of(const Tiling &o) {
 /// What a CTA's warps do in shared memory: reads of a step, stores of the results. Passes are those of one
 /// access by all warps.
 struct SharedAccess {
-    std::int64_t row_values;                         ///< that a thread reads of a filter row's pixels
-    double pixel_loads, weight_loads, result_stores; ///< of a warp
-    Passes pixel, weight, result, result_read;
-    double pixel_passes; ///< of a step, its rows' last units as the compiler reads them
-};
-SharedAccess shared_access_of(const Tiling &o) {
-    // Neighbouring threads run along filters, then along x, then y.
-    const auto strip_word = [&](std::int64_t t, std::int64_t row_pitch) {
+    const Tiling &o;
+    int load_width = int(std::max<std::int64_t>(1, o.n *o.bytes / 4)),
+        store_width = o.width % 4 == 0 ? 4 : int(o.width);
+    Passes pixel = pixels(load_width);
+    Passes weight = weights(), result = results();
+    Passes result_read =
+        position_passes(o.banks, {o.group, o.threads_x *o.tile_pixels, o.tile_pixels, o.result_pitch});
+    /// That a thread reads of a filter row's pixels. Of a row's last unit the compiler reads only what is
+    /// used: one or two of four floats.
+    std::int64_t row_values = round_up(o.width + o.s.s - 1, o.n),
+                 used = o.width + o.s.s - 1 - (row_values - o.n);
+    Passes last_pixel = !o.short_type && o.n == 4 && used < 3 ? pixels(int(used)) : pixel;
+    // Of a warp; the passes of pixels are those of a step.
+    double channel_rows = double(o.channels * o.s.r);
+    double pixel_loads = channel_rows * double(row_values / o.n),
+           weight_loads = channel_rows * double(o.s.s * o.group / o.n),
+           result_stores = double(o.group * o.width / store_width);
+    double pixel_passes = (pixel_loads - channel_rows) * pixel.taken + channel_rows * last_pixel.taken;
+
+    /// Neighbouring threads run along filters, then along x, then y.
+    std::int64_t strip_word(std::int64_t t, std::int64_t row_pitch) const {
         const std::int64_t y = t / o.threads_x;
         return y / o.strips * row_pitch + y % o.strips * o.width;
-    };
-    const int load_width = int(std::max<std::int64_t>(1, o.n * o.bytes / 4)),
-              store_width = o.width % 4 == 0 ? 4 : int(o.width);
-    SharedAccess all{};
-    all.pixel = shared_passes(o.banks, o.threads, load_width,
-                              [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
-    all.weight = shared_passes(o.banks, o.threads, load_width,
-                               [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    all.result = shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
-        return t % o.threads_x * o.result_pitch + strip_word(t, o.knobs.tile_w);
-    });
-    all.result_read =
-        position_passes(o.banks, {o.group, o.threads_x * o.tile_pixels, o.tile_pixels, o.result_pitch});
-    // The compiler reads of a row's last unit only what is used: one or two of four floats.
-    all.row_values = round_up(o.width + o.s.s - 1, o.n);
-    const std::int64_t used = o.width + o.s.s - 1 - (all.row_values - o.n);
-    const Passes last_pixel = !o.short_type && o.n == 4 && used < 3
-                                  ? shared_passes(o.banks, o.threads, int(used),
-                                                  [&](std::int64_t t) { return strip_word(t, o.pitch); })
-                                  : all.pixel;
-    const double channel_rows = double(o.knobs.channels * o.s.r);
-    all.pixel_loads = channel_rows * double(all.row_values / o.n);
-    all.pixel_passes = (all.pixel_loads - channel_rows) * all.pixel.taken + channel_rows * last_pixel.taken;
-    all.weight_loads = channel_rows * double(o.s.s * o.group / o.n);
-    all.result_stores = double(o.group * o.width / store_width);
-    return all;
-}
+    }
+    Passes weights() const {
+        return shared_passes(o.banks, o.threads, load_width,
+                             [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
+    }
+    Passes results() const {
+        return shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
+            return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
+        });
+    }
+    Passes pixels(int words) const {
+        return shared_passes(o.banks, o.threads, words,
+                             [&](std::int64_t t) { return strip_word(t, o.pitch) * o.bytes / 4; });
+    }
+};
 
 /// Which CTA of the grid.
 enum class Tile { average, full };
@@ -300,32 +305,31 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
     };
     const auto of_filters = [&](std::int64_t there) {
         return filters_a_pass > 0
-                   ? turns(o.knobs.tile_k, filters_a_pass, o.taps, o.knobs.tile_k) *
-                             (2.0 * instructions::iteration) +
-                         turns(o.knobs.tile_k, filters_a_pass, o.taps, there) * instructions::copy
-                   : flat_turns(o.knobs.tile_k * o.taps) * (2.0 * instructions::iteration) +
-                         flat_turns(std::min<std::int64_t>(there, o.knobs.tile_k) * o.taps) *
+                   ? turns(o.tile_k, filters_a_pass, o.taps, o.tile_k) * (2.0 * instructions::iteration) +
+                         turns(o.tile_k, filters_a_pass, o.taps, there) * instructions::copy
+                   : flat_turns(o.tile_k * o.taps) * (2.0 * instructions::iteration) +
+                         flat_turns(std::min<std::int64_t>(there, o.tile_k) * o.taps) *
                              instructions::divided_copy;
     };
     const auto of_pixels = [&](std::int64_t there) {
-        const auto channels = double(o.knobs.channels);
+        const auto channels = double(o.channels);
         return rows_a_pass > 0
                    ? channels *
                          (turns(o.rows, rows_a_pass, o.row_copies, o.rows) * (2.0 * instructions::iteration) +
                           turns(o.rows, rows_a_pass, o.row_copies, there) * instructions::copy)
-                   : flat_turns(o.knobs.channels * o.rows * o.row_copies) * instructions::divided_copy +
+                   : flat_turns(o.channels * o.rows * o.row_copies) * instructions::divided_copy +
                          channels * flat_turns(std::min(there, o.rows) * o.row_copies) * instructions::copy;
     };
     // All tiles but the last are full.
-    const std::int64_t full_k = ceil_div(o.s.k, std::int64_t{o.knobs.tile_k}) - 1,
-                       full_y = ceil_div(o.s.p(), std::int64_t{o.knobs.tile_h}) - 1;
+    const std::int64_t full_k = ceil_div(o.s.k, std::int64_t{o.tile_k}) - 1,
+                       full_y = ceil_div(o.s.p(), std::int64_t{o.tile_h}) - 1;
     const auto average = [](double of_full, double of_last, std::int64_t full) {
         return (double(full) * of_full + of_last) / double(full + 1);
     };
     if (tile == Tile::full)
-        return of_filters(o.knobs.tile_k) + of_pixels(o.rows);
-    return average(of_filters(o.knobs.tile_k), of_filters(o.s.k - full_k * o.knobs.tile_k), full_k) +
-           average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.knobs.tile_h), full_y);
+        return of_filters(o.tile_k) + of_pixels(o.rows);
+    return average(of_filters(o.tile_k), of_filters(o.s.k - full_k * o.tile_k), full_k) +
+           average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.tile_h), full_y);
 }
 
 /// Warp instructions of a CTA's copies of a step: of all its warps, and of the one that has most. A row of
@@ -345,7 +349,7 @@ Copying copying_of(const Tiling &o, Tile tile) {
 
 StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     const double warps = double(ceil_div(o.threads, 32));
-    const double channel_rows = double(o.knobs.channels * o.s.r);
+    const double channel_rows = access.channel_rows;
     // Short elements: one instruction more to widen what is read (a single byte is widened by its load), and
     // the copies' way from registers to shared memory.
     const bool widens = o.s.dtype == DataType::f16 || (o.s.dtype == DataType::i8 && o.n > 1);
@@ -355,8 +359,8 @@ StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
         1024; // as the kernel does: all taps of a channel, or a row of them
     const bool whole = o.s.r * o.s.s * o.group * o.width <= most_unrolled;
     StepWork step;
-    step.fmas = double(o.taps * o.knobs.tile_k * o.tile_pixels);
-    step.turns = warps * double(whole ? o.knobs.channels : o.knobs.channels * o.s.r);
+    step.fmas = double(o.taps * o.tile_k * o.tile_pixels);
+    step.turns = warps * double(whole ? o.channels : o.channels * o.s.r);
     step.copying = o.short_type ? 0.0 : copying_of(o, tile).all; // short elements wait in registers meanwhile
     step.shared_wavefronts = access.pixel_passes + access.weight_loads * access.weight.taken + warps * puts;
     // Warp instructions beside arithmetic and loads, at the prices of instructions.hpp: a channel and, where
@@ -364,13 +368,12 @@ StepWork step_of(const Tiling &o, const SharedAccess &access, Tile tile) {
     step.instructions =
         double(o.taps * o.width * o.group) * warps +
         warps * (access.pixel_loads + access.weight_loads + widened +
-                 double(o.knobs.channels) * instructions::iteration +
+                 double(o.channels) * instructions::iteration +
                  (whole ? 0.0 : channel_rows * instructions::iteration) + puts + instructions::loop) +
         (o.short_type ? warps * puts * instructions::unrolled_copy : step.copying);
-    step.load_bytes =
-        double((o.taps * std::min<std::int64_t>(o.knobs.tile_k, o.s.k) +
-                o.knobs.channels * std::min(o.rows, o.s.h) * std::min(o.knobs.tile_w + o.s.s - 1, o.s.w)) *
-               o.bytes);
+    step.load_bytes = double((o.taps * std::min<std::int64_t>(o.tile_k, o.s.k) +
+                              o.channels * std::min(o.rows, o.s.h) * std::min(o.tile_w + o.s.s - 1, o.s.w)) *
+                             o.bytes);
     return step;
 }
 
@@ -382,13 +385,13 @@ double result_reads_of(const Tiling &o, const SharedAccess &access, std::int64_t
     const auto tile_reads = [&](std::int64_t columns, std::int64_t lines) {
         std::int64_t reads = 0;
         for (std::int64_t first = 0; first < o.tile_pixels; first += warp_lanes) {
-            const std::int64_t y = first / o.knobs.tile_w, x = first % o.knobs.tile_w;
-            const bool next_row = x + warp_lanes > o.knobs.tile_w && y + 1 < lines;
+            const std::int64_t y = first / o.tile_w, x = first % o.tile_w;
+            const bool next_row = x + warp_lanes > o.tile_w && y + 1 < lines;
             reads += (y < lines && x < columns) || next_row ? 1 : 0;
         }
         return double(reads);
     };
-    return double(o.s.n * o.s.k) * over_tiles(o.s.q(), o.knobs.tile_w, o.s.p(), o.knobs.tile_h, tile_reads);
+    return double(o.s.n * o.s.k) * over_tiles(o.s.q(), o.tile_w, o.s.p(), o.tile_h, tile_reads);
 }
 
 StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas) {
@@ -401,9 +404,9 @@ StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas
     drain.instructions = warps * (instructions::warp + outputs * instructions::placed_store) +
                          reads / double(ctas) * instructions::placed_store;
     drain.shared_wavefronts = access.result_stores * access.result.taken + access.result_read.taken;
-    drain.store_bytes = double(std::min<std::int64_t>(o.knobs.tile_w, o.s.q()) *
-                               std::min<std::int64_t>(o.knobs.tile_h, o.s.p()) *
-                               std::min<std::int64_t>(o.knobs.tile_k, o.s.k) * o.s.result_bytes());
+    drain.store_bytes =
+        double(std::min<std::int64_t>(o.tile_w, o.s.q()) * std::min<std::int64_t>(o.tile_h, o.s.p()) *
+               std::min<std::int64_t>(o.tile_k, o.s.k) * o.s.result_bytes());
     return drain;
 }
 
@@ -421,10 +424,9 @@ struct PixelReads {
     double bytes, alike;
 };
 PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
-    const double row_pixels =
-        covered(o.tiles_x, o.wide ? o.pitch : o.knobs.tile_w + o.s.s - 1, o.knobs.tile_w, 0, o.s.w);
+    const double row_pixels = covered(o.tiles_x, o.wide ? o.pitch : o.tile_w + o.s.s - 1, o.tile_w, 0, o.s.w);
     const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
-    const double tile_rows = covered(o.tiles_y, o.rows, o.knobs.tile_h, 0, o.s.h) / double(o.tiles_y);
+    const double tile_rows = covered(o.tiles_y, o.rows, o.tile_h, 0, o.s.h) / double(o.tiles_y);
     const double channels = double(o.s.c);
     const double of_images = double(part.grid[0] * part.grid[1]); // CTAs of an image
     const bool past_l1 = o.wide && !o.short_type;
@@ -437,16 +439,16 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
         return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu), 1.0};
     }
     const std::int64_t plane = o.s.h * o.s.w * 4;
-    const Stride tiles_apart{o.knobs.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
+    const Stride tiles_apart{o.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
         planes_apart{plane, o.s.c};
     const std::int64_t bank_bytes = o.bank_elements * 4;
     const std::initializer_list<Stride> runs_apart = {
-        {o.rows * o.pitch * 4 - plane, o.knobs.channels},
+        {o.rows * o.pitch * 4 - plane, o.channels},
         {o.pitch * 4 - o.s.w * 4, o.rows},
-        next_buffer(o.stage_elements * 4, o.knobs.channels * plane, part.stages, part.steps),
-        next_turn(o.knobs.channels * plane, part.stages, part.steps),
-        {-o.knobs.tile_h * o.s.w * 4, o.tiles_y},
-        {-o.knobs.tile_w * 4, o.tiles_x}};
+        next_buffer(o.stage_elements * 4, o.channels * plane, part.stages, part.steps),
+        next_turn(o.channels * plane, part.stages, part.steps),
+        {-o.tile_h * o.s.w * 4, o.tiles_y},
+        {-o.tile_w * 4, o.tiles_x}};
     const double row_bytes = wide_copy_bytes(tile_row, odd_halves(bank_bytes, runs_apart),
                                              odd_halves(0, {tiles_apart, rows_apart, planes_apart}));
     const double of_cta = channels * (tile_rows * row_bytes);
@@ -477,27 +479,19 @@ void add_traffic(Partition &part, const Tiling &o) {
     part.mergeable_reads =
         mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
         mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
-    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.knobs.tile_w, o.knobs.tile_h);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(o.s.output_bytes()));
-    fill_dram(part.work, o.s, o.gpu);
+    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.tile_w, o.tile_h);
+    fill_writes(part, o.s, o.gpu);
 }
 
 } // namespace
 
 Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return Infeasible{why, true};
-    choose_automatic(*this, s);
-    if (const std::string why = check(s, *this); !why.empty())
-        return Infeasible{why};
-    const Tiling o{s, *this, gpu};
-    if (const std::string why = check_cta(o); !why.empty())
-        return Infeasible{why};
+    const Tiling o{*this, s, gpu};
     Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     fill_schedule(part, gpu.limits);
-    const SharedAccess access = shared_access_of(o);
+    const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
         part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
@@ -508,8 +502,7 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
         part.step = step_of(o, access, Tile::full);
     add_traffic(part, o);
 
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (gpu.profile.bank_width)
         out.rules.bank_ratio = gpu.profile.bank_width->value.value / double(s.element_bytes());
     out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
@@ -518,9 +511,8 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling o{s, *this, gpu};
-    Walk walk(s, launch);
+void BlockRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &) const {
+    const Tiling o{*this, s, gpu};
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, tile_k, 1},
                  {&OutputBox::rows, tile_h, 0, o.tiles_x},
@@ -533,12 +525,10 @@ Walk BlockRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &la
     walk.threads.unit = unit;
     walk.pixels = {o.rows, tile_w + s.s - 1, tile_h, tile_w};
     walk.draws_banks = true;
-    walk.remark = "A step brings C_SH = " + count_text(channels, "channel") +
-                  " of a block of W x H = " + std::to_string(tile_w) + " x " + std::to_string(tile_h) +
-                  " pixels and of F_TB = " + std::to_string(tile_k) +
-                  " filters, which are transposed, with " + count_text(unit, "element") +
-                  " of padding a row.";
-    return walk;
+    walk.remark =
+        fmt::format("A step brings C_SH = {} of a block of W x H = {} x {} pixels and of F_TB = {} filters, "
+                    "which are transposed, with {} of padding a row.",
+                    count_text(channels, "channel"), tile_w, tile_h, tile_k, count_text(unit, "element"));
 }
 
 namespace strategies {

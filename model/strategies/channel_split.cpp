@@ -2,6 +2,8 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 
@@ -20,8 +22,10 @@ struct ChannelSplit {
              "filters in shared memory at a time, a multiple of 4; 0: all, or what half of it holds");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the map's bands");
     }
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 constexpr std::int64_t group = 4; // filters of a thread at a time
@@ -37,19 +41,13 @@ double beyond_l2(double bytes, const Gpu &gpu) {
 /// The launch that adds `parts` partial sums of every output.
 Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     const std::int64_t outputs = s.output_elements(), width = outputs % 4 == 0 ? 4 : 1;
-    Partition part;
-    part.kernel = "channel_split_sum";
+    Partition part = side_launch("channel_split_sum", {ceil_div(outputs, sum_threads * width), 1, 1},
+                                 sum_threads, 32, 0, gpu);
     part.template_arguments = {width};
     part.operands = {{Memory::workspace, 0}, {Memory::output, 0}};
     part.parts = parts;
-    part.grid = {ceil_div(outputs, sum_threads * width), 1, 1};
-    part.threads = sum_threads;
-    part.register_cap = 32;
     part.filter_count = s.k;
-    part.busy_warps = sum_threads / 32;
     part.independent_sums = width;
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, 0);
-    fill_schedule(part, gpu.limits);
     const double warps = double(part.busy_warps), parts_d = double(parts);
     constexpr std::int64_t parts_at_once = 4; // as the kernel unrolls: their loads are under way together
     part.steps = ceil_div(parts, parts_at_once);
@@ -83,33 +81,36 @@ struct Division {
     }
 };
 
-/// Replaces automatic knobs by what runs. Why there is no such launch, or "".
-std::string choose(ChannelSplit &knobs, const Division &d) {
-    const ConvShape &s = d.s;
+std::string ChannelSplit::outside(const ConvShape &s) {
+    const std::string why = outside_papers(s);
+    return why.empty() && s.c == 1 ? "there is one channel: nothing to divide" : why;
+}
+
+std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
+    const Division d{s, gpu};
     if (s.output_bytes() > most_workspace / d.parts)
-        return std::to_string(d.parts) + " partial sums of every output need more than 8 GiB of workspace";
-    const std::int64_t shared_floats = d.gpu.limits.shared_bytes_per_cta / 4,
+        return fmt::format("{} partial sums of every output need more than 8 GiB of workspace", d.parts);
+    const std::int64_t shared_floats = gpu.limits.shared_bytes_per_cta / 4,
                        filter_floats = d.channels * d.taps;
-    if (knobs.tile_k == 0)
-        knobs.tile_k = int(std::clamp<std::int64_t>(shared_floats / 2 / filter_floats / group * group, group,
-                                                    std::min<std::int64_t>(65536, round_up(s.k, group))));
-    if (knobs.tile_k % group != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 4";
-    knobs.tile_k = int(std::min<std::int64_t>(knobs.tile_k, round_up(s.k, group)));
+    if (tile_k == 0)
+        tile_k = int(std::clamp<std::int64_t>(shared_floats / 2 / filter_floats / group * group, group,
+                                              std::min<std::int64_t>(65536, round_up(s.k, group))));
+    if (tile_k % group != 0)
+        return fmt::format("tile_k = {} is no multiple of 4", tile_k);
+    tile_k = int(std::min<std::int64_t>(tile_k, round_up(s.k, group)));
     const auto fits = [&](std::int64_t height) {
-        return d.bank_floats(knobs.tile_k) + knobs.stages * d.channels * d.band_floats(height) <=
-               shared_floats;
+        return d.bank_floats(tile_k) + stages * d.channels * d.band_floats(height) <= shared_floats;
     };
-    std::int64_t band = knobs.tile_h;
+    std::int64_t band = tile_h;
     if (band == 0)
         for (band = std::min<std::int64_t>(32, s.p()); band > 1 && !fits(band); band = (band + 1) / 2) {
         }
     band = std::min(band, s.p());
     if (!fits(band))
-        return "C' = " + std::to_string(d.channels) + " channels of " + std::to_string(knobs.tile_k) +
-               " filters and " + std::to_string(knobs.stages) + " bands of " + std::to_string(band) +
-               " rows do not fit in shared memory";
-    knobs.tile_h = int(band);
+        return fmt::format(
+            "C' = {} channels of {} filters and {} bands of {} rows do not fit in shared memory", d.channels,
+            tile_k, stages, band);
+    tile_h = int(band);
     return "";
 }
 
@@ -246,21 +247,17 @@ Work core_work_of(const Tiling &o, const Partition &part) {
         double((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
         double(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
     const double fmas = all_units * double(s.c) * double(o.rows * group) * double(o.taps);
-    const auto passes = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-        return band_passes(o, band_rows, filters, channels);
-    };
     const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
         return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
     };
-    const auto of_piece = [&](std::int64_t filters, std::int64_t channels) {
-        return copying_of_filters(o, filters, channels);
-    };
     Work work;
     work.fmas = fmas;
-    work.shared_wavefronts = sum_over(o, passes, [](std::int64_t, std::int64_t) { return 0.0; });
+    work.shared_wavefronts = sum_over(
+        o, [&](auto... of) { return band_passes(o, of...); }, [](auto...) { return 0.0; });
     work.shared_conflicts = 0.0;
-    work.instructions =
-        fmas / 32.0 + sum_over(o, of_band, of_piece) + double(part.ctas) * part.drain.instructions;
+    work.instructions = fmas / 32.0 +
+                        sum_over(o, of_band, [&](auto... of) { return copying_of_filters(o, of...); }) +
+                        double(part.ctas) * part.drain.instructions;
     return work;
 }
 
@@ -300,34 +297,26 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (s.c == 1)
-        return Infeasible{"there is one channel: nothing to divide", true};
-    const Division division{s, gpu};
-    if (const std::string why = choose(*this, division); !why.empty())
-        return Infeasible{why};
-    const Tiling o{division, *this};
+    const Tiling o{Division{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     fill_cta(part, o);
     part.work = core_work_of(o, part);
     add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.plan.workspace_bytes = o.parts * s.output_bytes();
-    out.rules.remarks.push_back("C' = " + std::to_string(o.channels) + ": " + std::to_string(o.parts) +
-                                " partial sums of every output, " + std::to_string(out.plan.workspace_bytes) +
-                                " bytes, are written and read again");
+    out.rules.remarks.push_back(
+        fmt::format("C' = {}: {} partial sums of every output, {} bytes, are written and "
+                    "read again",
+                    o.channels, o.parts, out.plan.workspace_bytes));
     average_step(out.plan.launches.front());
     out.plan.launches.push_back(sum_launch(s, o.parts, gpu));
     return out;
 }
 
-Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
     const Tiling o{Division{s, gpu}, *this};
-    Walk walk(s, launch);
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::channels, o.channels, 0},
                  {&OutputBox::filters, o.tile_k},
@@ -336,9 +325,10 @@ Walk ChannelSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &lau
                     {"map", CopiedTensor::map, o.channels * launch.band_floats * 4, stages}};
     walk.threads = {launch.threads, 1, o.rows, 1, group};
     walk.pixels = band_pixels(s, o.band);
-    walk.remark = "C' = " + count_text(o.channels, "channel") + " an SM. The " + std::to_string(o.parts) +
-                  " partial sums of each output go through global memory; a second launch adds them.";
-    return walk;
+    walk.remark =
+        fmt::format("C' = {} an SM. The {} partial sums of each output go through global memory; a second "
+                    "launch adds them.",
+                    count_text(o.channels, "channel"), o.parts);
 }
 
 namespace strategies {

@@ -1,6 +1,6 @@
 // Depthwise convolutions: a filter for each channel. Bands of planes go through shared memory, with zeros
 // around them.
-#include "model/strategies/strategy.hpp"
+#include "model/strategies/parts/patch_rows.hpp"
 
 #include <cmath>
 #include <limits>
@@ -36,11 +36,15 @@ struct Depthwise {
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: as its outputs need");
     }
     SettingsOf<Depthwise> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
+    static constexpr std::int64_t usual_outputs = 1024; ///< of a CTA
+    std::string settle(const ConvShape &s, const Gpu &) { return settle_for(usual_outputs, s); }
+    std::string settle_for(std::int64_t outputs, const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-std::string outside(const ConvShape &s) {
+std::string Depthwise::outside(const ConvShape &s) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (s.groups != s.c)
         return "only depthwise shapes, whose groups are as many as their channels; this one has " +
@@ -70,14 +74,11 @@ std::int64_t rows_of_thread(const ConvShape &s, std::int64_t most) {
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : Depthwise {
     const ConvShape &s;
-    const Depthwise &knobs;
     std::int64_t bytes = s.element_bytes();
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1;
-    std::int64_t rows = knobs.rows, planes = knobs.planes;
-    std::int64_t tile_h = knobs.tile_h;
     std::int64_t window = (rows - 1) * s.stride_h + reach_h; ///< rows of pixels that a thread's outputs reach
     /// A thread has a whole column of outputs; taps above and below the map are left out.
     bool whole = rows == s.p() && tile_h == rows && window <= most_whole_window && s.h <= most_whole_window;
@@ -93,17 +94,9 @@ struct Tiling {
     bool staged =
         s.q() * s.result_bytes() % sector_bytes != 0 && (tile_h == s.p() || (planes == 1 && multiplier == 1));
 
-    /// Whether a tap of a thread's output row is computed.
-    bool computed(std::int64_t row, std::int64_t tap) const {
-        const std::int64_t y = row * s.stride_h + tap * s.dilation_h - s.pad_h;
-        return !whole || (y >= 0 && y < s.h);
-    }
     /// Of a column of pixels and of the filter: the multiply-adds, and the pixels loaded.
-    std::int64_t column_fmas() const { return std::ssize(column()); }
-    std::int64_t window_loads() const {
-        const std::vector<std::int64_t> read = column();
-        return distinct_loads(std::ssize(read), [&](std::int64_t i) { return read[std::size_t(i)]; });
-    }
+    std::int64_t column_fmas() const { return std::ssize(column_reads(s, rows, whole)); }
+    std::int64_t window_loads() const { return distinct(column_reads(s, rows, whole)); }
     std::int64_t units(std::int64_t of_planes, std::int64_t of_rows) const {
         return of_planes * multiplier * ceil_div(of_rows, rows) * s.q();
     }
@@ -129,56 +122,45 @@ struct Tiling {
             elements /= 2;
         return elements;
     }
-    /// The rows of the window that the multiply-adds of a column read.
-    std::vector<std::int64_t> column() const {
-        std::vector<std::int64_t> read;
-        for (std::int64_t row = 0; row < rows; ++row)
-            for (std::int64_t tap = 0; tap < s.r; ++tap)
-                if (computed(row, tap))
-                    read.push_back(row * s.stride_h + tap * s.dilation_h);
-        return read;
-    }
 };
 
 /// Gives the free knobs the values that suit a CTA of about `outputs` outputs. Returns why a given one is
 /// wrong, or "".
-std::string settle(Depthwise &knobs, const ConvShape &s, std::int64_t outputs) {
-    if (knobs.rows == 0)
-        knobs.rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
+std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
+    if (rows == 0)
+        rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
     const std::int64_t plane = s.p() * s.q();
-    if (knobs.planes > s.c)
-        return "planes = " + std::to_string(knobs.planes) + " exceeds the " + std::to_string(s.c) +
-               " channels";
-    knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
-    if (knobs.planes > 1 && (s.p() > most_tile_h || (knobs.tile_h != 0 && knobs.tile_h < s.p())))
+    if (planes > s.c)
+        return "planes = " + std::to_string(planes) + " exceeds the " + std::to_string(s.c) + " channels";
+    rows = int(std::min<std::int64_t>(rows, s.p()));
+    if (planes > 1 && (s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p())))
         return "several planes of a CTA have all their rows, " + std::to_string(most_tile_h) +
                " at most: give tile_h or planes";
-    if (knobs.planes == 0) {
+    if (planes == 0) {
         const std::int64_t fit = outputs / (plane * (s.k / s.c));
-        const bool bands = s.p() > most_tile_h || (knobs.tile_h != 0 && knobs.tile_h < s.p());
-        knobs.planes = bands ? 1 : int(std::clamp<std::int64_t>(fit, 1, std::min(s.c, most_planes)));
-        if (knobs.planes > 4) // floats of a CTA begin at whole vectors
-            knobs.planes -= knobs.planes % 4;
+        const bool bands = s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p());
+        planes = bands ? 1 : int(std::clamp<std::int64_t>(fit, 1, std::min(s.c, most_planes)));
+        if (planes > 4) // floats of a CTA begin at whole vectors
+            planes -= planes % 4;
     }
-    if (knobs.tile_h == 0 && knobs.planes > 1) {
-        knobs.tile_h = int(s.p());
-    } else if (knobs.tile_h == 0) { // bands alike, of whole threads
-        const std::int64_t bands = ceil_div(s.p(), round_up(ceil_div(outputs, s.q()), knobs.rows));
-        knobs.tile_h = int(
-            std::min(round_up(ceil_div(s.p(), bands), knobs.rows), most_tile_h / knobs.rows * knobs.rows));
+    if (tile_h == 0 && planes > 1) {
+        tile_h = int(s.p());
+    } else if (tile_h == 0) { // bands alike, of whole threads
+        const std::int64_t bands = ceil_div(s.p(), round_up(ceil_div(outputs, s.q()), rows));
+        tile_h = int(std::min(round_up(ceil_div(s.p(), bands), rows), most_tile_h / rows * rows));
     }
-    knobs.tile_h = int(std::min<std::int64_t>(knobs.tile_h, s.p()));
-    const Tiling t{s, knobs};
-    if (knobs.threads == 0) { // all units in as few rounds as 256 threads need, evenly
+    tile_h = int(std::min<std::int64_t>(tile_h, s.p()));
+    const Tiling t{*this, s};
+    if (threads == 0) { // all units in as few rounds as 256 threads need, evenly
         constexpr std::int64_t most_threads = 256;
-        const std::int64_t units = t.units(knobs.planes, knobs.tile_h);
-        knobs.threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
+        const std::int64_t units = t.units(planes, tile_h);
+        threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
     }
     if (t.window > most_window)
-        return "rows = " + std::to_string(knobs.rows) + " reach over " + std::to_string(t.window) +
+        return "rows = " + std::to_string(rows) + " reach over " + std::to_string(t.window) +
                " rows of pixels, at most " + std::to_string(most_window) + " are built";
-    if (knobs.threads % 32 != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+    if (threads % 32 != 0)
+        return "threads must be a multiple of 32, got " + std::to_string(threads);
     return "";
 }
 
@@ -199,15 +181,14 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
                                t.rows,
                                t.planes,
                                t.multiplier,
-                               t.knobs.threads,
+                               t.threads,
                                t.staged ? 1 : 0};
     part.variant = t.whole ? "whole columns" : "";
-    if (s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    add_element_type(part, s);
     part.grid = {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1};
     part.sharing_ctas = 1.0;
     part.tile_h = t.tile_h;
-    part.threads = t.knobs.threads;
+    part.threads = t.threads;
     part.shared_bytes = t.shared_bytes();
     // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
     // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
@@ -246,7 +227,7 @@ Passes pixel_passes(const Tiling &t, const Banks &banks, std::int64_t units) {
 Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64_t rows) {
     const ConvShape &s = t.s;
     const std::int64_t units = t.units(planes, rows), turns = ceil_div(units, warp_lanes);
-    const std::int64_t warps = t.knobs.threads / warp_lanes, out_vector = 16 / s.result_bytes();
+    const std::int64_t warps = t.threads / warp_lanes, out_vector = 16 / s.result_bytes();
     const double plane_pixels = t.band_rows() * double(s.w), // inside the map; other rows are zeros
         zeros = double(t.rows_in * s.w) - plane_pixels;
     const std::int64_t values = planes * t.multiplier * t.taps;
@@ -295,49 +276,32 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     } else {
         part.work.l2_write_bytes = written_bytes_of_columns(s, t.rows);
     }
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, outputs);
-    fill_dram(part.work, s, gpu);
+    fill_writes(part, s, gpu);
 }
 
 } // namespace
 
 SettingsOf<Depthwise> Depthwise::settings(const ConvShape &s, const Gpu &) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     std::vector<Depthwise> found;
-    std::string why;
-    for (const std::int64_t of_thread :
-         {rows_of_thread(s, most_rows), rows_of_thread(s, 8), rows_of_thread(s, 4), rows_of_thread(s, 2)})
+    for (const std::int64_t most : {most_rows, std::int64_t{8}, std::int64_t{4}, std::int64_t{2}})
         for (const std::int64_t outputs : {256, 512, 1024, 2048, 4096}) {
-            Depthwise setting = *this;
-            if (setting.rows == 0)
-                setting.rows = int(of_thread);
-            if (const std::string wrong = settle(setting, s, outputs); !wrong.empty()) {
-                why = wrong;
-                continue;
-            }
-            add_new(found, setting);
+            Depthwise &setting = found.emplace_back(*this);
+            if (rows == 0)
+                setting.rows = int(rows_of_thread(s, most));
+            setting.settle_for(outputs, s);
         }
-    if (found.empty())
-        return Infeasible{why};
     return found;
 }
 
 Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    constexpr std::int64_t usual_outputs = 1024; // of a CTA
-    if (const std::string why = settle(*this, s, usual_outputs); !why.empty())
-        return Infeasible{why};
-    const Tiling t{s, *this};
+    const Tiling t{*this, s};
     Partition part = launch_of(t, gpu);
     if (part.grid[1] > 65535)
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     set_core_work(part,
                   over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},
                        [&](std::int64_t some, std::int64_t band) { return cta_of(t, gpu, some, band); }));
@@ -345,13 +309,11 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
     add_traffic(part, t, gpu);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    return plan_of_launch(std::move(part), gpu, round_ctas);
+    return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    const Tiling t{s, *this};
-    Walk walk(s, launch);
+void Depthwise::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
+    const Tiling t{*this, s};
     if (t.planes > 1) {
         walk.cuts = {{nullptr, t.planes * t.multiplier * s.p() * s.q(), 0}};
         walk.flat = {{&OutputBox::columns, s.q()},
@@ -366,12 +328,11 @@ Walk Depthwise::walk(const ConvShape &s, const Gpu &, const Partition &launch) c
     }
     walk.buffers = {{"planes of the map", CopiedTensor::map, t.planes * t.rows_in * t.pitch * t.bytes, 1},
                     {"filters", CopiedTensor::filters, t.planes * t.multiplier * s.s * t.column_taps * 4, 1}};
-    walk.threads = {t.knobs.threads, 1, t.rows, 1, 1};
+    walk.threads = {t.threads, 1, t.rows, 1, 1};
     walk.pixels = {t.rows_in, s.w, t.tile_h, s.q()};
     walk.remark =
         "The rows of the map under a CTA's outputs lie in shared memory, with zeros around them. A thread "
         "computes outputs below each other.";
-    return walk;
 }
 
 namespace strategies {

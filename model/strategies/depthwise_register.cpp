@@ -27,11 +27,13 @@ struct DepthwiseRegister {
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 64");
     }
     SettingsOf<DepthwiseRegister> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-std::string outside(const ConvShape &s) {
+std::string DepthwiseRegister::outside(const ConvShape &s) {
     if (s.groups != s.c)
         return "only depthwise shapes, whose groups are as many as their channels; this one has " +
                std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
@@ -47,51 +49,37 @@ struct Tiling {
     PatchRows patch{s, knobs.rows, knobs.columns};
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t image_patches = s.k * patch.plane_patches;
+    // Pixels that a thread loads, and those that are on their way at once, for which there are registers.
+    static constexpr std::int64_t on_their_way = 48;
+    std::int64_t row_pixels = patch.row_pixels(), pixels = patch.loaded_rows() * row_pixels;
+    std::int64_t at_once =
+        std::max<std::int64_t>(1, std::min(pixels, std::max(on_their_way, 2 * row_pixels)));
 };
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
-std::string settle(DepthwiseRegister &knobs, const ConvShape &s) {
-    if (knobs.columns == 0)
-        knobs.columns = s.q() % 4 == 0 ? 4 : s.q() % 2 == 0 ? 2 : 1;
-    if (!power_of_two_in(knobs.columns, 1, 4))
-        return "columns must be 1, 2 or 4, got " + std::to_string(knobs.columns);
-    if (s.q() % knobs.columns != 0)
-        return "columns = " + std::to_string(knobs.columns) + " does not divide the " +
-               std::to_string(s.q()) + " outputs of a row";
+std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
+    if (const std::string why = settle_columns(columns, s); !why.empty())
+        return why;
     constexpr std::int64_t usual_rows = 8;
-    if (knobs.rows == 0)
-        knobs.rows = int(rows_of_patch(
+    if (rows == 0)
+        rows = int(rows_of_patch(
             s, std::max<std::int64_t>(1, std::min(usual_rows, PatchRows::most_window / 2 / s.stride_h))));
-    knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
-    if (knobs.threads == 0)
-        knobs.threads = 64;
-    if (knobs.threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
-    const std::int64_t outputs = std::int64_t{knobs.rows} * knobs.columns;
+    rows = int(std::min<std::int64_t>(rows, s.p()));
+    if (threads == 0)
+        threads = 64;
+    if (threads % warp_lanes != 0)
+        return "threads must be a multiple of 32, got " + std::to_string(threads);
+    const std::int64_t outputs = std::int64_t{rows} * columns;
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
         return "patches of " + std::to_string(outputs) + " outputs are too large: at most " +
                std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    return PatchRows{s, knobs.rows, knobs.columns}.too_many_loads();
-}
-
-/// Pixels that a thread loads, and those that are on their way at once, for which there are registers.
-struct Pixels {
-    std::int64_t all = 0, at_once = 1;
-};
-Pixels pixels_of(const Tiling &t) {
-    constexpr std::int64_t on_their_way = 48;
-    std::int64_t row = 0;
-    for (const PatchRows::Load &load : t.patch.row_loads())
-        row += load.elements;
-    const std::int64_t all = t.patch.loaded_rows() * row;
-    return {all, std::max<std::int64_t>(1, std::min(all, std::max(on_their_way, 2 * row)))};
+    return PatchRows{s, rows, columns}.too_many_loads();
 }
 
 /// Registers of a thread: its sums, its filter, pixels on their way, places.
 std::int64_t registers_of(const Tiling &t) {
     constexpr std::int64_t places = 24;
-    const std::int64_t pixels = pixels_of(t).at_once;
-    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + pixels + places, 8),
+    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + t.at_once + places, 8),
                                     48, 200);
 }
 
@@ -99,11 +87,9 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     Partition part;
     part.kernel = DepthwiseRegister::about.name;
-    part.template_arguments = {
-        s.r,     s.s,          s.h,          s.w,          s.stride_h,      s.stride_w,  s.pad_h,
-        s.pad_w, s.dilation_h, s.dilation_w, t.patch.rows, t.patch.columns, t.multiplier};
-    if (s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.template_arguments = patch_arguments(t.patch);
+    part.template_arguments.push_back(t.multiplier);
+    add_element_type(part, s);
     part.grid = {ceil_div(t.image_patches, t.knobs.threads), s.n, 1};
     part.sharing_ctas = 1.0;
     part.threads = t.knobs.threads;
@@ -161,76 +147,47 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
     const double maps = images * read_through_l1(std::min(t.patch.bytes_under(readers), image), image, ctas,
                                                  part, gpu, Again::anywhere, part.drain.store_bytes);
     part.work.l2_read_bytes = maps + images * ctas * spanned_bytes(planes * double(t.taps * t.patch.bytes));
-    part.work.l2_write_bytes = written_bytes_of_patches(s, t.patch.rows, t.patch.columns);
-    if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
-        part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    fill_patch_traffic(part, t.patch, gpu);
 }
 
 } // namespace
 
 SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, const Gpu &) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     std::vector<DepthwiseRegister> found;
-    std::string why;
-    for (const int of_row : either(columns, {1, 2, 4})) {
-        if (columns == 0 && s.q() % of_row != 0)
-            continue;
+    for (const int of_row : either(columns, {1, 2, 4}))
         for (const std::int64_t most : {14, 8, 4, 2})
-            for (const int of_cta : either(threads, {64, 128})) {
-                DepthwiseRegister setting = *this;
-                setting.columns = of_row;
-                setting.threads = of_cta;
-                if (setting.rows == 0)
-                    setting.rows = int(rows_of_patch(s, most));
-                if (const std::string wrong = settle(setting, s); !wrong.empty()) {
-                    why = wrong;
-                    continue;
-                }
-                add_new(found, setting);
-            }
-    }
-    if (found.empty())
-        return Infeasible{why};
+            for (const int of_cta : either(threads, {64, 128}))
+                if (columns != 0 || s.q() % of_row == 0)
+                    found.push_back({rows == 0 ? int(rows_of_patch(s, most)) : rows, of_row, of_cta});
     return found;
 }
 
 Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = settle(*this, s); !why.empty())
-        return Infeasible{why};
     if (s.n > 65535)
         return Infeasible{"more than 65535 images, of which each has CTAs of its own"};
     const Tiling t{s, *this};
     Partition part = launch_of(t, gpu);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));
     // L1's passes take the path of shared memory, whose counters leave them out.
     part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), load_passes(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
-    const Pixels pixels = pixels_of(t);
-    part.drain.line_waits = std::max(0.0, double(pixels.all) / double(pixels.at_once) - 1.0);
+    part.drain.line_waits = std::max(0.0, double(t.pixels) / double(t.at_once) - 1.0);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    return plan_of_launch(std::move(part), gpu, round_ctas);
+    return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk DepthwiseRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    Walk walk(s, launch);
+void DepthwiseRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     walk.cuts = {{&OutputBox::images, 1, 1}, {nullptr, threads * rows * columns, 0}};
     walk.flat = {{&OutputBox::columns, s.q()}, {&OutputBox::rows, s.p()}, {&OutputBox::filters, s.k}};
     walk.positions = s.k * s.p() * s.q();
     walk.threads = {threads, 1, rows, columns, 1};
     walk.draws_memory = false;
     walk.remark = "Pixels go from global memory into registers; what neighbouring patches share lies in L1.";
-    return walk;
 }
 
 namespace strategies {

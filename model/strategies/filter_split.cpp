@@ -1,6 +1,5 @@
 // Chang, section 3.1, division 1: filters over SMs, the map streamed through every SM in P pieces.
 #include "model/strategies/parts/division.hpp"
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {
@@ -11,12 +10,11 @@ namespace {
 
 /// Each SM holds ceil(k / N_sm) filters; the map comes in `pieces` bands of rows along y, the next one
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
-/// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk.hpp).
+/// of an SM halve the rows of every piece, with one its columns, in a ring of one piece (split_walk).
 /// With `map_shares` the map is divided over SMs as well. C = 1 only.
-struct FilterSplit {
+struct FilterSplit : Knobs {
     static constexpr About about{"filter_split",
                                  "Chang method 1 (C = 1): filters over SMs, the map in P pieces", 1};
-    int pieces = 0, buffers = 0, map_shares = 1;
 
     void knobs(const EachKnob &each) {
         each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8, 16, 32, 64, 128},
@@ -29,7 +27,7 @@ struct FilterSplit {
              "0: step 4 of section 2.2, which redivides until more than V_s bytes move");
     }
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// What CTAs ask L2 for of `rows` rows that begin with row `begin` and go to one of the buffers.
@@ -120,12 +118,12 @@ Partition launch_with_work(const Tiling &t) {
 } // namespace
 
 Planned FilterSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return planned_by(*this, s, gpu, false, launch_with_work);
+    return plan_of(*this, s, gpu, false, launch_with_work);
 }
 
-Walk FilterSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    return buffers == one_buffer ? split_walk::walk(s, gpu, launch)
-                                 : walk_of({s, gpu, false, pieces}, launch);
+void FilterSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    walk =
+        buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, false, pieces}, launch);
 }
 
 namespace strategies {

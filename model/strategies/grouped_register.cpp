@@ -37,11 +37,13 @@ struct GroupedRegister {
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 128");
     }
     SettingsOf<GroupedRegister> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-std::string outside(const ConvShape &s) {
+std::string GroupedRegister::outside(const ConvShape &s) {
     if (s.groups == 1)
         return "only shapes of several groups; this one has one";
     if (s.groups == s.c)
@@ -63,112 +65,90 @@ struct Tiling {
     std::int64_t outputs = patch.rows * patch.columns * filters;         ///< of a thread
 };
 
-/// The largest power of two, `most` or less, that divides `total`. `most` is one.
-int widest_divisor(std::int64_t total, int most) {
-    while (total % most != 0)
-        most /= 2;
-    return most;
-}
-
-/// Outputs of a thread, and pixels of the rectangle under its patch.
-std::int64_t outputs_of(const GroupedRegister &knobs) {
-    return std::int64_t{knobs.rows} * knobs.columns * knobs.filters;
-}
-std::int64_t pixels_of(const PatchRows &patch) {
-    return ((patch.rows - 1) * patch.s.stride_h + patch.reach_h) *
-           ((patch.columns - 1) * patch.s.stride_w + patch.reach_w);
-}
-
 /// Why the patches of a thread are too large to be built, or "".
-std::string too_large(const GroupedRegister &knobs, const ConvShape &s) {
-    const std::int64_t outputs = outputs_of(knobs);
-    if (outputs > most_outputs || outputs * s.r * s.s > most_products)
+std::string too_large(const PatchRows &patch, std::int64_t outputs) {
+    const std::int64_t taps = patch.s.r * patch.s.s, pixels = patch.window_h * patch.window_w;
+    if (outputs > most_outputs || outputs * taps > most_products)
         return std::to_string(outputs) + " outputs of a thread are too many: at most " +
-               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
-    const PatchRows patch{s, knobs.rows, knobs.columns};
-    if (pixels_of(patch) > most_pixels)
-        return std::to_string(pixels_of(patch)) + " pixels under a patch are too many: at most " +
+               std::to_string(std::min(most_outputs, most_products / taps)) + " are built";
+    if (pixels > most_pixels)
+        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
                std::to_string(most_pixels) + " are built";
     return patch.too_many_loads();
 }
 
 /// Whether a thread can load the pixels of so many channels at once: they divide the channels of a group,
 /// there are registers for them, and the kernel's place in them has 32 bits.
-bool loads_together(const GroupedRegister &knobs, const ConvShape &s, std::int64_t channels) {
-    const PatchRows patch{s, knobs.rows, knobs.columns};
+bool loads_together(const PatchRows &patch, std::int64_t outputs, std::int64_t channels) {
+    const ConvShape &s = patch.s;
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     return s.c / s.groups % channels == 0 &&
-           (channels == 1 || (channels * pixels_of(patch) <= most_pixels_at_once &&
-                              channels * outputs_of(knobs) * s.r * s.s <= most_products &&
+           (channels == 1 || (channels * patch.window_h * patch.window_w <= most_pixels_at_once &&
+                              channels * outputs * s.r * s.s <= most_products &&
                               channels * (s.h + 2 * s.pad_h + patch.reach_h) * (s.w + 2 * s.pad_w) <= most));
 }
 
 /// Gives the free knobs their values, smaller ones where a patch would be too large. Returns why a given one
 /// is wrong, or "".
-std::string settle(GroupedRegister &knobs, const ConvShape &s) {
-    const GroupedRegister given = knobs;
+std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
+    const GroupedRegister given = *this;
     const std::int64_t group_filters = s.k / s.groups;
-    if (knobs.columns == 0)
-        knobs.columns = widest_divisor(s.q(), 4);
-    if (!power_of_two_in(knobs.columns, 1, 4))
-        return "columns must be 1, 2 or 4, got " + std::to_string(knobs.columns);
-    if (s.q() % knobs.columns != 0)
-        return "columns = " + std::to_string(knobs.columns) + " does not divide the " +
-               std::to_string(s.q()) + " outputs of a row";
-    if (knobs.filters == 0)
-        knobs.filters = widest_divisor(group_filters, 8);
-    if (!power_of_two_in(knobs.filters, 1, 8))
-        return "filters must be 1, 2, 4 or 8, got " + std::to_string(knobs.filters);
-    if (group_filters % knobs.filters != 0)
-        return "filters = " + std::to_string(knobs.filters) + " does not divide the " +
+    if (const std::string why = settle_columns(columns, s); !why.empty())
+        return why;
+    if (filters == 0)
+        filters = widest_divisor(group_filters, 8);
+    if (!power_of_two_in(filters, 1, 8))
+        return "filters must be 1, 2, 4 or 8, got " + std::to_string(filters);
+    if (group_filters % filters != 0)
+        return "filters = " + std::to_string(filters) + " does not divide the " +
                std::to_string(group_filters) + " filters of a group";
     constexpr std::int64_t usual_rows = 2;
-    if (knobs.rows == 0)
-        knobs.rows = int(rows_of_patch(s, usual_rows));
-    knobs.rows = int(std::min<std::int64_t>(knobs.rows, s.p()));
-    if (knobs.threads == 0)
-        knobs.threads = 128;
-    if (knobs.threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
-    for (std::string why = too_large(knobs, s); !why.empty(); why = too_large(knobs, s))
-        if (given.rows == 0 && knobs.rows > 1)
-            knobs.rows /= 2;
-        else if (given.columns == 0 && knobs.columns > 1)
-            knobs.columns /= 2;
-        else if (given.filters == 0 && knobs.filters > 1)
-            knobs.filters /= 2;
+    if (rows == 0)
+        rows = int(rows_of_patch(s, usual_rows));
+    rows = int(std::min<std::int64_t>(rows, s.p()));
+    if (threads == 0)
+        threads = 128;
+    if (threads % warp_lanes != 0)
+        return "threads must be a multiple of 32, got " + std::to_string(threads);
+    const auto outputs = [&] { return std::int64_t{rows} * columns * filters; };
+    const auto refused = [&] { return too_large({s, rows, columns}, outputs()); };
+    for (std::string why = refused(); !why.empty(); why = refused())
+        if (given.rows == 0 && rows > 1)
+            rows /= 2;
+        else if (given.columns == 0 && columns > 1)
+            columns /= 2;
+        else if (given.filters == 0 && filters > 1)
+            filters /= 2;
         else
             return why;
-    if (knobs.channels == 0)
-        knobs.channels = loads_together(knobs, s, 4) ? 4 : loads_together(knobs, s, 2) ? 2 : 1;
-    if (!power_of_two_in(knobs.channels, 1, 4) || !loads_together(knobs, s, knobs.channels))
+    const PatchRows patch{s, rows, columns};
+    if (channels == 0)
+        channels = loads_together(patch, outputs(), 4) ? 4 : loads_together(patch, outputs(), 2) ? 2 : 1;
+    if (!power_of_two_in(channels, 1, 4) || !loads_together(patch, outputs(), channels))
         return "channels must be 1, 2 or 4 and divide the " + std::to_string(s.c / s.groups) +
                " channels of a group, with at most " + std::to_string(most_pixels_at_once) + " pixels and " +
                std::to_string(most_products) + " products of a thread at once, got " +
-               std::to_string(knobs.channels);
+               std::to_string(channels);
     return "";
 }
 
 /// Registers of a thread: its sums, the pixels under its patch, a tap of its filters, places.
 std::int64_t registers_of(const Tiling &t) {
     constexpr std::int64_t places = 24;
-    std::int64_t row = 0;
-    for (const PatchRows::Load &load : t.patch.row_loads())
-        row += load.elements;
     return std::clamp<std::int64_t>(
-        round_up(t.outputs + t.at_once * t.patch.loaded_rows() * row + t.filters + places, 8), 48, 232);
+        round_up(t.outputs + t.at_once * t.patch.loaded_rows() * t.patch.row_pixels() + t.filters + places,
+                 8),
+        48, 232);
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     Partition part;
     part.kernel = GroupedRegister::about.name;
-    part.template_arguments = {s.r,          s.s,          s.h,          s.w,
-                               s.stride_h,   s.stride_w,   s.pad_h,      s.pad_w,
-                               s.dilation_h, s.dilation_w, t.patch.rows, t.patch.columns,
-                               t.filters,    t.at_once,    t.channels,   t.group_filters};
-    if (s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+    part.template_arguments = patch_arguments(t.patch);
+    for (const std::int64_t further : {t.filters, t.at_once, t.channels, t.group_filters})
+        part.template_arguments.push_back(further);
+    add_element_type(part, s);
     part.grid = {t.tiles * t.blocks, s.groups, 1};
     part.sharing_ctas = double(t.blocks);
     part.threads = t.knobs.threads;
@@ -220,10 +200,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
                                         gpu, Again::anywhere, part.drain.store_bytes);
     part.work.l2_read_bytes = maps + double(part.ctas) * filter_bytes;
     part.mergeable_reads = mergeable_reads(maps, {double(t.blocks), 1.0}, part, gpu);
-    part.work.l2_write_bytes = written_bytes_of_patches(s, t.patch.rows, t.patch.columns);
-    if (t.patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
-        part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(part.work, s, gpu);
+    fill_patch_traffic(part, t.patch, gpu);
     part.step.load_bytes = maps / double(part.ctas * part.steps);
     part.drain.load_bytes = filter_bytes;
 }
@@ -231,38 +208,19 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
 } // namespace
 
 SettingsOf<GroupedRegister> GroupedRegister::settings(const ConvShape &s, const Gpu &) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     std::vector<GroupedRegister> found;
-    std::string why;
     for (const int of_row : either(columns, {1, 2, 4}))
-        for (const int of_filters : either(filters, {2, 4, 8}))
-            for (const std::int64_t most : {8, 4, 2, 1}) {
-                if (columns == 0 && s.q() % of_row != 0)
-                    continue;
-                GroupedRegister setting = *this;
-                setting.columns = of_row;
-                setting.filters = filters == 0 ? widest_divisor(s.k / s.groups, of_filters) : of_filters;
-                if (setting.rows == 0)
-                    setting.rows = int(rows_of_patch(s, most));
-                for (const int of_cta : either(threads, {64, 128})) {
-                    setting.threads = of_cta;
-                    if (const std::string wrong = settle(setting, s); !wrong.empty())
-                        why = wrong;
-                    else
-                        add_new(found, setting);
-                }
-            }
-    if (found.empty())
-        return Infeasible{why};
+        for (const int wanted : either(filters, {2, 4, 8}))
+            for (const std::int64_t most : {8, 4, 2, 1})
+                for (const int of_cta : either(threads, {64, 128}))
+                    if (columns != 0 || s.q() % of_row == 0)
+                        found.push_back({rows == 0 ? int(rows_of_patch(s, most)) : rows, of_row,
+                                         filters == 0 ? widest_divisor(s.k / s.groups, wanted) : filters,
+                                         channels, of_cta});
     return found;
 }
 
 Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = settle(*this, s); !why.empty())
-        return Infeasible{why};
     const Tiling t{s, *this};
     constexpr std::int64_t most_groups = 65535, most_index = std::int64_t{1} << 31;
     if (s.groups > most_groups)
@@ -272,9 +230,8 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, gpu);
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;
     part.drain = once_of(t, full).work;
@@ -289,13 +246,11 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.drain.line_waits =
         double(ceil_div(ceil_div(t.filters * t.values, std::int64_t{threads}), copies_at_once));
     add_traffic(part, t, gpu);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    return plan_of_launch(std::move(part), gpu, round_ctas);
+    return plan_of_launch(std::move(part), gpu, Round::of_sm);
 }
 
-Walk GroupedRegister::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
+void GroupedRegister::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &launch) const {
     const Tiling t{s, *this};
-    Walk walk(s, launch);
     walk.grid = {t.blocks, t.tiles, s.groups};
     walk.cuts = {{&OutputBox::filters, t.group_filters, 2},
                  {&OutputBox::filters, t.filters, 0},
@@ -306,7 +261,6 @@ Walk GroupedRegister::walk(const ConvShape &s, const Gpu &, const Partition &lau
     walk.threads = {threads, 1, rows, columns, filters};
     walk.remark = "Pixels go from global memory into registers, where all filters of a thread use them; what "
                   "neighbouring patches share lies in L1.";
-    return walk;
 }
 
 namespace strategies {

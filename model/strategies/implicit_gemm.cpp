@@ -1,5 +1,4 @@
 // Implicit GEMM: the convolution as a product of matrices, filters by pixels, over (c, r, s).
-#include "model/strategies/parts/implicit_gemm_rows.hpp"
 #include "model/strategies/parts/implicit_gemm_tile.hpp"
 #include "model/strategies/strategy.hpp"
 
@@ -9,12 +8,6 @@
 
 namespace convcast {
 namespace {
-
-std::string outside(const ConvShape &s) {
-    if (s.r > 63 || s.s > 63)
-        return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
-    return outside_tiles(s);
-}
 
 constexpr std::int64_t most_taps = 64; // of a slice's channel: bits of a word
 
@@ -86,33 +79,31 @@ std::string check_tiling(const Tiling &t) {
     return "";
 }
 
+/// The largest divisor of `total` that is not above `most`.
+std::int64_t largest_divisor(std::int64_t total, std::int64_t most) {
+    most = std::min(total, most);
+    while (total % most != 0)
+        --most;
+    return most;
+}
+
 /// What a thread copies in a step, as the kernel shares the copies out.
 struct ThreadCopies {
-    std::int64_t units;          ///< of a tile's pixels: single ones, or fours where copies are wide
-    std::int64_t places;         ///< units of a thread
-    std::int64_t values_at_once; ///< of a filter, where copies have four bytes
-    double filters, pixels;      ///< copies of a thread, on average over those of a CTA
+    const Tiling &t;
+    std::int64_t quads = t.g.tile_k / 4, warps_k = std::gcd(t.warps, quads);
+    std::int64_t values_at_once = 8 * (t.warps / warps_k); ///< of a filter, where copies have four bytes
+    /// Of a tile's pixels: single ones, or fours where copies are wide; and those of a thread.
+    std::int64_t units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1),
+                 lanes_p = largest_divisor(units, t.threads), places = units / lanes_p;
+    std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
+    // Copies of a thread, on average over those of a CTA.
+    double filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
+                     : t.by_filter
+                         ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
+                         : double(ceil_div(t.slice, values_at_once) * (quads / warps_k));
+    double pixels = double(places * t.taps * t.g.slice_channels / sharers) * double(lanes_p * sharers) /
+                    double(t.threads);
 };
-
-ThreadCopies copies_of(const Tiling &t) {
-    ThreadCopies o{};
-    const std::int64_t quads = t.g.tile_k / 4;
-    const std::int64_t warps_k = std::gcd(t.warps, quads);
-    o.values_at_once = 8 * (t.warps / warps_k);
-    o.units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1);
-    std::int64_t lanes_p = std::min(t.threads, o.units);
-    while (o.units % lanes_p != 0)
-        --lanes_p;
-    o.places = o.units / lanes_p;
-    const std::int64_t sharers = std::gcd(t.threads / lanes_p, std::int64_t{t.g.slice_channels});
-    o.filters = t.g.filters == 2 ? double(ceil_div(t.slice, t.threads / quads))
-                : t.by_filter
-                    ? double(ceil_div(t.g.tile_k, std::max<std::int64_t>(1, t.threads / (t.slice / 4))))
-                    : double(ceil_div(t.slice, o.values_at_once) * (quads / warps_k));
-    o.pixels = double(o.places * t.taps * t.g.slice_channels / sharers) * double(lanes_p * sharers) /
-               double(t.threads);
-    return o;
-}
 
 /// Registers that the compiler may use for a thread; 0 where an SM has too few for the threads of a CTA.
 std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
@@ -144,7 +135,7 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
-    Partition part = tile_launch(ImplicitGemm::about.name, t, t.s.h, t.s.w,
+    Partition part = tile_launch(ImplicitGemm::about.name, t, g.split, t.s.h, t.s.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
                                   t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
     if (g.split > 1) // sums of each turn of each CTA
@@ -387,20 +378,13 @@ void count_work(Partition &part, const Tiling &t) {
 
 /// The launch that transposes the filters.
 Partition prepare_launch(const Tiling &t) {
-    Partition part;
-    part.kernel = "implicit_gemm_filters";
-    part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    part.grid = {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups};
-    part.threads = 256;
-    part.shared_bytes = tile * (tile + 1) * 4;
-    part.register_cap = 32;
-    part.busy_warps = 8;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, t.gpu.limits);
+    Partition part = side_launch("implicit_gemm_filters",
+                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups}, 256,
+                                 32, tile * (tile + 1) * 4, t.gpu);
+    part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
@@ -416,45 +400,6 @@ Partition prepare_launch(const Tiling &t) {
     part.work.dram_read_bytes = double(t.s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
-}
-
-/// The plan of a setting in which no knob is left to choose.
-Planned plan_of(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = check_knobs(g, s); !why.empty())
-        return Infeasible{why};
-    if (g.staging == 2)
-        return plan_of_rows(g, s, gpu);
-    const Tiling t{s, g, gpu};
-    if (const std::string why = check_tiling(t); !why.empty())
-        return Infeasible{why};
-    g.columns = 1; // nothing left to choose
-    const ThreadCopies copies = copies_of(t);
-    const std::int64_t registers = registers_for(t, copies);
-    if (registers == 0)
-        return Infeasible{too_few_registers(g, t.threads)};
-    Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (part.grid[0] > most_tiles)
-        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
-    fill_schedule(part, gpu.limits);
-    part.step = step_of(t, copies);
-    part.busiest_scheduler = busiest_scheduler_of(t);
-    part.drain = drain_of(t, copies);
-    count_work(part, t);
-
-    Feasible out = plan_of_launch(std::move(part), gpu);
-    if (g.filters == 2) {
-        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        Partition &main = out.plan.launches.front();
-        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        main.early = true;
-        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(t)};
-        if (out.plan.prepare[0].grid[1] > 65535)
-            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    }
-    return out;
 }
 
 /// Register tiles, and the CTA tiles made of them, that are worth trying.
@@ -563,9 +508,13 @@ void add_stagings(std::vector<ImplicitGemm> &found, ImplicitGemm setting, const 
 
 } // namespace
 
+std::string ImplicitGemm::outside(const ConvShape &s) {
+    if (s.r > 63 || s.s > 63)
+        return "filters have at most 63 rows and columns: their taps inside the image are bits of a word";
+    return outside_tiles(s);
+}
+
 SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
         return Infeasible{
@@ -602,8 +551,43 @@ SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &g
     return found;
 }
 
+/// No knob is left to choose.
 Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
+    if (const std::string why = check_knobs(*this, s); !why.empty())
+        return Infeasible{why};
+    if (staging == 2)
+        return plan_of_rows(*this, s, gpu);
+    const Tiling t{s, *this, gpu};
+    if (const std::string why = check_tiling(t); !why.empty())
+        return Infeasible{why};
+    columns = 1; // nothing left to choose
+    const ThreadCopies copies{t};
+    const std::int64_t registers = registers_for(t, copies);
+    if (registers == 0)
+        return Infeasible{too_few_registers(*this, t.threads)};
+    Partition part = launch_of(t, registers);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{too_little_shared_memory(part, gpu.limits)};
+    if (part.grid[0] > most_tiles)
+        return Infeasible{"more than 2^30 CTAs; take larger tiles"};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(t, copies);
+    part.busiest_scheduler = busiest_scheduler_of(t);
+    part.drain = drain_of(t, copies);
+    count_work(part, t);
+
+    Feasible out = plan_of_launch(std::move(part), gpu);
+    if (filters == 2) {
+        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
+        Partition &main = out.plan.launches.front();
+        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+        main.early = true;
+        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
+        out.plan.prepare = {prepare_launch(t)};
+        if (out.plan.prepare[0].grid[1] > 65535)
+            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
+    }
+    return out;
 }
 
 namespace strategies {

@@ -26,13 +26,14 @@ struct ImplicitGemm3xTf32 {
         each(split, "split", 0, 8, {1, 2, 4, 8}, "CTAs of a cluster that share the values: 1, 2, 4 or 8");
     }
     SettingsOf<ImplicitGemm3xTf32> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
 constexpr std::int64_t row_values = 8;      // of (c, r, s) in one wgmma: 32 bytes of TF32
 constexpr std::int64_t group_threads = 128; // of a warpgroup
 
-std::string outside(const ConvShape &s) {
+std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
     if (const std::string why = outside_tiles(s); !why.empty())
         return why;
     // The product of the low parts, which is left out, is 2^-22 of a product: lost in the rounding of a sum
@@ -45,24 +46,23 @@ std::string outside(const ConvShape &s) {
 }
 
 /// What follows from shape and knobs, and several parts of a plan need.
-struct Tiling {
+struct Tiling : ImplicitGemm3xTf32 {
     // Eight channels of eight filters are turned in 33 KB of shared memory.
     static constexpr std::int64_t most_taps = 128;
     static constexpr std::int64_t most_places = 2048, most_distance = 32767, place_bytes = 8,
                                   barrier_bytes = 16;
     const ConvShape &s;
-    const ImplicitGemm3xTf32 &g;
     const Gpu &gpu;
     std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s; ///< of a group
     /// A row is eight channels of a tap, else eight successive values.
     bool by_channel = channels % row_values == 0 && s.r * s.s <= most_taps;
-    std::int64_t rows = ceil_div(channels * s.r * s.s, row_values), steps = ceil_div(rows, g.depth);
-    std::int64_t padded_rows = steps * g.depth, places = padded_rows * row_values; ///< of whole steps
-    std::int64_t pitch = g.tile_pixels + 8;
-    std::int64_t stage_bytes = 4 * g.depth * row_values * (2 * g.tile_k + pitch);
-    std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, g.tile_pixels);
-    std::int64_t filter_tiles = ceil_div(filters, g.tile_k);
-    std::int64_t groups_of_warps = g.tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
+    std::int64_t rows = ceil_div(channels * s.r * s.s, row_values), steps = ceil_div(rows, depth);
+    std::int64_t padded_rows = steps * depth, places = padded_rows * row_values; ///< of whole steps
+    std::int64_t pitch = tile_pixels + 8;
+    std::int64_t stage_bytes = 4 * depth * row_values * (2 * tile_k + pitch);
+    std::int64_t pixels = s.n * s.p() * s.q(), pixel_tiles = ceil_div(pixels, tile_pixels);
+    std::int64_t filter_tiles = ceil_div(filters, tile_k);
+    std::int64_t groups_of_warps = tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
     double warps = double(groups_of_warps * 4); ///< that multiply
     bool wide_pixels = by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                        s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
@@ -70,40 +70,35 @@ struct Tiling {
     bool tabled = !by_channel && places <= most_places && (s.r - 1) * s.dilation_h <= most_distance &&
                   (s.s - 1) * s.dilation_w <= most_distance;
     std::int64_t extra_bytes =
-        g.stages * barrier_bytes + (tabled ? places * place_bytes : 0); ///< beside stages
+        stages * barrier_bytes + (tabled ? places * place_bytes : 0); ///< beside stages
+    // Registers of a thread that multiplies: accumulators and sums, two buffers of split pixels, addresses. A
+    // CTA starts with as many for each thread (`cap`); then the producers give some of theirs to the
+    // consumers.
+    static constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
+    static constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
+    std::int64_t usual_producer = by_channel || taps <= many_taps ? 40 : 48;
+    std::int64_t wanted = round_up(tile_k + beside_sums, eight);
+    std::int64_t wanted_cap =
+        round_up(ceil_div(wanted * groups_of_warps + usual_producer, groups_of_warps + 1), eight);
+    std::int64_t most = gpu.limits.registers_per_sm / threads / eight * eight;
+    bool enough = wanted_cap * threads <= gpu.limits.registers_per_sm;
+    std::int64_t producer = enough                               ? usual_producer
+                            : groups_of_warps < 4 || !by_channel ? least_producer
+                                                                 : two_pixels_producer;
+    std::int64_t consumer =
+        enough ? wanted : (most * (groups_of_warps + 1) - producer) / groups_of_warps / eight * eight;
+    std::int64_t cap = enough ? wanted_cap : most;
 };
-
-/// Registers of a thread that copies, of one that multiplies, and of one when the CTA starts.
-struct Registers {
-    std::int64_t producer, consumer, cap;
-};
-
-/// Accumulators and sums, two buffers of split pixels, addresses. A CTA starts with as many registers for
-/// each thread; then the producers give some of theirs to the consumers.
-Registers registers_for(const Tiling &t) {
-    constexpr std::int64_t eight = 8, beside_sums = 56, least_producer = 32, two_pixels_producer = 64;
-    constexpr std::int64_t many_taps = 25; // whose places do not stay in registers
-    const std::int64_t usual_producer = t.by_channel || t.taps <= many_taps ? 40 : 48;
-    const std::int64_t groups = t.groups_of_warps, consumer = round_up(t.g.tile_k + beside_sums, eight);
-    const std::int64_t cap = round_up(ceil_div(consumer * groups + usual_producer, groups + 1), eight);
-    if (cap * t.threads <= t.gpu.limits.registers_per_sm)
-        return {usual_producer, consumer, cap};
-    const std::int64_t most = t.gpu.limits.registers_per_sm / t.threads / eight * eight;
-    const std::int64_t producer = groups < 4 || !t.by_channel ? least_producer : two_pixels_producer;
-    return {producer, (most * (groups + 1) - producer) / groups / eight * eight, most};
-}
 
 /// What a producer thread copies of a row: so many of its values, each for so many pixels. Threads side by
 /// side take pixels, or four of them where copies are wide; where there are more threads, they share values.
 struct Copying {
-    double values, pixels;
+    const Tiling &t;
+    std::int64_t units = t.tile_pixels / (t.wide_pixels ? 4 : 1);
+    std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
+    double values = double(row_values) * double(lanes) / group_threads,
+           pixels = double(ceil_div(units, lanes));
 };
-
-Copying copying_of(const Tiling &t) {
-    const std::int64_t units = t.g.tile_pixels / (t.wide_pixels ? 4 : 1);
-    const std::int64_t lanes = std::min(units == 48 ? 32 : units, group_threads);
-    return {double(row_values) * double(lanes) / group_threads, double(ceil_div(units, lanes))};
-}
 
 /// Bytes that the CTAs of a tile of `pixels` ask L2 for, each of them of its share of the rows: of a channel
 /// whose taps lie in two shares both read what their taps need.
@@ -121,9 +116,9 @@ double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
     const std::int64_t of_row = t.by_channel ? 1 : row_values, at_once = t.by_channel ? row_values : 1,
                        all = t.channels / at_once * t.taps; // taps of all channels, or of eight at once
     double bytes = 0.0;
-    for (std::int64_t rank = 0; rank < t.g.split; ++rank) {
+    for (std::int64_t rank = 0; rank < t.split; ++rank) {
         const auto first = [&](std::int64_t share) {
-            return std::min(all, t.steps * share / t.g.split * t.g.depth * of_row);
+            return std::min(all, t.steps * share / t.split * t.depth * of_row);
         };
         // A part of a channel, whole channels, a part of the last one.
         const std::int64_t begin = first(rank), end = first(rank + 1);
@@ -142,38 +137,12 @@ double tile_pixel_bytes(const Tiling &t, std::int64_t pixels) {
 /// How the launch that prepares the filters divides them: a CTA has eight filters and `rows` rows, which it
 /// turns in shared memory, where a filter lies `pitch` floats from the next.
 struct Block {
-    static constexpr std::int64_t filters = 8;
-    std::int64_t rows, values, pitch;
+    static constexpr std::int64_t filters = 8, usual_rows = 16;
+    const Tiling &t;
+    /// Whole channels.
+    std::int64_t rows = t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows;
+    std::int64_t values = rows * row_values, pitch = values + 1;
 };
-
-Block block_of(const Tiling &t) {
-    constexpr std::int64_t usual_rows = 16;
-    const std::int64_t rows =
-        t.by_channel ? t.taps * ceil_div(usual_rows, t.taps) : usual_rows; // whole channels
-    return {rows, rows * row_values, rows * row_values + 1};
-}
-
-Partition prepare_launch_of(const Tiling &t, const Block &block) {
-    Partition part;
-    part.kernel = "implicit_gemm_3xtf32_filters";
-    part.template_arguments = {t.channels,    t.filters,  t.taps,      t.g.tile_k,
-                               t.padded_rows, block.rows, t.by_channel};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.g.tile_k / Block::filters,
-                 t.s.groups};
-    part.threads = 128;
-    part.shared_bytes = Block::filters * block.pitch * 4;
-    part.register_cap = 40;
-    part.busy_warps = 4;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
-    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
-    // next.
-    constexpr std::int64_t under_way = 8;
-    part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
-    fill_schedule(part, t.gpu.limits);
-    return part;
-}
 
 /// Passes of the stores of a block to shared memory.
 double block_write_passes(const Block &block) {
@@ -196,8 +165,18 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
-    const Block block = block_of(t);
-    Partition part = prepare_launch_of(t, block);
+    const Block block{t};
+    Partition part = side_launch(
+        "implicit_gemm_3xtf32_filters",
+        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups}, 128,
+        40, Block::filters * block.pitch * 4, t.gpu);
+    part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
+                               t.padded_rows, block.rows, t.by_channel};
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
+    // next.
+    constexpr std::int64_t under_way = 8;
+    part.steps = ceil_div(Block::filters * block.values, part.threads * under_way);
     const double values = double(Block::filters * block.values), steps = double(part.steps),
                  ctas = double(part.ctas);
     // Loads of the values that there are: of all groups and filters, up to eight of these.
@@ -224,7 +203,7 @@ Partition prepare_launch(const Tiling &t) {
                             blocks);
     part.work.l2_read_bytes = double(t.s.filter_bytes());
     part.work.l2_write_bytes =
-        double(t.s.groups * t.filter_tiles * t.padded_rows * t.g.tile_k * row_values * 8);
+        double(t.s.groups * t.filter_tiles * t.padded_rows * t.tile_k * row_values * 8);
     part.work.dram_read_bytes = double(t.s.filter_bytes());
     part.work.dram_write_bytes = 0.0;
     return part;
@@ -246,37 +225,36 @@ std::string check_knobs(const ImplicitGemm3xTf32 &g) {
 }
 
 /// Why a CTA cannot have such tiles, or a grid so many; "" if it can.
-std::string check_tiling(const Tiling &t, const Registers &registers) {
-    if (const std::string why = check_split(t.g.split, t.steps); !why.empty())
+std::string check_tiling(const Tiling &t) {
+    if (const std::string why = check_split(t.split, t.steps); !why.empty())
         return why;
     constexpr std::int64_t least_beside_sums = 32;
-    if (registers.consumer < t.g.tile_k + least_beside_sums)
-        return "the sums of " + std::to_string(t.g.tile_pixels) + " pixels by " + std::to_string(t.g.tile_k) +
+    if (t.consumer < t.tile_k + least_beside_sums)
+        return "the sums of " + std::to_string(t.tile_pixels) + " pixels by " + std::to_string(t.tile_k) +
                " filters need more registers than an SM has";
-    if (t.pixel_tiles * t.filter_tiles * t.g.split > std::int64_t{1} << 30)
+    if (t.pixel_tiles * t.filter_tiles * t.split > std::int64_t{1} << 30)
         return "more than 2^30 CTAs; take larger tiles";
     return "";
 }
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
-Partition launch_of(const Tiling &t, const Registers &registers) {
-    const ImplicitGemm3xTf32 &g = t.g;
-    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.s.h, t.s.w,
-                                 {g.tile_k, g.tile_pixels, g.depth, g.stages, g.split, t.by_channel, t.tabled,
-                                  registers.producer, registers.consumer});
-    part.variant = g.split > 1 ? "clusters" : "";
+Partition launch_of(const Tiling &t) {
+    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
+                                 {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled,
+                                  t.producer, t.consumer});
+    part.variant = t.split > 1 ? "clusters" : "";
     part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
     part.early = true;
     constexpr std::int64_t consumers = 128;
-    if (g.split > 1)
-        set_cluster(part, g, 1, t.groups_of_warps * consumers);
-    part.stages = t.g.stages;
+    if (t.split > 1)
+        set_cluster(part, t, 1, t.groups_of_warps * consumers);
+    part.stages = t.stages;
     part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
-    part.shared_bytes = std::max(t.g.stages * t.stage_bytes,
-                                 t.g.split > 1 ? std::int64_t{t.g.tile_k} * (t.g.tile_pixels + 4) * 4 : 0) +
+    part.shared_bytes = std::max(t.stages * t.stage_bytes,
+                                 t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0) +
                         t.extra_bytes;
-    part.register_cap = registers.cap;
+    part.register_cap = t.cap;
     part.architecture_features = true; // wgmma
     part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
@@ -285,15 +263,15 @@ Partition launch_of(const Tiling &t, const Registers &registers) {
 /// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
 /// each.
 double load_wavefronts_of(const Tiling &t) {
-    return double(t.g.depth) * t.warps * 2.0 * 2.0;
+    return double(t.depth) * t.warps * 2.0 * 2.0;
 }
 
 /// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
 /// nothing; it writes a zero.
 double value_copy_passes(const Tiling &t) {
-    const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.g.tile_pixels / width,
+    const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.tile_pixels / width,
                        lanes = std::min(warp_lanes, units), // that copy the same value
-        there = ceil_div(std::min<std::int64_t>(t.pixels, t.g.tile_pixels), width);
+        there = ceil_div(std::min<std::int64_t>(t.pixels, t.tile_pixels), width);
     const auto passes = [&](std::int64_t with_pixels) {
         return t.wide_pixels ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
                              : copy_passes_of(with_pixels, 1,
@@ -310,10 +288,10 @@ double value_copy_passes(const Tiling &t) {
 /// through the same pipe (F12).
 double step_wavefronts_of(const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
-    const double depth = t.g.depth;
+    const double depth = t.depth;
     return load_wavefronts_of(t) +
-           depth * products_of_parts * double(t.groups_of_warps) * t.g.tile_k * 32.0 / wavefront_bytes +
-           depth * 2.0 * t.g.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
+           depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
+           depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
 }
 
 /// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
@@ -332,9 +310,9 @@ double row_copying_of(const Tiling &t, const Copying &its) {
 /// What a CTA does in a step.
 StepWork step_of(const Tiling &t) {
     StepWork step;
-    const double depth = t.g.depth;
-    const Copying its = copying_of(t);
-    step.tensor_fmas = depth * row_values * products_of_parts * t.g.tile_k * t.g.tile_pixels;
+    const double depth = t.depth;
+    const Copying its{t};
+    step.tensor_fmas = depth * row_values * products_of_parts * t.tile_k * t.tile_pixels;
     step.shared_wavefronts = step_wavefronts_of(t);
     step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
     // A warp waits for where a value lies before it copies it.
@@ -342,7 +320,7 @@ StepWork step_of(const Tiling &t) {
     step.instructions = depth * t.warps * instructions::divided_copy + step.copying;
     const double step_channels = depth * row_values / double(t.s.r * t.s.s);
     step.load_bytes =
-        depth * row_values * 8.0 * t.g.tile_k + 4.0 * channel_pixels(t.s, t.g.tile_pixels) * step_channels;
+        depth * row_values * 8.0 * t.tile_k + 4.0 * channel_pixels(t.s, t.tile_pixels) * step_channels;
     return step;
 }
 
@@ -351,14 +329,14 @@ StepWork step_of(const Tiling &t) {
 /// adds up its share: for each of its turns a consumer reads what each CTA has.
 StepWork drain_of(const Tiling &t) {
     StepWork drain;
-    drain.store_bytes = stored_by_cta(t.s, t.g);
+    drain.store_bytes = stored_by_cta(t.s, t);
     const double places = t.tabled ? double(t.padded_rows * row_values) : 0.0;
     drain.instructions = (t.warps + 4.0) * instructions::copy + places / 32.0 * instructions::copy;
-    if (t.g.split > 1) {
-        const std::int64_t share = std::int64_t{t.g.tile_k} * t.g.tile_pixels / t.g.split;
+    if (t.split > 1) {
+        const std::int64_t share = std::int64_t{t.tile_k} * t.tile_pixels / t.split;
         drain.instructions += (t.warps + 4.0) * instructions::warp +
                               t.warps * double(ceil_div(share, t.groups_of_warps * group_threads)) *
-                                  (instructions::loop + instructions::store * t.g.split);
+                                  (instructions::loop + instructions::store * t.split);
     } else {
         const double stores = double(ceil_div(t.pixels, 16) * ceil_div(t.filters, 4)) /
                               double(t.pixel_tiles * t.filter_tiles) *
@@ -367,20 +345,19 @@ StepWork drain_of(const Tiling &t) {
     }
     // The table takes two passes for 32 places. A CTA of a cluster writes its sums in two passes for 32
     // pairs, and reads its own of its share; what it reads of the others' memory counts as theirs nowhere.
-    const double tile_warps = double(t.g.tile_k * t.g.tile_pixels) / 32.0;
-    drain.shared_wavefronts =
-        places * 2.0 / 32.0 + (t.g.split > 1 ? tile_warps * (1.0 + 1.0 / t.g.split) : 0.0);
+    const double tile_warps = double(t.tile_k * t.tile_pixels) / 32.0;
+    drain.shared_wavefronts = places * 2.0 / 32.0 + (t.split > 1 ? tile_warps * (1.0 + 1.0 / t.split) : 0.0);
     return drain;
 }
 
 /// Fills in what the launch reads from L2, and what SMs have in common of it. Filters come as they lie; of
 /// pixels, L1 keeps what the taps have in common, but not of copies of 16 bytes.
 void count_reads(Partition &part, const Tiling &t, double all_steps) {
-    const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * t.g.tile_pixels;
+    const std::int64_t last_pixels = t.pixels - (t.pixel_tiles - 1) * t.tile_pixels;
     const double pixel_reads =
         double(t.filter_tiles * t.s.groups) *
-        (double(t.pixel_tiles - 1) * tile_pixel_bytes(t, t.g.tile_pixels) + tile_pixel_bytes(t, last_pixels));
-    const double filter_reads = all_steps * t.g.depth * row_values * 8.0 * t.g.tile_k;
+        (double(t.pixel_tiles - 1) * tile_pixel_bytes(t, t.tile_pixels) + tile_pixel_bytes(t, last_pixels));
+    const double filter_reads = all_steps * t.depth * row_values * 8.0 * t.tile_k;
     part.work.l2_read_bytes = filter_reads + pixel_reads;
     const double alike = t.wide_pixels ? alike_in_lines(0, {{t.s.h * t.s.w * 4, t.s.c}}) : 1.0;
     part.mergeable_reads = mergeable_tiles(pixel_reads * alike, filter_reads, part, t.gpu);
@@ -389,11 +366,10 @@ void count_reads(Partition &part, const Tiling &t, double all_steps) {
 /// Fills in the work of the whole launch.
 void count_work(Partition &part, const Tiling &t) {
     const double ctas = double(part.ctas);
-    const double all_steps = ctas / t.g.split * double(t.steps);
+    const double all_steps = ctas / t.split * double(t.steps);
     // A producer warp looks up where its values lie, one after another.
     const double lookups =
-        t.tabled ? double(t.g.depth) * row_values * 4.0 * std::min(1.0, double(t.g.tile_pixels) / 128.0)
-                 : 0.0;
+        t.tabled ? double(t.depth) * row_values * 4.0 * std::min(1.0, double(t.tile_pixels) / 128.0) : 0.0;
     Work &work = part.work;
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
@@ -402,44 +378,11 @@ void count_work(Partition &part, const Tiling &t) {
         all_steps * (load_wavefronts_of(t) + lookups) + ctas * part.drain.shared_wavefronts;
     count_reads(part, t, all_steps);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
-    part.new_share = std::min(1.0, t.g.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
+    part.new_share = std::min(1.0, t.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
     work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
     *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
-}
-
-/// The plan of a setting in which no knob is left to choose.
-Planned plan_of(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = check_knobs(g); !why.empty())
-        return Infeasible{why};
-    const Tiling t{s, g, gpu};
-    const Registers registers = registers_for(t);
-    if (const std::string why = check_tiling(t, registers); !why.empty())
-        return Infeasible{why};
-    Partition part = launch_of(t, registers);
-    if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
-                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
-                          " and " + std::to_string(gpu.limits.registers_per_sm)};
-    fill_schedule(part, gpu.limits);
-    part.step = step_of(t);
-    part.drain = drain_of(t);
-    count_work(part, t);
-
-    Feasible out;
-    out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = *part.step.tensor_fmas / products_of_parts;
-    out.paper_round_bytes = part.step.load_bytes;
-    out.plan.workspace_bytes =
-        s.groups * t.filter_tiles * t.padded_rows * g.tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(t)};
-    if (out.plan.prepare[0].grid[1] > 65535)
-        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    out.plan.launches = {std::move(part)};
-    return out;
 }
 
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
@@ -448,9 +391,9 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
     constexpr std::int64_t least = 2, most = 4;
     ImplicitGemm3xTf32 largest = g;
     largest.stages = most;
-    const Tiling t{s, largest, gpu};
+    const Tiling t{largest, s, gpu};
     std::int64_t stages = least;
-    for (std::int64_t ctas = resident_ctas(gpu, t.threads, registers_for(t).cap, 0); ctas > 0; --ctas) {
+    for (std::int64_t ctas = resident_ctas(gpu, t.threads, t.cap, 0); ctas > 0; --ctas) {
         stages = (gpu.limits.shared_bytes_per_sm / ctas - gpu.limits.shared_bytes_reserved_per_cta -
                   t.extra_bytes) /
                  t.stage_bytes;
@@ -463,8 +406,6 @@ int stages_for(const ImplicitGemm3xTf32 &g, const ConvShape &s, const Gpu &gpu) 
 } // namespace
 
 SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, const Gpu &gpu) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     if (gpu.profile.compute_capability != "9.0")
         return Infeasible{"wgmma needs compute capability 9.0, " + gpu.profile.id + " has " +
                               gpu.profile.compute_capability,
@@ -484,8 +425,32 @@ SettingsOf<ImplicitGemm3xTf32> ImplicitGemm3xTf32::settings(const ConvShape &s, 
     return found;
 }
 
+/// No knob is left to choose.
 Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
+    if (const std::string why = check_knobs(*this); !why.empty())
+        return Infeasible{why};
+    const Tiling t{*this, s, gpu};
+    if (const std::string why = check_tiling(t); !why.empty())
+        return Infeasible{why};
+    Partition part = launch_of(t);
+    if (part.ctas_per_sm < 1)
+        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
+                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
+                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
+                          " and " + std::to_string(gpu.limits.registers_per_sm)};
+    fill_schedule(part, gpu.limits);
+    part.step = step_of(t);
+    part.drain = drain_of(t);
+    count_work(part, t);
+
+    Feasible out = plan_of_launch(std::move(part), gpu);
+    out.paper_round_fmas = *out.plan.launches[0].step.tensor_fmas / products_of_parts;
+    out.plan.workspace_bytes =
+        s.groups * t.filter_tiles * t.padded_rows * tile_k * row_values * 8; // two floats a value
+    out.plan.prepare = {prepare_launch(t)};
+    if (out.plan.prepare[0].grid[1] > 65535)
+        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
+    return out;
 }
 
 namespace strategies {

@@ -18,10 +18,8 @@ namespace convcast {
 namespace {
 
 const StrategyKind *find_kind(const std::string &name) {
-    const auto &kinds = strategy_kinds();
-    const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const StrategyKind *kind) { return kind->name == name; });
-    return found == kinds.end() ? nullptr : *found;
+    const auto found = std::ranges::find(strategy_kinds(), name, &StrategyKind::name);
+    return found == strategy_kinds().end() ? nullptr : *found;
 }
 
 /// The place of a knob among its strategy's. Throws UsageError, about `text`, where there is none.
@@ -75,13 +73,9 @@ const std::vector<const StrategyKind *> &strategy_kinds() {
                                        ".cpp registers a strategy named " + kind().name +
                                        ": about.name must be the file's name");
         }
-        std::sort(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
-            return std::tie(a->place, a->name) < std::tie(b->place, b->name);
-        });
-        const auto twice =
-            std::adjacent_find(all.begin(), all.end(), [](const StrategyKind *a, const StrategyKind *b) {
-                return a->place == b->place;
-            });
+        std::ranges::sort(all, {},
+                          [](const StrategyKind *kind) { return std::tie(kind->place, kind->name); });
+        const auto twice = std::ranges::adjacent_find(all, {}, &StrategyKind::place);
         if (twice != all.end())
             throw std::logic_error("model/strategies/" + twice[0]->name + ".cpp and " + twice[1]->name +
                                    ".cpp both say that they stand at place " +

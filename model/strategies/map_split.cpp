@@ -1,6 +1,5 @@
 // Chang, section 3.1, division 2: the map over SMs, the filters streamed through every SM in Q pieces.
 #include "model/strategies/parts/division.hpp"
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/strategies/strategy.hpp"
 
 namespace convcast {
@@ -12,11 +11,10 @@ namespace {
 /// Each SM holds ceil(p / N_sm) output rows' worth of the map; the filters come in `pieces`, the next one
 /// prefetched while the present one is computed. 2 * N_sm CTAs of 512 threads. With two buffers the two CTAs
 /// of an SM halve the filters of every piece, with one the columns of the map, and the filters pass through a
-/// ring of one piece (split_walk.hpp). C = 1 only.
-struct MapSplit {
+/// ring of one piece (split_walk). C = 1 only.
+struct MapSplit : Knobs {
     static constexpr About about{"map_split",
                                  "Chang method 2 (C = 1): map rows over SMs, the filters in Q pieces", 2};
-    int pieces = 0, buffers = 0;
 
     void knobs(const EachKnob &each) {
         each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8, 16, 32, 64},
@@ -26,7 +24,7 @@ struct MapSplit {
              "what the paper's D counts, and Chen's loop; 0: 2 where the pieces fit, else 1");
     }
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 /// The part of an image's `shares` whose two halves run on the same SM (F19). The halves lie N_SM apart in
@@ -112,11 +110,11 @@ Partition launch_with_work(const Tiling &t) {
 } // namespace
 
 Planned MapSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return planned_by(*this, s, gpu, true, launch_with_work);
+    return plan_of(*this, s, gpu, true, launch_with_work);
 }
 
-Walk MapSplit::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    return buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
+void MapSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    walk = buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
 }
 
 namespace strategies {

@@ -3,10 +3,12 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 
+#include <fmt/format.h>
+
 namespace convcast {
 namespace {
 
-constexpr int knobs_most_pieces = 4096;
+constexpr int most_pieces = 4096;
 constexpr std::int64_t group = 8; // filters of a warp
 
 /// A CTA keeps ceil(P / N_sm) output rows' pixels in shared memory, all channels or, in `pieces` pieces of
@@ -20,68 +22,70 @@ struct MapStream {
     void knobs(const EachKnob &each) {
         each(tile_k, "tile_k", 0, 256, {16, 32, 64, 128},
              "filters of a step, a multiple of 8; 0: 32, or what there are");
-        each(pieces, "pieces", 0, knobs_most_pieces, {1, 2, 4, 8},
+        each(pieces, "pieces", 0, most_pieces, {1, 2, 4, 8},
              "pieces of the channels, one resident at a time; 0: the fewest that fit");
         each(columns, "columns", 0, 4, {}, "pixels of a lane: 1, 2 or 4; 0: as the rows need");
         each(stages, "stages", 2, 4, {2, 3}, "buffers of the prefetch pipeline");
     }
+    static std::string outside(const ConvShape &s) { return outside_papers(s); }
+    std::string settle(const ConvShape &s, const Gpu &gpu);
+    std::int64_t shared_floats(const ConvShape &s, std::int64_t tile_h, std::int64_t of_pieces) const;
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
-std::int64_t shared_floats(const ConvShape &s, const MapStream &knobs, std::int64_t tile_h,
-                           std::int64_t pieces) {
-    const std::int64_t channels = ceil_div(s.c, pieces), taps = s.r * s.s;
-    const std::int64_t band_floats = round_up((tile_h + s.r - 1) * s.w, 4);
+
+std::int64_t MapStream::shared_floats(const ConvShape &s, std::int64_t tile_h, std::int64_t of_pieces) const {
+    const std::int64_t channels = ceil_div(s.c, of_pieces),
+                       band_floats = round_up((tile_h + s.r - 1) * s.w, 4);
     // A lane past the last position reads on, into the next channel or past the last one.
-    const std::int64_t spare = 32 * knobs.columns;
-    return knobs.stages * knobs.tile_k * channels * taps + channels * band_floats + spare;
+    const std::int64_t spare = 32 * columns;
+    return stages * tile_k * channels * (s.r * s.s) + channels * band_floats + spare;
 }
 
 /// Replaces automatic knobs by what runs. Why there is no such launch, or "".
-std::string choose(MapStream &knobs, const ConvShape &s, const GpuLimits &limits) {
+std::string MapStream::settle(const ConvShape &s, const Gpu &gpu) {
+    const GpuLimits &limits = gpu.limits;
     const std::int64_t tile_h = ceil_div(s.p(), limits.sm_count);
     const std::int64_t positions = (tile_h - 1) * s.w + s.q();
-    if (knobs.columns == 0)
-        knobs.columns = positions > 64 ? 4 : positions > 32 ? 2 : 1;
-    if (knobs.columns == 3)
+    if (columns == 0)
+        columns = positions > 64 ? 4 : positions > 32 ? 2 : 1;
+    if (columns == 3)
         return "columns must be 1, 2 or 4, got 3";
-    if (knobs.tile_k == 0)
-        knobs.tile_k = int(std::min<std::int64_t>(32, round_up(s.k, group)));
-    if (knobs.tile_k % group != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) + " is no multiple of 8";
-    const auto fits = [&](std::int64_t pieces) {
-        return shared_floats(s, knobs, tile_h, pieces) * 4 <= limits.shared_bytes_per_cta;
+    if (tile_k == 0)
+        tile_k = int(std::min<std::int64_t>(32, round_up(s.k, group)));
+    if (tile_k % group != 0)
+        return fmt::format("tile_k = {} is no multiple of 8", tile_k);
+    const auto fits = [&](std::int64_t count) {
+        return shared_floats(s, tile_h, count) * 4 <= limits.shared_bytes_per_cta;
     };
-    if (knobs.pieces > s.c)
-        return "pieces = " + std::to_string(knobs.pieces) + " exceeds the " + std::to_string(s.c) +
-               " channels";
-    if (!fits(s.c) || (knobs.pieces > 0 && !fits(knobs.pieces)))
-        return std::to_string(tile_h) + " rows of the map and " + std::to_string(knobs.stages) +
-               " buffers of " + std::to_string(knobs.tile_k) + " filters do not fit in shared memory with " +
-               (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces) : "any number of pieces");
-    const std::int64_t pieces = knobs.pieces > 0 ? knobs.pieces : *division::smallest_fitting(1, s.c, fits);
-    if (pieces > knobs_most_pieces)
-        return "more than " + std::to_string(knobs_most_pieces) + " pieces of channels";
-    knobs.pieces = int(ceil_div(s.c, ceil_div(s.c, pieces)));
+    if (pieces > s.c)
+        return fmt::format("pieces = {} exceeds the {} channels", pieces, s.c);
+    if (!fits(s.c) || (pieces > 0 && !fits(pieces)))
+        return fmt::format(
+            "{} rows of the map and {} buffers of {} filters do not fit in shared memory with {}", tile_h,
+            stages, tile_k, pieces > 0 ? fmt::format("pieces = {}", pieces) : "any number of pieces");
+    const std::int64_t found = pieces > 0 ? pieces : *division::smallest_fitting(1, s.c, fits);
+    if (found > most_pieces)
+        return fmt::format("more than {} pieces of channels", most_pieces);
+    pieces = int(ceil_div(s.c, ceil_div(s.c, found)));
     return "";
 }
 
 /// What follows from the shape, the knobs and the GPU.
-struct Tiling {
+struct Tiling : MapStream {
     const ConvShape &s;
-    const MapStream &knobs;
     const Gpu &gpu;
     std::int64_t taps = s.r * s.s;
     Loop rows{s.p(), ceil_div(s.p(), gpu.limits.sm_count)}; ///< of outputs, CTA by CTA
-    Loop channels{s.c, ceil_div(s.c, knobs.pieces)}, filters{s.k, knobs.tile_k};
+    Loop channels{s.c, ceil_div(s.c, pieces)}, filters{s.k, tile_k};
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
     // Sums, pixels, filter values; places of the copies, loads and stores.
-    std::int64_t addresses = taps == 1 && knobs.columns <= 2 ? 48 : 56;
-    std::int64_t register_cap = round_up(group * knobs.columns + knobs.columns + 2 * group + addresses, 8);
+    std::int64_t addresses = taps == 1 && columns <= 2 ? 48 : 56;
+    std::int64_t register_cap = round_up(group * columns + columns + 2 * group + addresses, 8);
     std::int64_t most_warps = most_threads(gpu.limits, register_cap) / 32;
-    std::int64_t groups = knobs.tile_k / group;                        ///< of filters of a step
+    std::int64_t groups = tile_k / group;                              ///< of filters of a step
     std::int64_t real_groups = std::min(groups, ceil_div(s.k, group)); ///< of filters that there are
-    std::int64_t blocks = ceil_div(positions(rows.tile), 32 * knobs.columns);
+    std::int64_t blocks = ceil_div(positions(rows.tile), 32 * columns);
     std::int64_t position_warps = std::min(blocks, most_warps / groups), warps = groups * position_warps;
 
     std::int64_t positions(std::int64_t of_rows) const { return (of_rows - 1) * s.w + s.q(); }
@@ -91,23 +95,22 @@ struct Tiling {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    const MapStream &knobs = o.knobs;
     Partition part;
     part.kernel = MapStream::about.name;
-    part.template_arguments = {s.r, s.s, s.w, knobs.columns, group, knobs.stages, o.wide ? 1 : 0};
+    part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
-    part.tile_k = knobs.tile_k;
-    part.pieces = knobs.pieces;
+    part.tile_k = o.tile_k;
+    part.pieces = o.pieces;
     part.band_floats = round_up(o.map_floats(o.rows.tile), 4);
-    part.bank_floats = knobs.tile_k * o.channels.tile * o.taps;
-    part.shared_bytes = round_up(shared_floats(s, knobs, o.rows.tile, knobs.pieces), 4) * 4;
+    part.bank_floats = o.tile_k * o.channels.tile * o.taps;
+    part.shared_bytes = round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4;
     part.grid = {o.rows.turns(), s.n, 1};
     part.sharing_ctas = 1.0;
     part.register_cap = o.register_cap;
     part.threads = 32 * o.warps;
-    part.stages = o.filters.turns() > 1 ? knobs.stages : 1; // each piece starts anew
-    part.steps = knobs.pieces * o.filters.turns();
+    part.stages = o.filters.turns() > 1 ? o.stages : 1; // each piece starts anew
+    part.steps = o.pieces * o.filters.turns();
     part.filter_count = s.k;
     part.busy_warps = o.real_groups * o.position_warps;
     // A warp's number says which filters and blocks of positions are its own.
@@ -115,7 +118,7 @@ Partition launch_of(const Tiling &o) {
         return warp % o.groups < o.real_groups ? ceil_div(o.blocks - warp / o.groups, o.position_warps) : 0;
     });
     part.copy_passes = o.gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
-    part.independent_sums = group * knobs.columns;
+    part.independent_sums = group * o.columns;
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
@@ -125,7 +128,7 @@ Partition launch_of(const Tiling &o) {
 /// whole rounds.
 Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters,
                    std::int64_t warps) {
-    const std::int64_t slots = ceil_div(o.knobs.tile_k * warps, o.warps), map = o.map_floats(rows),
+    const std::int64_t slots = ceil_div(o.tile_k * warps, o.warps), map = o.map_floats(rows),
                        together = o.warps / warps * (o.wide ? 128 : 32); // floats of a copy of all of them
     const double of_piece = 1.0 / double(o.filters.turns());
     return does::starts(warps) + does::copies(slots, slots * ceil_div(channels * o.taps, 32)) +
@@ -137,7 +140,7 @@ Activity copies_of(const Tiling &o, std::int64_t rows, std::int64_t channels, st
 /// A step: its copies, and its filters' blocks of positions. Neighbouring lanes read neighbouring pixels and
 /// the same filter values.
 Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std::int64_t filters) {
-    const std::int64_t columns = o.knobs.columns, fmas = o.taps * columns * group;
+    const std::int64_t columns = o.columns, fmas = o.taps * columns * group;
     const std::int64_t blocks = ceil_div(o.positions(rows), 32 * columns) * ceil_div(filters, group),
                        turns = blocks * channels;
     constexpr std::int64_t most_unrolled = 1024; // FFMAs, as the kernel does
@@ -149,7 +152,7 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
     const double uniform = o.gpu.architecture.uniform_wide_wavefronts->value;
     // The sums of a piece before are read again: 32 positions that follow one another, of one filter.
     const std::int64_t sums = ceil_div(o.positions(rows), warp_lanes) * filters;
-    const double pieces = double(o.knobs.pieces);
+    const double pieces = double(o.pieces);
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
            does::loads(turns * pixels, {1.0, 1.0}) +
            does::loads(turns * o.taps * group / 4, {uniform, uniform}) +
@@ -245,31 +248,25 @@ void add_traffic(Partition &part, const Tiling &o) {
 } // namespace
 
 Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = choose(*this, s, gpu.limits); !why.empty())
-        return Infeasible{why};
-    const Tiling o{s, *this, gpu};
+    const Tiling o{*this, s, gpu};
     if (o.groups > o.most_warps)
-        return Infeasible{"tile_k = " + std::to_string(tile_k) + " needs " + std::to_string(o.groups) +
-                          " warps, a CTA has at most " + std::to_string(o.most_warps)};
+        return Infeasible{
+            fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     fill_counts(part, o);
     add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.rules.remarks.push_back(cached_remark("the map's", s.input_bytes() / s.n, gpu.limits));
     if (pieces > 1)
-        out.rules.remarks.push_back("not all channels fit: " + std::to_string(pieces) +
-                                    " pieces of them, whose sums are added in the output");
+        out.rules.remarks.push_back(fmt::format(
+            "not all channels fit: {} pieces of them, whose sums are added in the output", pieces));
     return out;
 }
 
-Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling o{s, *this, gpu};
-    Walk walk(s, launch);
+void MapStream::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling o{*this, s, gpu};
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::rows, o.rows.tile, 0},
                  {&OutputBox::channels, o.channels.tile},
@@ -278,9 +275,10 @@ Walk MapStream::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch
                     {"map", CopiedTensor::map, o.channels.tile * launch.band_floats * 4, 1}};
     walk.threads = {32 * o.position_warps, o.groups, 1, columns, group, 32};
     walk.pixels = band_pixels(s, o.rows.tile);
-    walk.remark = "Its rows of the map stay on the SM, in " + count_text(pieces, "piece") +
-                  " of channels. All filters stream past, " + std::to_string(tile_k) + " a step.";
-    return walk;
+    walk.remark =
+        fmt::format("Its rows of the map stay on the SM, in {} of channels. All filters stream past, {} "
+                    "a step.",
+                    count_text(pieces, "piece"), tile_k);
 }
 
 namespace strategies {

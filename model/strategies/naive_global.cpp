@@ -18,8 +18,9 @@ struct NaiveGlobal {
         each(threads, "threads", 32, 1024, {64, 128, 256, 512, 1024},
              "threads of a CTA, a multiple of 32; neighbours compute neighbouring outputs");
     }
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
 constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
@@ -27,9 +28,8 @@ constexpr std::int64_t int_max = std::numeric_limits<std::int32_t>::max();
 /// Passes through L1 of a warp's pixels of one tap, on average over the warps of a plane, of which as many
 /// are looked at as a row of outputs can be cut into.
 double pixel_passes_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
-    const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), lanes), lanes);
-    return gathered(warps * lanes, 1,
+    const std::int64_t warps = std::min(ceil_div(s.p() * s.q(), warp_lanes), warp_lanes);
+    return gathered(warps * warp_lanes, 1,
                     [&](std::int64_t i) {
                         const std::int64_t at = i % (s.p() * s.q());
                         return at / s.q() * s.stride_h * s.w + at % s.q() * s.stride_w;
@@ -40,19 +40,17 @@ double pixel_passes_of(const ConvShape &s) {
 /// Passes through L1 of a warp's filter values of one tap: one word for each plane that its lanes' outputs
 /// lie in.
 double filter_passes_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
-    const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, lanes), lanes);
-    return gathered(warps * lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
+    const std::int64_t plane = s.p() * s.q(), warps = std::min(ceil_div(plane, warp_lanes), warp_lanes);
+    return gathered(warps * warp_lanes, 1, [&](std::int64_t i) { return i / plane * s.products(); }) /
            double(warps);
 }
 
 /// The share of the steps, a channel each, in which a warp reaches a sector that it has not loaded yet.
 /// Planes of a few pixels follow one another in a sector, and so do filters of a few taps.
 double sector_share_of(const ConvShape &s) {
-    constexpr std::int64_t lanes = 32;
     const std::int64_t map = s.h * s.w * 4, filter = s.r * s.s * 4, plane = s.p() * s.q();
-    const double images = std::min(double(s.n), row_runs(lanes, s.k * plane)),
-                 filters = std::min(double(s.n * s.k), row_runs(lanes, plane));
+    const double images = std::min(double(s.n), row_runs(warp_lanes, s.k * plane)),
+                 filters = std::min(double(s.n * s.k), row_runs(warp_lanes, plane));
     return std::max(new_sector_share(map, images, s.c * map),
                     new_sector_share(filter, filters, s.c / s.groups * filter));
 }
@@ -67,7 +65,7 @@ std::int64_t registers_of(std::int64_t taps, bool padded, bool unrolled) {
     return even ? 40 : taps <= 7 ? 32 : taps <= 14 ? 56 : 64;
 }
 
-std::string outside(const ConvShape &s) {
+std::string NaiveGlobal::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.fmas().value > 1e17)
@@ -82,8 +80,6 @@ std::string outside(const ConvShape &s) {
 } // namespace
 
 Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
     if (threads % 32 != 0)
         return Infeasible{"threads must be a multiple of 32, got " + std::to_string(threads)};
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
@@ -164,14 +160,12 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     const double resident = double(std::min(part.ctas_per_sm * gpu.limits.sm_count, part.ctas) * threads);
     const double planes_at_once = std::max(1.0, resident / double(s.p() * s.q()));
     fill_dram(work, s, gpu, double(s.k) / planes_at_once);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     out.assumptions.emplace_back("what a CTA reads of a channel stays in L1 while the filter passes over it");
     return out;
 }
 
-Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch) const {
-    Walk walk(s, launch);
+void NaiveGlobal::walk(Walk &walk, const ConvShape &s, const Gpu &, const Partition &) const {
     walk.cuts = {{nullptr, threads, 0}};
     walk.flat = {{&OutputBox::columns, s.q()},
                  {&OutputBox::rows, s.p()},
@@ -181,7 +175,6 @@ Walk NaiveGlobal::walk(const ConvShape &s, const Gpu &, const Partition &launch)
     walk.threads = {threads, 1, 1, 1, 1};
     walk.draws_memory = false;
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
-    return walk;
 }
 
 namespace strategies {

@@ -20,11 +20,13 @@ struct NaiveShared {
         each(map, "map", 0, 2, {1, 2},
              "where the input tile lies: 1 shared memory, 2 global memory; 0: shared memory where it fits");
     }
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
 
-std::string outside(const ConvShape &s) {
+std::string NaiveShared::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.stride_h > 2 || s.stride_w > 2)
@@ -55,29 +57,27 @@ std::int64_t registers_of_global_map(const ConvShape &s) {
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : NaiveShared {
     const ConvShape &s;
-    const NaiveShared &knobs;
     const Gpu &gpu;
-    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, threads = tile_w * tile_h;
+    std::int64_t threads = std::int64_t{tile_w} * tile_h;
     std::int64_t rows = (tile_h - 1) * s.stride_h + s.r,
                  columns = (tile_w - 1) * s.stride_w + s.s;                        ///< of input
     std::int64_t filter_floats = s.products(), tile_floats = s.c * rows * columns; ///< of all channels
     std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
     double tiles = double(tiles_x * tiles_y); ///< of a map
-    bool shared_map = knobs.map == 1;
+    bool shared_map = map == 1;
     double channels = shared_map ? double(s.c) : 1.0; ///< of a step
     bool unrolled = s.r * s.s <= 16; ///< taps, as the kernel does with a map in global memory
 };
 
-/// Gives the free knobs their values; why the others do not fit a CTA, "" if they do.
-std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
+std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
     const GpuLimits &limits = gpu.limits;
-    if (knobs.tile_w == 0)
-        knobs.tile_w = int(std::min<std::int64_t>(32, s.q()));
-    if (knobs.tile_h == 0)
-        knobs.tile_h = int(std::min<std::int64_t>(32, s.p()));
-    const Tiling t{s, knobs, gpu};
+    if (tile_w == 0)
+        tile_w = int(std::min<std::int64_t>(32, s.q()));
+    if (tile_h == 0)
+        tile_h = int(std::min<std::int64_t>(32, s.p()));
+    const Tiling t{*this, s, gpu};
     if (t.threads > limits.max_threads_per_cta)
         return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
                std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
@@ -86,11 +86,11 @@ std::string settle(NaiveShared &knobs, const ConvShape &s, const Gpu &gpu) {
         return "a filter of " + std::to_string(t.filter_floats * 4) +
                " bytes exceeds a CTA's shared memory of " + std::to_string(limits.shared_bytes_per_cta);
     const bool fits = bank_floats + t.tile_floats <= most;
-    if (knobs.map == 1 && !fits)
+    if (map == 1 && !fits)
         return "map = 1: the input tile of " + std::to_string(t.tile_floats * 4) +
                " bytes does not fit beside the filter in shared memory";
-    if (knobs.map == 0)
-        knobs.map = fits ? 1 : 2;
+    if (map == 0)
+        map = fits ? 1 : 2;
     return "";
 }
 
@@ -148,7 +148,9 @@ Warps warps_of(const Tiling &t) {
     // average.
     const double of_an_sm =
         double(ceil_div(t.tiles_x * t.tiles_y * t.s.k * t.s.n, std::int64_t{t.gpu.limits.sm_count}));
-    const double fullest = tile_pixels(std::min(t.tile_w, t.s.q()), std::min(t.tile_h, t.s.p())).least;
+    const double fullest =
+        tile_pixels(std::min<std::int64_t>(t.tile_w, t.s.q()), std::min<std::int64_t>(t.tile_h, t.s.p()))
+            .least;
     const double taken =
         t.shared_map ? pixels.taken : over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, gathered_pixels);
     return {active, active + std::max(0.0, fullest - active) / of_an_sm, taken / pixels.least,
@@ -157,22 +159,20 @@ Warps warps_of(const Tiling &t) {
 
 /// Warp instructions of an active warp: in a step, and before the first to find out which taps lie inside.
 struct Instructions {
-    double of_step, to_find_out;
-};
-
-Instructions instructions_of(const Tiling &t) {
-    const double taps = double(t.s.r * t.s.s);
+    const Tiling &t;
     // A channel. In shared memory a tap is two loads and an FMA. In global memory whether each lies inside is
     // found out once where all are unrolled, and kept in predicates as long as there are any; in loops for
     // each row and tap.
-    constexpr std::int64_t most_flags = 16;
-    const bool flags = !t.shared_map && t.s.r * t.s.s <= most_flags;
-    const double per_tap = t.shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
-    const double per_channel =
+    static constexpr std::int64_t most_flags = 16;
+    double taps = double(t.s.r * t.s.s);
+    bool flags = !t.shared_map && t.s.r * t.s.s <= most_flags;
+    double per_tap = t.shared_map ? 3.0 : flags ? instructions::iteration : 3.0 + instructions::guard;
+    double per_channel =
         per_tap * taps + instructions::iteration +
         (t.shared_map || flags ? 0.0 : double(t.s.r) * instructions::iteration + instructions::loop);
-    return {t.channels * per_channel, flags && taps > 1.0 ? instructions::guard * taps : 0.0};
-}
+    double of_step = t.channels * per_channel,
+           to_find_out = (flags && taps > 1.0 ? taps : 0.0) * instructions::guard;
+};
 
 /// Warp instructions of a CTA's copies to shared memory.
 double copies_of(const Tiling &t) {
@@ -204,7 +204,7 @@ double map_bytes(const Tiling &t) {
 void fill_step(Partition &part, const Tiling &t, const Warps &its) {
     const double taps = double(t.s.r * t.s.s), lanes = double(t.threads);
     const double warps = double(part.busy_warps), copies = copies_of(t);
-    const Instructions count = instructions_of(t);
+    const Instructions count{t};
     constexpr double most_unrolled = 64.0; // taps
     part.step.fmas = lanes * taps * t.channels;
     part.step.copying = t.shared_map ? copies : 0.0; // its only step's; else the filter before the first
@@ -248,7 +248,7 @@ void fill_work(Partition &part, const Tiling &t, const Warps &its) {
     const double taps = double(t.s.r * t.s.s), channels = double(t.s.c), ctas = double(part.ctas);
     Work &work = part.work;
     work.fmas = t.s.fmas().value; // also of taps in the padding: they multiply zeros
-    work.instructions = ctas * (double(part.steps) * its.active * instructions_of(t).of_step +
+    work.instructions = ctas * (double(part.steps) * its.active * Instructions{t}.of_step +
                                 part.step.copying + part.drain.instructions);
     work.shared_wavefronts = ctas * channels * taps * its.active * (1.0 + (t.shared_map ? its.passes : 0.0));
     work.shared_conflicts = t.shared_map ? ctas * channels * taps * its.conflicts / t.tiles : 0.0;
@@ -263,31 +263,24 @@ void fill_work(Partition &part, const Tiling &t, const Warps &its) {
 } // namespace
 
 Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    if (const std::string why = settle(*this, s, gpu); !why.empty())
-        return Infeasible{why};
-    const Tiling tiling{s, *this, gpu};
+    const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = does_not_fit(part); !why.empty())
+    if (const std::string why = schedule(part, gpu); !why.empty())
         return Infeasible{why};
-    fill_schedule(part, gpu.limits);
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);
     fill_work(part, tiling, warps);
-    const std::int64_t round_ctas = part.ctas_per_sm;
-    Feasible out = plan_of_launch(std::move(part), gpu, round_ctas);
+    Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (!tiling.shared_map)
         out.assumptions.emplace_back(
             "what a CTA reads of a channel stays in L1 while the filter passes over it");
     return out;
 }
 
-Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling t{s, *this, gpu};
-    Walk walk(s, launch);
+void NaiveShared::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{*this, s, gpu};
     walk.cuts = {{&OutputBox::images, 1, 2},
                  {&OutputBox::filters, 1, 1},
                  {&OutputBox::rows, tile_h, 0, t.tiles_x},
@@ -300,7 +293,6 @@ Walk NaiveShared::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
         walk.pixels = {t.rows, t.columns, tile_h * s.stride_h, tile_w * s.stride_w};
     }
     walk.remark = "Each multiply-add takes two loads: nothing is reused in registers.";
-    return walk;
 }
 
 namespace strategies {

@@ -8,22 +8,6 @@ namespace {
 
 constexpr std::int64_t constant_bank_bytes = 65536; // of a kernel
 
-std::int64_t registers_needed(const ConvShape &s, std::int64_t unit, std::int64_t units,
-                              std::int64_t threads) {
-    const std::int64_t window = s.r * units * (unit + s.s - 1);
-    const std::int64_t fetches = ceil_div(units * unit * threads + s.s - 1, threads);
-    // Filter values of halves are widened ahead of their use.
-    const std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
-    return std::clamp<std::int64_t>(round_up(window + 2 * units * unit + fetches + addresses, 8), 32, 255);
-}
-
-/// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled for
-/// sm_90 (NVRTC 13.0), by the counters of loads' waits.
-bool loads_filter_values(const ConvShape &s, std::int64_t thread_pixels) {
-    const std::int64_t taps = s.r * s.s;
-    return (thread_pixels == 1 && (taps == 1 || taps >= 35)) || (thread_pixels == 2 && taps == 9);
-}
-
 /// A CTA walks down a tile of `tile_w` x `tile_h` outputs; a thread owns units of `unit` neighbouring pixels
 /// (the paper's n, matched to the bank width) and computes `tile_k` filters for them row by row. C = 1 only.
 struct RowRegister {
@@ -45,9 +29,26 @@ struct RowRegister {
         each(tile_k, "tile_k", 0, 16384, {8, 16, 32, 64},
              "filters of a CTA; 0: all of a launch, as in the paper");
     }
+    static std::string outside(const ConvShape &s);
+    std::string settle(const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
+
+std::string RowRegister::outside(const ConvShape &s) {
+    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
+        return why;
+    if (s.c != 1)
+        return "Chen's special case needs c = 1, got c = " + std::to_string(s.c);
+    return s.r * s.s > constant_bank_bytes / s.element_bytes()
+               ? "one filter exceeds the 64 KB of constant memory"
+               : "";
+}
+
+Bytes bank_width_of(const Gpu &gpu) {
+    return gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
+}
+
 /// Filters of a launch: as many as constant memory holds.
 std::int64_t launch_filters(const ConvShape &s) {
     return std::min(s.k, constant_bank_bytes / s.element_bytes() / (s.r * s.s));
@@ -55,25 +56,24 @@ std::int64_t launch_filters(const ConvShape &s) {
 
 /// Gives the free knobs their values, `unit` the paper's ratio; why the others are wrong, "" if they
 /// are not.
-std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
-    if (knobs.unit == 0)
-        knobs.unit = int(ratio);
-    if (knobs.unit != 1 && knobs.unit != 2 && knobs.unit != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(knobs.unit);
-    if (knobs.tile_w == 0)
-        knobs.tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * knobs.unit)));
-    if (knobs.units == 0)
-        for (knobs.units = std::max(1, 4 / knobs.unit);
-             knobs.units > 1 && knobs.tile_w % (32 * knobs.unit * knobs.units) != 0; knobs.units /= 2) {
+std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
+    if (unit == 0)
+        unit = int(papers::bank_ratio(bank_width_of(gpu), s.element_bytes()));
+    if (unit != 1 && unit != 2 && unit != 4)
+        return "unit must be 1, 2 or 4, got " + std::to_string(unit);
+    if (tile_w == 0)
+        tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * unit)));
+    if (units == 0)
+        for (units = std::max(1, 4 / unit); units > 1 && tile_w % (32 * unit * units) != 0; units /= 2) {
         }
-    if (knobs.tile_w % (32 * knobs.unit * knobs.units) != 0)
-        return "tile_w = " + std::to_string(knobs.tile_w) +
-               " is no multiple of 32 * unit * units = " + std::to_string(32 * knobs.unit * knobs.units);
-    if (knobs.tile_h == 0)
-        knobs.tile_h = 8;
+    if (tile_w % (32 * unit * units) != 0)
+        return "tile_w = " + std::to_string(tile_w) +
+               " is no multiple of 32 * unit * units = " + std::to_string(32 * unit * units);
+    if (tile_h == 0)
+        tile_h = 8;
     const std::int64_t filters = launch_filters(s);
-    if (knobs.tile_k == 0 || knobs.tile_k > filters)
-        knobs.tile_k = int(filters);
+    if (tile_k == 0 || tile_k > filters)
+        tile_k = int(filters);
     constexpr std::int64_t most_launches = 256;
     if (ceil_div(s.k, filters) > most_launches)
         return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
@@ -82,28 +82,36 @@ std::string settle(RowRegister &knobs, const ConvShape &s, std::int64_t ratio) {
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : RowRegister {
     const ConvShape &s;
-    const RowRegister &knobs;
     const Gpu &gpu;
     Banks banks = banks_of(gpu.profile);
-    std::int64_t tile_w = knobs.tile_w, tile_h = knobs.tile_h, unit = knobs.unit, units = knobs.units;
     std::int64_t bytes = s.element_bytes(), taps = s.r * s.s;
-    std::int64_t pixels = unit * units, threads = tile_w / pixels; ///< of a thread; of a CTA
-    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);    ///< that a unit's taps reach
-    std::int64_t row_pixels = tile_w + s.s - 1;                    ///< of the input, behind a row of a tile
+    std::int64_t pixels = std::int64_t{unit} * units, threads = tile_w / pixels; ///< of a thread; of a CTA
+    std::int64_t window_units = ceil_div(unit + s.s - 1, unit);                  ///< that a unit's taps reach
+    std::int64_t row_pixels = tile_w + s.s - 1; ///< of the input, behind a row of a tile
     std::int64_t tiles_x = ceil_div(s.q(), tile_w), tiles_y = ceil_div(s.p(), tile_h);
     bool whole_units = unit > 1 && s.q() % unit == 0; ///< units are stored whole
-    bool loads_values = loads_filter_values(s, pixels);
+    /// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled
+    /// for sm_90 (NVRTC 13.0), by the counters of loads' waits.
+    bool loads_values = (pixels == 1 && (taps == 1 || taps >= 35)) || (pixels == 2 && taps == 9);
 };
+
+/// Registers of a thread: its window, sums, pixels on their way, addresses.
+std::int64_t registers_needed(const Tiling &t) {
+    const std::int64_t window = t.s.r * t.units * (t.unit + t.s.s - 1);
+    const std::int64_t fetches = ceil_div(t.pixels * t.threads + t.s.s - 1, t.threads);
+    // Filter values of halves are widened ahead of their use.
+    const std::int64_t addresses = t.s.dtype == DataType::f16 ? 48 : 24;
+    return std::clamp<std::int64_t>(round_up(window + 2 * t.pixels + fetches + addresses, 8), 32, 255);
+}
 
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     Partition part;
     part.kernel = RowRegister::about.name;
     part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
-    if (t.s.dtype != DataType::f32)
-        part.template_arguments.push_back(static_cast<std::int64_t>(t.s.dtype));
+    add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
     part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
@@ -115,58 +123,47 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
     part.threads = t.threads;
     part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(t.s, t.unit, t.units, t.threads);
+    part.register_cap = registers_needed(t);
     part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
-    part.steps = std::min(t.tile_h, t.s.p());
+    part.steps = std::min<std::int64_t>(t.tile_h, t.s.p());
     part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
     return part;
 }
 
-/// Why the GPU cannot run the launch; "" if it can.
-std::string does_not_fit(const Partition &part) {
-    if (part.grid[1] > 65535 || part.grid[2] > 65535)
-        return "the grid exceeds 65535 in y or z; take a larger tile_h or tile_k";
-    if (part.ctas_per_sm < 1)
-        return "a CTA of " + std::to_string(part.threads) + " threads does not fit an SM";
-    return "";
-}
-
-/// What a row of a tile costs. Warp instructions are those of a warp, as counted on sm_90.
+/// What a row of a tile costs: itself, and of each filter. Warp instructions are those of a warp, as counted
+/// on sm_90.
 struct Row {
-    double instructions, of_filter; ///< of the row itself, and of each filter
-    double computing;               ///< share of the warps that compute
-    double wavefronts;              ///< of a CTA
-    double reads, conflicts;        ///< of the window, a thread's; of each by a CTA
-};
-
-Row row_of(const Tiling &t) {
-    const double pixels = double(t.pixels), taps = double(t.taps);
-    const double fetches = double(ceil_div(t.row_pixels, t.threads));
-    const double window = double(t.units * t.window_units);
-    const std::int64_t unit_bytes = t.unit * t.bytes;
-    const Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
-                                      [&](std::int64_t thread) { return thread * unit_bytes / 4; });
-    // A fetch (address, predicate), a filter (constant loads' addresses, loop, pointers).
+    const Tiling &t;
+    std::int64_t unit_bytes = t.unit * t.bytes;
+    Passes read = unit_reads();
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
-    const bool widens_filters = t.s.dtype == DataType::f16;
-    const bool widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
+    bool widens_filters = t.s.dtype == DataType::f16,
+         widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
     // Units that are stored whole are computed only by warps that have any.
-    const std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
-    const double stores = t.whole_units ? double(t.units) : pixels;
-    const double computing =
+    std::int64_t unit_warp = warp_lanes * t.unit, last_q = t.s.q() - (t.tiles_x - 1) * t.tile_w;
+    double computing = ///< share of the warps that compute
         t.whole_units ? double((t.tiles_x - 1) * (t.tile_w / unit_warp) + ceil_div(last_q, unit_warp)) /
                             double(t.tiles_x * (t.tile_w / unit_warp))
                       : 1.0;
-    return {
-        fetches * instructions::loop + window * (widens_pixels ? 1.0 + double(t.unit) : 1.0),
-        instructions::placed_store + computing * (taps * (pixels + (widens_filters ? 2.0 : 1.0)) + stores),
-        computing,
-        // In the last fetch only warps that have pixels of the row store any.
-        double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken, window, read.taken - read.least};
-}
+    double stores = t.whole_units ? double(t.units) : double(t.pixels);
+    double window = double(t.units * t.window_units); ///< reads of a thread
+    // A fetch (address, predicate); a filter (constant loads' addresses, loop, pointers).
+    double instructions = double(ceil_div(t.row_pixels, t.threads)) * instructions::loop +
+                          window * (widens_pixels ? 1.0 + double(t.unit) : 1.0);
+    double of_filter =
+        instructions::placed_store +
+        computing * (double(t.taps) * (double(t.pixels) + (widens_filters ? 2.0 : 1.0)) + stores);
+    /// Of a CTA. In the last fetch only warps that have pixels of the row store any.
+    double wavefronts = double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken;
+
+    Passes unit_reads() const {
+        return shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+                             [&](std::int64_t thread) { return thread * unit_bytes / 4; });
+    }
+};
 
 /// One step is one output row of the tile, all its filters.
 void fill_step(Partition &part, const Tiling &t, const Row &row) {
@@ -181,7 +178,7 @@ void fill_step(Partition &part, const Tiling &t, const Row &row) {
     if (!t.loads_values)
         part.step.constant_lines = warps * std::ceil(filters * taps * double(t.bytes) / line_bytes);
     part.step.load_bytes = double(std::min(t.row_pixels, t.s.w) * t.bytes);
-    part.step.store_bytes = double(std::min(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
+    part.step.store_bytes = double(std::min<std::int64_t>(t.tile_w, t.s.q()) * t.s.result_bytes()) * filters;
 }
 
 /// Rows of the input that the tiles of all images pass, those of a single filter tile.
@@ -225,7 +222,7 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
     work.fmas = outputs * double(t.taps) * count;
     work.instructions = warps * (passed * row.instructions * tiles_k + rows * (count * row.of_filter));
     work.shared_wavefronts = passed * tiles_k * row.wavefronts;
-    work.shared_conflicts = passed * tiles_k * row.reads * row.conflicts;
+    work.shared_conflicts = passed * tiles_k * row.window * row.read.conflicts();
     fill_reads(part, t);
     // Single pixels of neighbouring units: every store meets the same sectors again. Of one pixel each a
     // warp stores a part of one row.
@@ -243,42 +240,32 @@ void fill_work(Partition &part, const Tiling &t, const Row &row) {
 } // namespace
 
 Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
-        return Infeasible{why, true};
-    if (s.c != 1)
-        return Infeasible{"Chen's special case needs c = 1, got c = " + std::to_string(s.c), true};
-    if (s.r * s.s > constant_bank_bytes / s.element_bytes())
-        return Infeasible{"one filter exceeds the 64 KB of constant memory", true};
-
-    const Bytes bank_width = gpu.profile.bank_width ? gpu.profile.bank_width->value : Bytes(4.0);
-    const std::int64_t ratio = papers::bank_ratio(bank_width, s.element_bytes());
-    if (const std::string why = settle(*this, s, ratio); !why.empty())
-        return Infeasible{why};
-    const Tiling tiling{s, *this, gpu};
-    const Row row = row_of(tiling);
+    const Tiling tiling{*this, s, gpu};
+    const Row row{tiling};
     std::vector<Partition> launches;
     for (std::int64_t begin = 0; begin < s.k; begin += launch_filters(s)) {
         Partition part = launch_of(tiling, begin, tile_k);
-        if (const std::string why = does_not_fit(part); !why.empty())
-            return Infeasible{why};
+        if (part.grid[1] > 65535 || part.grid[2] > 65535)
+            return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
+        if (part.ctas_per_sm < 1)
+            return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
         fill_schedule(part, gpu.limits);
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));
     }
-    Feasible out = plan_of_launch(launches.front(), gpu, launches.front().ctas_per_sm);
+    Feasible out = plan_of_launch(launches.front(), gpu, Round::of_sm);
     out.plan.launches = std::move(launches);
     if (!gpu.profile.bank_width)
         out.assumptions.push_back("bank width 4 B: the profile has none");
-    out.rules.bank_ratio = bank_width.value / double(s.element_bytes());
+    out.rules.bank_ratio = bank_width_of(gpu).value / double(s.element_bytes());
     out.rules.pixel_uses = papers::pixel_uses(s.r, s.s, s.k);
     return out;
 }
 
-Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling t{s, *this, gpu};
+void RowRegister::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
+    const Tiling t{*this, s, gpu};
     const std::int64_t filter_tiles = ceil_div(launch.filter_count, launch.tile_k);
-    Walk walk(s, launch);
     walk.outputs.filters = {launch.filter_begin, launch.filter_begin + launch.filter_count};
     walk.cuts = {{&OutputBox::images, 1, 2, filter_tiles},
                  {&OutputBox::filters, launch.tile_k, 2, 1, filter_tiles},
@@ -294,7 +281,6 @@ Walk RowRegister::walk(const ConvShape &s, const Gpu &gpu, const Partition &laun
                   " of the map are in registers, the next one comes through shared memory. " +
                   count_text(launch.filter_count, "filter") + " in constant memory (" +
                   grouped(launch.constant_bytes) + " bytes) are used one after another.";
-    return walk;
 }
 
 namespace strategies {

@@ -1,11 +1,17 @@
-// What a strategy's file is made of: a struct of knobs with a plan, and the line that registers it. S has
+// What a strategy's file is made of: a struct S of knobs, which are ints, and the line that registers it.
+// S has
 //
-//   about        name, what `list` says of it, its place in lists
-//   knobs(each)  calls each(knob, name, low, high, candidates, doc) for every knob, an int member of S
-//   plan(s, gpu) the plan as std::variant<Feasible, Infeasible>; knobs that are 0 get the values that run
+//   about           name, what `list` says of it, its place in lists
+//   knobs(each)     calls each(knob, name, low, high, candidates, doc) for every knob
+//   outside(s)      static: why it never does a shape, on any GPU; "" if it may
+//   plan(s, gpu)    the plan of such a shape, as std::variant<Feasible, Infeasible>
 //
-// and, where it has them, tensor_cores, settings(s, gpu): those to compare, each with every knob, and
-// walk(s, gpu, launch).
+// and, where it has them,
+//
+//   settle(s, gpu)  before the plan: gives knobs that are 0 their values; why a given one is wrong, or ""
+//   settings(s, gpu)  those to compare; settled where S has settle(), wrong and repeated ones left out
+//   walk(walk, s, gpu, launch)  how the CTAs of a launch of its plan walk; the walk has all outputs already
+//   tensor_cores    whether it multiplies on them
 #pragma once
 
 #include "model/base/divide.hpp"
@@ -21,6 +27,7 @@
 
 // IWYU pragma: begin_exports
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -49,35 +56,23 @@ using Planned = std::variant<Feasible, Infeasible>;
 /// The settings of S to compare, or why there is none.
 template <class S> using SettingsOf = std::variant<std::vector<S>, Infeasible>;
 
-template <class S> std::vector<int> knobs_of(S setting, std::size_t count = 0) {
-    std::vector<int> knobs;
-    knobs.reserve(count);
-    setting.knobs([&](int value, const char *, int, int, std::initializer_list<int>, const char *) {
-        knobs.push_back(value);
-    });
-    return knobs;
-}
-
-template <class S> Strategy strategy_of(const StrategyKind &kind, const S &setting) {
-    return {&kind, knobs_of(setting, kind.knobs.size())};
-}
-
-/// Adds a setting to those to compare, unless they have it.
-template <class S> void add_new(std::vector<S> &settings, const S &setting) {
-    const std::vector<int> knobs = knobs_of(setting);
-    if (std::none_of(settings.begin(), settings.end(),
-                     [&](const S &other) { return knobs_of(other) == knobs; }))
-        settings.push_back(setting);
+template <class S> Strategy strategy_of(const StrategyKind &kind, S setting) {
+    Strategy strategy{&kind, {}};
+    strategy.knobs.reserve(kind.knobs.size());
+    setting.knobs([&](int value, auto...) { strategy.knobs.push_back(value); });
+    return strategy;
 }
 
 template <class S> S setting_of(const Strategy &strategy) {
     S setting;
     std::size_t i = 0;
-    setting.knobs([&](int &value, const char *, int, int, std::initializer_list<int>, const char *) {
-        value = strategy.knobs[i++];
-    });
+    setting.knobs([&](int &value, auto...) { value = strategy.knobs[i++]; });
     return setting;
 }
+
+template <class S> inline constexpr bool settles = requires(S setting, const ConvShape &s, const Gpu &gpu) {
+    setting.settle(s, gpu);
+};
 
 /// What S registers.
 template <class S> const StrategyKind &kind_of() {
@@ -95,18 +90,36 @@ template <class S> const StrategyKind &kind_of() {
                            [[maybe_unused]] const Gpu &gpu) -> Settings {
             std::vector<Strategy> settings;
             if constexpr (requires(S setting) { setting.settings(s, gpu); }) {
-                auto found = setting_of<S>(strategy).settings(s, gpu);
+                if (std::string why = S::outside(s); !why.empty())
+                    return Infeasible{std::move(why), true};
+                SettingsOf<S> found = setting_of<S>(strategy).settings(s, gpu);
                 if (auto *why = std::get_if<Infeasible>(&found))
                     return std::move(*why);
-                for (const S &setting : std::get<0>(found))
-                    settings.push_back(strategy_of(*strategy.kind, setting));
+                std::string why;
+                for (S setting : std::get<0>(found)) {
+                    if constexpr (settles<S>)
+                        if (std::string wrong = setting.settle(s, gpu); !wrong.empty()) {
+                            why = std::move(wrong);
+                            continue;
+                        }
+                    Strategy one = strategy_of(*strategy.kind, setting);
+                    if (!settles<S> || std::ranges::find(settings, one) == settings.end())
+                        settings.push_back(std::move(one));
+                }
+                if (settings.empty())
+                    return Infeasible{std::move(why)};
             } else {
                 settings.push_back(strategy);
             }
             return settings;
         };
         made.plan = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu) -> PlanResult {
+            if (std::string why = S::outside(s); !why.empty())
+                return Infeasible{std::move(why), true};
             S setting = setting_of<S>(strategy);
+            if constexpr (settles<S>)
+                if (std::string why = setting.settle(s, gpu); !why.empty())
+                    return Infeasible{std::move(why)};
             Planned planned = setting.plan(s, gpu);
             if (auto *why = std::get_if<Infeasible>(&planned))
                 return std::move(*why);
@@ -115,18 +128,63 @@ template <class S> const StrategyKind &kind_of() {
         };
         if constexpr (requires { &S::walk; })
             made.walk = [](const Strategy &strategy, const ConvShape &s, const Gpu &gpu,
-                           const Partition &launch) { return setting_of<S>(strategy).walk(s, gpu, launch); };
+                           const Partition &launch) {
+                Walk walk(s, launch);
+                setting_of<S>(strategy).walk(walk, s, gpu, launch);
+                return walk;
+            };
         return made;
     }();
     return kind;
 }
 
-/// A plan of one launch, with the papers' numbers: a round is a step of so many CTAs.
-inline Feasible plan_of_launch(Partition part, const Gpu &gpu, std::int64_t round_ctas = 1) {
+/// The last template argument of kernels that are built for short elements as well: which, where they are.
+inline void add_element_type(Partition &part, const ConvShape &s) {
+    if (s.dtype != DataType::f32)
+        part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
+}
+
+/// O2: fills in how the grid of a launch falls into waves. Why an SM holds no CTA of it; "" if it holds one.
+inline std::string schedule(Partition &part, const Gpu &gpu) {
+    std::string why = does_not_fit(part);
+    if (why.empty())
+        fill_schedule(part, gpu.limits);
+    return why;
+}
+
+/// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
+inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+    fill_dram(part.work, s, gpu);
+}
+
+/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
+inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                             std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes,
+                             const Gpu &gpu) {
+    Partition part;
+    part.kernel = kernel;
+    part.grid = grid;
+    part.threads = threads;
+    part.register_cap = registers;
+    part.shared_bytes = shared_bytes;
+    part.busy_warps = threads / warp_lanes;
+    part.independent_sums = 4;
+    part.ctas_per_sm = resident_ctas(gpu, threads, registers, shared_bytes);
+    fill_schedule(part, gpu.limits);
+    return part;
+}
+
+/// What a round of the papers is: a step of one CTA, or of all that an SM holds.
+enum class Round { of_cta, of_sm };
+
+/// A plan of one launch, with the papers' numbers.
+inline Feasible plan_of_launch(Partition part, const Gpu &gpu, Round round = Round::of_cta) {
+    const double ctas = round == Round::of_sm ? double(part.ctas_per_sm) : 1.0;
     Feasible out;
     out.rules = table1_rules(gpu.profile);
-    out.paper_round_fmas = part.step.fmas * double(round_ctas);
-    out.paper_round_bytes = part.step.load_bytes * double(round_ctas);
+    out.paper_round_fmas = part.step.fmas * ctas;
+    out.paper_round_bytes = part.step.load_bytes * ctas;
     out.plan.launches = {std::move(part)};
     return out;
 }

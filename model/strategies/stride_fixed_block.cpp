@@ -32,71 +32,77 @@ struct StrideFixedBlock {
         each(filters_per_thread, "filters_per_thread", 0, 16, {},
              "filters of a warp: 4, 8 or 16; 0: 8, or 4 for a small tile_k");
     }
+    /// Bytes of a step as the paper counts them.
+    std::int64_t step_bytes(const ConvShape &s) const {
+        return papers::step_bytes(segment_bytes, s.s, tile_w, tile_k);
+    }
+    /// The least M' of rule 3, where the profile has the numbers for it.
+    std::optional<std::int64_t> least_tile_k(const Rules &rules) const {
+        if (!rules.n_fma)
+            return std::nullopt;
+        return papers::tile_k_min(*rules.n_fma, segment_bytes, tile_w);
+    }
+    void add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
+    std::string settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu);
     Planned plan(const ConvShape &s, const Gpu &gpu);
-    Walk walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
+    void walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const;
 };
+
+std::string StrideFixedBlock::outside(const ConvShape &s) {
+    const std::string why = outside_papers(s);
+    return why.empty() && s.c == 1
+               ? "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split"
+               : why;
+}
+
 /// Positions along the flattened image.
 std::int64_t flat_positions(const ConvShape &s) {
     return (s.p() - 1) * s.w + s.q();
 }
 
-/// Bytes of a step as the paper counts them.
-std::int64_t paper_step_bytes(const StrideFixedBlock &knobs, const ConvShape &s) {
-    return papers::step_bytes(knobs.segment_bytes, s.s, knobs.tile_w, knobs.tile_k);
-}
-
-/// The least M' of rule 3, where the profile has the numbers for it.
-std::optional<std::int64_t> least_tile_k(const StrideFixedBlock &knobs, const Rules &rules) {
-    if (!rules.n_fma)
-        return std::nullopt;
-    return papers::tile_k_min(*rules.n_fma, knobs.segment_bytes, knobs.tile_w);
-}
-
 /// Gives the free knobs their values; why the others are wrong, "" if they are not.
-std::string settle(StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu, const Rules &rules) {
-    if (knobs.segment_bytes == 0)
-        knobs.segment_bytes = 64;
+std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, const Gpu &gpu) {
+    if (segment_bytes == 0)
+        segment_bytes = 64;
     const std::int64_t channel_bytes = s.r * s.s * 4;
-    if (knobs.segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
-        knobs.segment_bytes = int(channel_bytes);
-    if (const int bytes = knobs.segment_bytes;
-        bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
+    if (segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
+        segment_bytes = int(channel_bytes);
+    if (const int bytes = segment_bytes; bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
         return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
                ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
-    if (knobs.tile_w == 0)
-        knobs.tile_w = int(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
-    if (knobs.tile_w % 32 != 0)
-        return "tile_w must be a multiple of 32, got " + std::to_string(knobs.tile_w);
-    if (knobs.tile_k == 0) {
-        const std::int64_t wanted = round_up(least_tile_k(knobs, rules).value_or(64), 16);
-        knobs.tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
-        while (knobs.tile_k > 16 && paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_cta)
-            knobs.tile_k -= 16;
+    if (tile_w == 0)
+        tile_w = int(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
+    if (tile_w % 32 != 0)
+        return "tile_w must be a multiple of 32, got " + std::to_string(tile_w);
+    if (tile_k == 0) {
+        const std::int64_t wanted = round_up(least_tile_k(rules).value_or(64), 16);
+        tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
+        while (tile_k > 16 && step_bytes(s) * 2 > gpu.limits.shared_bytes_per_cta)
+            tile_k -= 16;
     }
-    if (knobs.filters_per_thread == 0)
-        knobs.filters_per_thread = knobs.tile_k >= 64 ? 8 : 4;
-    const int per_thread = knobs.filters_per_thread;
+    if (filters_per_thread == 0)
+        filters_per_thread = tile_k >= 64 ? 8 : 4;
+    const int per_thread = filters_per_thread;
     if (per_thread != 4 && per_thread != 8 && per_thread != 16)
         return "filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread);
-    if (knobs.tile_k % per_thread != 0)
-        return "tile_k = " + std::to_string(knobs.tile_k) +
+    if (tile_k % per_thread != 0)
+        return "tile_k = " + std::to_string(tile_k) +
                " is no multiple of filters_per_thread = " + std::to_string(per_thread);
     return "";
 }
 
 /// What follows from the shape and settled knobs.
-struct Tiling {
+struct Tiling : StrideFixedBlock {
     const ConvShape &s;
-    const StrideFixedBlock &knobs;
     const Gpu &gpu;
-    std::int64_t tile_w = knobs.tile_w, tile_k = knobs.tile_k, stages = knobs.stages;
-    std::int64_t per_thread = knobs.filters_per_thread;
-    std::int64_t segment = knobs.segment_bytes / 4,
+    std::int64_t per_thread = filters_per_thread;
+    std::int64_t segment = segment_bytes / 4,
                  values = s.c * s.r * s.s; ///< of a filter: in a step, and all
     std::int64_t columns = tile_w / 32;    ///< of pixels, a thread's
     bool wide_lines = s.w % 4 == 0, wide_filters = values % 4 == 0 && segment % 4 == 0; ///< 16 bytes a lane
     /// Lines that a segment can touch: the kernel always brings as many.
-    std::int64_t lines = papers::lines_touched(knobs.segment_bytes, s.s);
+    std::int64_t lines = papers::lines_touched(segment_bytes, s.s);
     /// Floats from one filter, and line, to the next in shared memory.
     std::int64_t pitch = round_up(segment, 4), buffered_line = tile_w + round_up(s.s - 1, 4);
     std::int64_t line_floats = wide_lines ? buffered_line : tile_w + s.s - 1; ///< of one as moved
@@ -180,8 +186,8 @@ void fill_step(Partition &part, const Tiling &t) {
         part.step.fmas / 32.0 +
         warps * (seg * col + wide_loads + seg * instructions::unrolled_copy + instructions::step) + copying;
     part.step.load_bytes = double(t.tile_k * t.segment + t.lines * t.line_floats) * 4.0;
-    part.drain.store_bytes =
-        double(std::min(t.tile_w, flat_positions(t.s))) * double(std::min(t.tile_k, t.s.k)) * 4.0;
+    part.drain.store_bytes = double(std::min<std::int64_t>(t.tile_w, flat_positions(t.s))) *
+                             double(std::min<std::int64_t>(t.tile_k, t.s.k)) * 4.0;
     part.drain.instructions = warps * (instructions::warp + col * instructions::divided_copy) +
                               col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
@@ -285,45 +291,39 @@ void fill_work(Partition &part, const Tiling &t) {
                                            filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
                            mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
     work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
-void add_rules(Feasible &out, const StrideFixedBlock &knobs, const ConvShape &s, const Gpu &gpu) {
+void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const {
     Rules &rules = out.rules;
-    rules.segment_bytes = knobs.segment_bytes;
-    rules.tile_w = knobs.tile_w;
-    rules.tile_k_min = least_tile_k(knobs, rules);
-    rules.step_fma = papers::step_fmas(knobs.segment_bytes, knobs.tile_w, knobs.tile_k);
-    rules.step_lines = papers::lines_per_segment(knobs.segment_bytes, s.s);
-    rules.step_bytes = paper_step_bytes(knobs, s);
-    if (knobs.segment_bytes % 32 != 0)
-        rules.remarks.push_back("rule 1: S = " + std::to_string(knobs.segment_bytes) +
+    rules.segment_bytes = segment_bytes;
+    rules.tile_w = tile_w;
+    rules.tile_k_min = least_tile_k(rules);
+    rules.step_fma = papers::step_fmas(segment_bytes, tile_w, tile_k);
+    rules.step_lines = papers::lines_per_segment(segment_bytes, s.s);
+    rules.step_bytes = step_bytes(s);
+    if (segment_bytes % 32 != 0)
+        rules.remarks.push_back("rule 1: S = " + std::to_string(segment_bytes) +
                                 " is no multiple of 32 bytes");
-    if (rules.tile_k_min && knobs.tile_k < *rules.tile_k_min)
-        rules.remarks.push_back("M' = " + std::to_string(knobs.tile_k) + " is below rule 3's " +
+    if (rules.tile_k_min && tile_k < *rules.tile_k_min)
+        rules.remarks.push_back("M' = " + std::to_string(tile_k) + " is below rule 3's " +
                                 std::to_string(*rules.tile_k_min));
-    if (paper_step_bytes(knobs, s) * 2 > gpu.limits.shared_bytes_per_sm)
+    if (step_bytes(s) * 2 > gpu.limits.shared_bytes_per_sm)
         rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
     out.paper_round_fmas = double(*rules.step_fma);
-    out.paper_round_bytes = double(paper_step_bytes(knobs, s));
+    out.paper_round_bytes = double(step_bytes(s));
 }
 
 } // namespace
 
 Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
-    if (const std::string why = outside_papers(s); !why.empty())
-        return Infeasible{why, true};
-    if (s.c == 1)
-        return Infeasible{
-            "stride-fixed blocks are the multi-channel method; c = 1 has filter_split and map_split", true};
     Feasible out;
     out.rules = table1_rules(gpu.profile);
-    if (const std::string why = settle(*this, s, gpu, out.rules); !why.empty())
+    if (const std::string why = settle_by(out.rules, s, gpu); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
-    add_rules(out, *this, s, gpu);
-    const Tiling tiling{s, *this, gpu};
+    add_rules(out, s, gpu);
+    const Tiling tiling{*this, s, gpu};
     Partition part = launch_of(tiling);
     if (const std::string why = does_not_fit(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
@@ -334,9 +334,8 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     return out;
 }
 
-Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    const Tiling t{s, *this, gpu};
-    Walk walk(s, launch);
+void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &) const {
+    const Tiling t{*this, s, gpu};
     walk.cuts = {{&OutputBox::images, 1, 2}, {&OutputBox::filters, tile_k, 1}, {nullptr, tile_w, 0}};
     walk.flat = {{&OutputBox::columns, s.w}, {&OutputBox::rows, s.p()}};
     walk.positions = flat_positions(s);
@@ -350,7 +349,6 @@ Walk StrideFixedBlock::walk(const ConvShape &s, const Gpu &gpu, const Partition 
                   " bytes of each of M' = " + std::to_string(tile_k) +
                   " filters, and W'x = " + std::to_string(tile_w) + " pixels of the " +
                   count_text(t.lines, "line") + " that they touch.";
-    return walk;
 }
 
 namespace strategies {

@@ -1,6 +1,7 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #include "model/strategies/strategy.hpp"
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace convcast {
@@ -30,10 +31,11 @@ struct Winograd {
         each(chunks, "chunks", 0, 4096, {}, "parts of the batch, each through all launches before the next");
     }
     SettingsOf<Winograd> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
-std::string outside(const ConvShape &s) {
+std::string Winograd::outside(const ConvShape &s) {
     if (s.dtype != DataType::f32)
         return "only FP32 is built for this strategy";
     if (s.r != s.s || (s.r != 3 && s.r != 5))
@@ -49,49 +51,34 @@ std::string outside(const ConvShape &s) {
     return "";
 }
 
-/// Multiply-adds of one dimension's transforms, as executor/kernels/winograd.cuh writes them.
-struct LineFmas {
-    double pixels, taps, back;
-};
-LineFmas line_fmas(std::int64_t points, std::int64_t r) {
-    const double further_pairs = double(points - 2) / 2.0 - 1.0; // beside +-1
-    const double m = double(points - r + 1);
-    return {points == 4   ? 0.0
-            : points == 6 ? 8.0
-                          : 16.0,
-            further_pairs * double(r), further_pairs * (m - 1.0)};
-}
+constexpr std::int64_t transform_threads = 128; // of pixels and outputs, of a CTA
+constexpr std::int64_t line_floats = 32;        ///< rows of transformed data start at lines of 128 bytes
 
-/// Additions and multiply-adds of one dimension's transform of pixels, and of the one back to outputs.
-double pixel_line_operations(std::int64_t points) {
-    return points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
-}
-double back_line_operations(std::int64_t points, std::int64_t m) {
-    const double pairs = double(points - 2) / 2.0, further = pairs - 1.0;
-    return 2.0 * pairs + double(m) * further + 2.0; // even and odd parts, sums, ends
-}
-
-constexpr std::int64_t line_floats = 32; ///< rows of transformed data start at lines of 128 bytes
-
-/// Tiles of a chunk, as whole tiles of a CTA where there are several chunks.
-std::int64_t chunk_of(std::int64_t tiles, const Winograd &g) {
-    const std::int64_t chunk = ceil_div(tiles, g.chunks);
-    return g.chunks > 1 ? std::min(tiles, round_up(chunk, g.tile_pixels)) : chunk;
-}
-
-/// Numbers of a setting that several parts of a plan need.
-struct Sizes {
+/// A setting, and numbers that several parts of a plan need.
+struct Sizes : Winograd {
     const ConvShape &s;
-    const Winograd &g;
     const Gpu &gpu;
-    std::int64_t points = g.tile + s.r - 1, tiles = s.n * ceil_div(s.p(), g.tile) * ceil_div(s.q(), g.tile);
-    std::int64_t channels = round_up(s.c, g.slice_channels); ///< whole slices
+    std::int64_t points = tile + s.r - 1, tiles = s.n * ceil_div(s.p(), tile) * ceil_div(s.q(), tile);
+    std::int64_t channels = round_up(s.c, slice_channels); ///< whole slices
     std::int64_t filter_pitch = round_up(s.k, line_floats);
-    std::int64_t chunk_tiles = chunk_of(tiles, g), chunk_pitch = round_up(chunk_tiles, line_floats);
+    /// Whole tiles of a CTA where there are several chunks.
+    std::int64_t chunk_tiles = chunks > 1 ? std::min(tiles, round_up(ceil_div(tiles, chunks), tile_pixels))
+                                          : ceil_div(tiles, chunks);
+    std::int64_t chunk_pitch = round_up(chunk_tiles, line_floats);
     std::int64_t planes = points * points,
                  filter_bytes = planes * 4 * channels * filter_pitch; ///< transformed
     std::int64_t pixel_bytes = planes * 4 * channels * chunk_pitch;   ///< of a chunk, transformed
     std::int64_t product_bytes = planes * 4 * s.k * chunk_pitch;      ///< of a chunk
+    // Of one dimension's transforms of pixels, of taps and back to outputs, as executor/kernels/winograd.cuh
+    // writes them: the multiply-adds, and the additions and multiply-adds.
+    double pairs = double(points - 2) / 2.0, further_pairs = pairs - 1.0; ///< of points +-x; beside +-1
+    double pixel_fmas = points == 4   ? 0.0
+                        : points == 6 ? 8.0
+                                      : 16.0,
+           tap_fmas = further_pairs * double(s.r), back_fmas = further_pairs * (double(tile) - 1.0);
+    double pixel_operations = points == 4 ? 4.0 : points == 6 ? 12.0 : 24.0;
+    double back_operations =
+        2.0 * pairs + double(tile) * further_pairs + 2.0; ///< even and odd parts, sums, ends
 };
 
 /// Share of what a launch wrote that DRAM delivers when it is read once, `between` bytes later (F13).
@@ -115,26 +102,16 @@ void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     });
 }
 
-/// A launch of the transforms: `units` threads in CTAs of `threads`, each of which runs `instructions` once.
-/// `dependent` of them find the thread's place and its addresses and wait for each other; its lines of
-/// arithmetic are independent.
-Partition transform_launch(const char *kernel, std::int64_t units, std::int64_t threads,
-                           std::int64_t registers, double instructions, double dependent, const Gpu &gpu) {
+/// Gives a launch of the transforms its instructions: each of `units` threads runs so many once. `dependent`
+/// of them find the thread's place and its addresses and wait for each other; its lines of arithmetic are
+/// independent.
+void count_instructions(Partition &part, std::int64_t units, double instructions, double dependent,
+                        const Gpu &gpu) {
     const double dependent_clocks = gpu.architecture.dependent_instruction->value;
-    Partition part;
-    part.kernel = kernel;
     part.pace = Pace{.other_clocks = 1.0 + (dependent_clocks - 1.0) * dependent / instructions};
-    part.threads = threads;
-    part.grid = {ceil_div(units, threads), 1, 1};
-    part.register_cap = registers;
-    part.busy_warps = threads / 32;
-    part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, registers, 0);
-    fill_schedule(part, gpu.limits);
     part.step.instructions = double(part.busy_warps) * instructions;
     part.work.instructions = double(ceil_div(units, 32)) * instructions;
     part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
-    return part;
 }
 
 /// What a CTA of a launch moves, from the totals of the launch.
@@ -151,23 +128,18 @@ Partition filters_launch(const Sizes &o) {
     const double p = double(o.points), taps = double(o.s.r * o.s.r);
     // Warp instructions beside arithmetic, loads and stores: finding what to copy costs divisions.
     const double lines = p + double(o.s.r);
-    const double instructions = taps * (1.0 + instructions::copy) +
-                                lines * (line_fmas(o.points, o.s.r).taps + 2.0 * p) + 3.0 * p * p +
-                                instructions::warp;
+    const double instructions =
+        taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
+    const std::int64_t registers = o.s.r == 5 ? (o.points == 8 ? 120 : 96) : o.points == 8 ? 72 : 64;
     Partition part =
-        transform_launch("winograd_filters", o.channels * o.filter_pitch, threads,
-                         o.s.r == 5      ? (o.points == 8 ? 120 : 96)
-                         : o.points == 8 ? 72
-                                         : 64,
-                         instructions, taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.g.slice_channels};
+        side_launch("winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
+                    threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4, o.gpu);
+    count_instructions(part, o.channels * o.filter_pitch, instructions,
+                       taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.slice_channels};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.grid = {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1};
-    part.shared_bytes = tile_k * (tile_c * o.s.r * o.s.r + 1) * 4;
-    part.ctas_per_sm = resident_ctas(o.gpu, threads, part.register_cap, part.shared_bytes);
-    fill_schedule(part, o.gpu.limits);
     Work &work = part.work;
-    work.fmas = double(o.channels * o.filter_pitch) * lines * line_fmas(o.points, o.s.r).taps;
+    work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
     // of the next meets a bank twice. A channel's filters are then read by a warp, if it is there.
     const std::int64_t filter_floats = tile_c * o.s.r * o.s.r;
@@ -204,22 +176,24 @@ double warps_at_edges(const ConvShape &s, std::int64_t m) {
 
 /// The launch that transforms the pixels of `tiles` tiles.
 Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
-    const std::int64_t units = o.channels * tiles, planes = o.points * o.points;
+    const std::int64_t units = o.channels * tiles, planes = o.planes;
     const double p = double(o.points), values = double(planes);
     // A load, a store and its address of two instructions; where a tile reaches past the map comparisons and
     // another load; a thread finds its tile by five divisions.
-    Partition part = transform_launch(
-        "winograd_input", o.channels * round_up(tiles, line_floats), 128, o.points == 8 ? 128 : 64,
-        values * (instructions::guard + warps_at_edges(o.s, o.g.tile) * instructions::guard) +
-            2.0 * p * pixel_line_operations(o.points) + instructions::warp,
-        2.0 * values + instructions::warp, o.gpu);
-    part.template_arguments = {o.points, o.s.r, o.g.slice_channels, begin == 0 ? 1 : 0};
+    const std::int64_t lanes = o.channels * round_up(tiles, line_floats);
+    Partition part = side_launch("winograd_input", {ceil_div(lanes, transform_threads), 1, 1},
+                                 transform_threads, o.points == 8 ? 128 : 64, 0, o.gpu);
+    count_instructions(part, lanes,
+                       values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
+                           2.0 * p * o.pixel_operations + instructions::warp,
+                       2.0 * values + instructions::warp, o.gpu);
+    part.template_arguments = {o.points, o.s.r, o.slice_channels, begin == 0 ? 1 : 0};
     part.barriers = 0;
     Work &work = part.work;
-    work.fmas = double(units) * 2.0 * p * line_fmas(o.points, o.s.r).pixels;
+    work.fmas = double(units) * 2.0 * p * o.pixel_fmas;
     const double share = double(tiles) / double(o.tiles);
     // Rows that two tiles share come once for each.
-    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.g.tile);
+    work.l2_read_bytes = share * double(o.s.input_bytes()) * p / double(o.tile);
     work.dram_read_bytes = share * double(o.s.input_bytes());
     const std::int64_t written = planes * o.channels * tiles * 4;
     work.l2_write_bytes = double(written);
@@ -254,39 +228,36 @@ double staged_reads(const ConvShape &s, std::int64_t m, std::int64_t tiles) {
 
 /// The launch that transforms the products of `tiles` tiles back.
 Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
-    const std::int64_t planes = o.points * o.points;
-    const double p = double(o.points), m = double(o.g.tile);
-    const bool staged = o.g.tile == 6 || o.s.q() % o.g.tile != 0 || o.s.p() % o.g.tile != 0;
+    const std::int64_t planes = o.planes;
+    const double p = double(o.points), m = double(o.tile);
+    const bool staged = o.tile == 6 || o.s.q() % o.tile != 0 || o.s.p() % o.tile != 0;
     // A load and its address of two instructions; where outputs are staged, 32 of them at a time find their
     // tile by shuffles, and each row of them is compared, read and stored.
-    Partition part = transform_launch(
-        "winograd_output", o.s.k * round_up(tiles, line_floats), 128,
-        o.points == 8   ? 104
-        : o.points == 6 ? 56
-                        : 40,
-        double(planes) * instructions::guard + (p + m) * back_line_operations(o.points, o.g.tile) +
-            instructions::warp + (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
-        2.0 * double(planes) + instructions::warp, o.gpu);
+    const std::int64_t lanes = o.s.k * round_up(tiles, line_floats);
+    const std::int64_t registers = o.points == 8 ? 104 : o.points == 6 ? 56 : 40;
+    Partition part =
+        side_launch("winograd_output", {ceil_div(lanes, transform_threads), 1, 1}, transform_threads,
+                    registers, staged ? transform_threads * o.tile * o.tile * 4 : 0, o.gpu);
+    count_instructions(part, lanes,
+                       double(planes) * instructions::guard + (p + m) * o.back_operations +
+                           instructions::warp +
+                           (staged ? m * (instructions::copy + m * instructions::iteration) : 0.0),
+                       2.0 * double(planes) + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, staged ? 1 : 0};
     part.barriers = 0;
     part.filter_count = o.s.k;
-    if (staged) {
-        part.shared_bytes = part.threads * o.g.tile * o.g.tile * 4;
-        part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
-        fill_schedule(part, o.gpu.limits);
-    }
     Work &work = part.work;
     // Where a warp's outputs are staged, threads past the last tile compute as well: its lanes store
     // together.
     const std::int64_t units = staged ? part.ctas * part.threads : o.s.k * tiles;
-    work.fmas = double(units) * (p + m) * line_fmas(o.points, o.s.r).back;
+    work.fmas = double(units) * (p + m) * o.back_fmas;
     if (staged) { // a lane stores the rows of its tile; warps with tiles read them as they lie
-        const int width = o.g.tile % 4 == 0 ? 4 : 2;
+        const int width = o.tile % 4 == 0 ? 4 : 2;
         const Passes row = shared_passes(banks_of(o.gpu.profile), warp_lanes, width,
-                                         [&](std::int64_t lane) { return lane * o.g.tile; });
+                                         [&](std::int64_t lane) { return lane * o.tile; });
         const double stores = m * m / width * row.taken;
         work.shared_wavefronts =
-            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.g.tile, tiles);
+            double(part.ctas * part.busy_warps) * stores + double(o.s.k) * staged_reads(o.s, o.tile, tiles);
         work.shared_conflicts = double(part.ctas * part.busy_warps) * m * m / width * row.conflicts();
         part.step.shared_wavefronts = *work.shared_wavefronts / double(part.ctas);
     }
@@ -303,23 +274,22 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
 std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
     Partition part;
     part.kernel = Winograd::about.name;
-    part.template_arguments = {o.g.tile_k,        o.g.tile_pixels,    o.g.thread_k,
-                               o.g.thread_pixels, o.g.slice_channels, o.g.stages};
-    part.threads = std::int64_t{o.g.tile_k} / o.g.thread_k * (o.g.tile_pixels / o.g.thread_pixels);
-    const std::int64_t pixel_tiles = ceil_div(tiles, o.g.tile_pixels),
-                       filter_tiles = ceil_div(o.s.k, o.g.tile_k);
-    const std::int64_t planes = o.points * o.points;
+    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
+                               o.thread_pixels, o.slice_channels, o.stages};
+    part.threads = std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels);
+    const std::int64_t pixel_tiles = ceil_div(tiles, o.tile_pixels), filter_tiles = ceil_div(o.s.k, o.tile_k);
+    const std::int64_t planes = o.planes;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
     part.grid = {pixel_tiles * filter_tiles, planes, 1};
-    part.stages = o.g.stages;
-    part.steps = o.channels / o.g.slice_channels;
+    part.stages = o.stages;
+    part.steps = o.channels / o.slice_channels;
     part.busy_warps = part.threads / 32;
-    part.independent_sums = o.g.thread_k * o.g.thread_pixels;
+    part.independent_sums = o.thread_k * o.thread_pixels;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{o.g.stages} * o.g.slice_channels * (o.g.tile_k + o.g.tile_pixels) * 4;
+    part.shared_bytes = std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4;
     // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (o.g.thread_k + o.g.thread_pixels) + 32, 8);
+    part.register_cap = round_up(part.independent_sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8);
     part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
@@ -336,20 +306,20 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     }
     fill_schedule(part, o.gpu.limits);
 
-    const double warps = double(part.busy_warps), slice = o.g.slice_channels;
-    const double loads = slice * (o.g.thread_k + o.g.thread_pixels) / 4.0;     // of a warp, 128 bits wide
-    const double copies = slice * (o.g.tile_k + o.g.tile_pixels) / 4.0 / 32.0; // of the CTA
+    const double warps = double(part.busy_warps), slice = o.slice_channels;
+    const double loads = slice * (o.thread_k + o.thread_pixels) / 4.0;     // of a warp, 128 bits wide
+    const double copies = slice * (o.tile_k + o.tile_pixels) / 4.0 / 32.0; // of the CTA
     // Copies that a thread makes of a slice: its rows over the rows that all threads of the CTA copy at a
     // time.
     const auto copies_of = [&](std::int64_t tile) {
-        return double(ceil_div(o.g.slice_channels, part.threads / (tile / 4)));
+        return double(ceil_div(o.slice_channels, part.threads / (tile / 4)));
     };
-    const double warp_copies = copies_of(o.g.tile_k) + copies_of(o.g.tile_pixels);
+    const double warp_copies = copies_of(o.tile_k) + copies_of(o.tile_pixels);
     // A step (loop, barrier, addresses), a copy (its address, of 64 bits), the start of a CTA, a quad of
     // sums; clocks of a copy.
     const double wide_copy = o.gpu.architecture.wide_copy_clocks->value,
                  most_merged = o.gpu.architecture.most_merged->value;
-    part.step.fmas = slice * double(o.g.tile_k) * o.g.tile_pixels;
+    part.step.fmas = slice * double(o.tile_k) * o.tile_pixels;
     part.step.instructions =
         part.step.fmas / 32.0 + warps * (loads + instructions::step + warp_copies * instructions::copy);
     part.step.shared_wavefronts =
@@ -359,15 +329,15 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     const auto own_readers = [&](std::int64_t tile, std::int64_t pitch, std::int64_t all_tiles) {
         return all_tiles > 1 ? 1.0 : std::clamp(double(tile) / double(pitch), 1.0, most_merged);
     };
-    const double own_filters = own_readers(o.g.tile_k, o.filter_pitch, filter_tiles),
-                 own_pixels = own_readers(o.g.tile_pixels, o.chunk_pitch, pixel_tiles);
-    const double filter_bytes = slice * o.g.tile_k * 4.0 / own_filters,
-                 pixel_bytes = slice * o.g.tile_pixels * 4.0 / own_pixels;
+    const double own_filters = own_readers(o.tile_k, o.filter_pitch, filter_tiles),
+                 own_pixels = own_readers(o.tile_pixels, o.chunk_pitch, pixel_tiles);
+    const double filter_bytes = slice * o.tile_k * 4.0 / own_filters,
+                 pixel_bytes = slice * o.tile_pixels * 4.0 / own_pixels;
     part.step.load_bytes = filter_bytes + pixel_bytes;
     part.drain.instructions =
-        warps * instructions::warp + double(o.g.tile_k) * o.g.tile_pixels / 4.0 / 32.0 * instructions::store;
-    part.drain.store_bytes = double(std::min<std::int64_t>(o.g.tile_k, o.s.k)) *
-                             double(std::min<std::int64_t>(o.g.tile_pixels, tiles)) * 4.0;
+        warps * instructions::warp + double(o.tile_k) * o.tile_pixels / 4.0 / 32.0 * instructions::store;
+    part.drain.store_bytes = double(std::min<std::int64_t>(o.tile_k, o.s.k)) *
+                             double(std::min<std::int64_t>(o.tile_pixels, tiles)) * 4.0;
 
     const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
     Work &work = part.work;
@@ -387,34 +357,66 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     return part;
 }
 
-/// The plan of a setting in which no knob is left to choose; `g.chunks` becomes the number of chunks that
-/// there are.
-Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
+/// Register tiles, and the CTA tiles made of them, that are worth trying.
+struct Tile {
+    int k, pixels, thread_k, thread_pixels;
+};
+constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
+                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
+                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
+
+} // namespace
+
+SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
+    std::vector<Tile> products;
+    const auto agrees = [](int given, int value) { return given == 0 || given == value; };
+    if (tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0)
+        products = {{tile_k, tile_pixels, thread_k, thread_pixels}};
+    else
+        std::ranges::copy_if(tiles, std::back_inserter(products), [&](const Tile &product) {
+            return agrees(tile_k, product.k) && agrees(tile_pixels, product.pixels) &&
+                   agrees(thread_k, product.thread_k) && agrees(thread_pixels, product.thread_pixels);
+        });
+    constexpr int usual_slice = 8, usual_stages = 4;
+    std::vector<Winograd> found;
+    for (const int outputs : either(tile, {2, 4, 6}))
+        for (const Tile &product : products)
+            if (tile != 0 || outputs + s.r - 1 <= 8)
+                found.push_back({outputs, product.k, product.pixels, product.thread_k, product.thread_pixels,
+                                 slice_channels == 0 ? usual_slice : slice_channels,
+                                 stages == 0 ? usual_stages : stages, chunks == 0 ? 1 : chunks});
+    if (found.empty())
+        return Infeasible{no_tile_tried};
+    return found;
+}
+
+/// No knob is left to choose; `chunks` becomes the number of chunks that there are.
+Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
-    if (g.tile % 2 != 0 || g.tile < 2 || g.tile + s.r - 1 > 8)
-        return no("F(" + std::to_string(g.tile) + "x" + std::to_string(g.tile) + ", " + std::to_string(s.r) +
+    if (tile % 2 != 0 || tile < 2 || tile + s.r - 1 > 8)
+        return no("F(" + std::to_string(tile) + "x" + std::to_string(tile) + ", " + std::to_string(s.r) +
                   "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
-    if (!power_of_two_in(g.tile_k, 32, 128) || !power_of_two_in(g.tile_pixels, 16, 256))
+    if (!power_of_two_in(tile_k, 32, 128) || !power_of_two_in(tile_pixels, 16, 256))
         return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
-    if (!power_of_two_in(g.thread_k, 4, 8) || !power_of_two_in(g.thread_pixels, 4, 8))
+    if (!power_of_two_in(thread_k, 4, 8) || !power_of_two_in(thread_pixels, 4, 8))
         return no("thread_k and thread_pixels must be 4 or 8");
-    if (!power_of_two_in(g.slice_channels, 4, 32) || g.stages < 2)
+    if (!power_of_two_in(slice_channels, 4, 32) || stages < 2)
         return no("slice_channels must be 4, 8, 16 or 32, and stages at least 2");
-    const std::int64_t lanes_n = std::min(8, g.tile_pixels / g.thread_pixels), lanes_m = 32 / lanes_n;
-    const std::int64_t threads = std::int64_t{g.tile_k} / g.thread_k * (g.tile_pixels / g.thread_pixels);
-    if (lanes_n < 4 || g.tile_k % (g.thread_k * lanes_m) != 0)
-        return no("a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-                  " tiles has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-                  std::to_string(g.thread_pixels));
-    if (threads < std::max(g.tile_k, g.tile_pixels) / 4)
+    const std::int64_t lanes_n = std::min(8, tile_pixels / thread_pixels), lanes_m = 32 / lanes_n;
+    const std::int64_t threads = std::int64_t{tile_k} / thread_k * (tile_pixels / thread_pixels);
+    if (lanes_n < 4 || tile_k % (thread_k * lanes_m) != 0)
+        return no("a tile of " + std::to_string(tile_k) + " filters and " + std::to_string(tile_pixels) +
+                  " tiles has no whole warps of threads with " + std::to_string(thread_k) + " x " +
+                  std::to_string(thread_pixels));
+    if (threads < std::max(tile_k, tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
-    const Sizes o{s, g, gpu};
+    const Sizes o{*this, s, gpu};
     constexpr std::int64_t most_floats = std::int64_t{1} << 31;
     if (o.tiles >= most_floats || o.pixel_bytes / 4 >= most_floats || o.product_bytes / 4 >= most_floats ||
         o.filter_bytes / 4 >= most_floats || s.k * o.chunk_pitch >= most_floats ||
         o.channels * o.chunk_pitch >= most_floats)
         return no("transformed data of a launch exceed 2^31 floats; take more chunks");
-    g.chunks = int(ceil_div(o.tiles, o.chunk_tiles));
+    chunks = int(ceil_div(o.tiles, o.chunk_tiles));
 
     Feasible out;
     out.rules = table1_rules(gpu.profile);
@@ -455,62 +457,6 @@ Planned plan_of(Winograd &g, const ConvShape &s, const Gpu &gpu) {
     out.paper_round_fmas = out.plan.launches[1].step.fmas;
     out.paper_round_bytes = out.plan.launches[1].step.load_bytes;
     return out;
-}
-
-/// Register tiles, and the CTA tiles made of them, that are worth trying.
-struct Tile {
-    int k, pixels, thread_k, thread_pixels;
-};
-constexpr Tile tiles[] = {{128, 128, 8, 8}, {64, 256, 8, 8}, {64, 128, 8, 8}, {128, 64, 8, 8},
-                          {64, 64, 8, 8},   {32, 128, 8, 8}, {64, 64, 8, 4},  {64, 32, 8, 4},
-                          {128, 32, 8, 4},  {32, 64, 8, 4},  {32, 32, 4, 4},  {64, 16, 8, 4}};
-
-} // namespace
-
-SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
-    if (const std::string why = outside(s); !why.empty())
-        return Infeasible{why, true};
-    std::vector<Winograd> found;
-    const auto differs = [](int given, int value) { return given != 0 && given != value; };
-    const bool tile_given = tile_k != 0 && tile_pixels != 0 && thread_k != 0 && thread_pixels != 0;
-    const auto try_products = [&](const Winograd &of_tile) {
-        for (const Tile &product : tiles) {
-            Winograd setting = of_tile;
-            if (!tile_given) {
-                if (differs(tile_k, product.k) || differs(tile_pixels, product.pixels) ||
-                    differs(thread_k, product.thread_k) || differs(thread_pixels, product.thread_pixels))
-                    continue;
-                setting.tile_k = product.k, setting.tile_pixels = product.pixels;
-                setting.thread_k = product.thread_k, setting.thread_pixels = product.thread_pixels;
-            }
-            constexpr int usual_slice = 8, usual_stages = 4;
-            if (slice_channels == 0)
-                setting.slice_channels = usual_slice;
-            if (stages == 0)
-                setting.stages = usual_stages;
-            if (chunks == 0)
-                setting.chunks = 1;
-            found.push_back(setting);
-            if (tile_given)
-                break;
-        }
-    };
-    for (const int outputs : {2, 4, 6}) {
-        Winograd setting = *this;
-        if (tile == 0)
-            setting.tile = outputs;
-        if (setting.tile + s.r - 1 <= 8 || tile != 0)
-            try_products(setting);
-        if (tile != 0)
-            break;
-    }
-    if (found.empty())
-        return Infeasible{no_tile_tried};
-    return found;
-}
-
-Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu);
 }
 
 namespace strategies {

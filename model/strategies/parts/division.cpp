@@ -1,8 +1,6 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/base/readable.hpp"
 
-#include "model/strategies/parts/split_walk.hpp"
-
 #include <cmath>
 
 namespace convcast::division {
@@ -178,8 +176,7 @@ void fill_cta(Partition &part, const Tiling &t) {
 void finish_work(Partition &part, const Tiling &t, double copying) {
     average_step(part, copying);
     *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(part.work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 Walk walk_of(const Tiling &t, const Partition &launch) {
@@ -202,54 +199,10 @@ Walk walk_of(const Tiling &t, const Partition &launch) {
 
 namespace {
 
-/// Why the divisions cannot do a shape; "" if they can.
-std::string unsupported(const ConvShape &shape) {
-    if (const std::string why = outside_papers(shape); !why.empty())
-        return why;
-    return shape.c == 1 ? "" : "the single-channel divisions need c = 1, got c = " + std::to_string(shape.c);
-}
-
-/// How the plan of one division differs from that of the other.
-struct Method {
-    const char *letter; ///< the paper's, of its pieces
-    const char *cut;    ///< what is cut into pieces, `most` of them at most
-    std::int64_t most;
-    bool by_filters;
-    std::optional<std::int64_t> Rules::*candidate;
-    std::int64_t (*round_fmas)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
-    std::int64_t (*round_bytes)(const ConvShape &, std::int64_t n_sm, std::int64_t pieces);
-};
-
-Method method_of(const ConvShape &s, bool by_filters) {
-    if (by_filters)
-        return {"Q", "filters", s.k, true, &Rules::candidate_q, papers::th2_fmas, papers::d2_bytes};
-    return {"P", "output rows", s.p(), false, &Rules::candidate_p, papers::th1_fmas, papers::d1_bytes};
-}
-
-/// Why the pieces that run are not the paper's.
-std::string why_other(const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
-                      const Asked &asked) {
-    const std::int64_t bytes = method.round_bytes(s, gpu.limits.sm_count, paper),
-                       room = gpu.limits.shared_bytes_per_sm;
-    if (bytes > room)
-        return "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room);
-    return asked.pieces > 0 ? "so many were asked for"
-                            : "two CTAs an SM do not fit with them: each has halves and filters of its own";
-}
-
-void remark_pieces(Rules &rules, const Method &method, const ConvShape &s, const Gpu &gpu, std::int64_t paper,
-                   const Asked &asked, std::int64_t run) {
-    rules.run_pieces = run;
-    if (paper != run)
-        rules.remarks.push_back(std::string("runs ") + method.letter + " = " + std::to_string(run) +
-                                ", the paper's rules give " + std::to_string(paper) + ": " +
-                                why_other(method, s, gpu, paper, asked));
-}
-
 /// One way to run a division: so many pieces, held in one of the two ways, over the SMs or over parts of them
 /// in turn.
 struct Way {
-    Asked runs;
+    Knobs runs;
     std::optional<split_walk::Shares> walk; ///< with one buffer
 };
 
@@ -257,113 +210,140 @@ bool fits(const Partition &part) {
     return part.ctas_per_sm >= papers::ctas_per_sm;
 }
 
-split_walk::Shares walk_of(const ConvShape &s, const Gpu &gpu, const Method &method, const Asked &runs,
-                           std::int64_t times) {
-    const std::int64_t n_sm = gpu.limits.sm_count;
-    return method.by_filters ? split_walk::shares_of(s, 1, times * n_sm, runs.pieces, true)
-                             : split_walk::shares_of(s, std::max<std::int64_t>(1, n_sm / runs.map_shares),
-                                                     runs.map_shares, runs.pieces, false);
+/// A division that is asked for, and how its plan differs from that of the other.
+struct Method {
+    const ConvShape &s;
+    const Gpu &gpu;
+    bool by_filters;
+    Knobs asked;
+    std::int64_t n_sm = gpu.limits.sm_count;
+    const char *letter = by_filters ? "Q" : "P"; ///< the paper's, of its pieces
+    /// What is cut into pieces, so many of them at most.
+    const char *cut = by_filters ? "filters" : "output rows";
+    std::int64_t most = by_filters ? s.k : s.p();
+
+    std::int64_t round_fmas(std::int64_t pieces) const {
+        return by_filters ? papers::th2_fmas(s, n_sm, pieces) : papers::th1_fmas(s, n_sm, pieces);
+    }
+    std::int64_t round_bytes(std::int64_t pieces) const {
+        return by_filters ? papers::d2_bytes(s, n_sm, pieces) : papers::d1_bytes(s, n_sm, pieces);
+    }
+    /// The filters in so many shares where the map has map_shares.
+    std::int64_t filter_shares() const { return std::max<std::int64_t>(1, n_sm / asked.map_shares); }
+    /// With one buffer. The rows of an SM may be several shares, `times` of them, one after another.
+    split_walk::Shares shares(std::int64_t pieces, std::int64_t times = 1) const {
+        return by_filters ? split_walk::shares_of(s, 1, times * n_sm, pieces, true)
+                          : split_walk::shares_of(s, filter_shares(), asked.map_shares, pieces, false);
+    }
+};
+
+/// What is said of the pieces that run where they are not the paper's.
+void remark_pieces(Rules &rules, const Method &m, std::int64_t paper, std::int64_t run) {
+    rules.run_pieces = run;
+    if (paper == run)
+        return;
+    const std::int64_t bytes = m.round_bytes(paper), room = m.gpu.limits.shared_bytes_per_sm;
+    rules.remarks.push_back(
+        std::string("runs ") + m.letter + " = " + std::to_string(run) + ", the paper's rules give " +
+        std::to_string(paper) + ": " +
+        (bytes > room ? "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room)
+         : m.asked.pieces > 0
+             ? "so many were asked for"
+             : "two CTAs an SM do not fit with them: each has halves and filters of its own"));
 }
 
-/// The first number of pieces in [first, last] with which one of the ways that `asked` allows fits.
-std::optional<Way> way_with_fewest(const ConvShape &s, const Gpu &gpu, const Method &method, Asked asked,
-                                   std::int64_t first, std::int64_t last) {
+/// The first number of pieces in [first, last] with which one of the ways that are allowed fits.
+std::optional<Way> way_with_fewest(const Method &m, std::int64_t first, std::int64_t last) {
     std::optional<std::int64_t> two, one;
-    if (asked.buffers != one_buffer && asked.map_shares == 1)
+    if (m.asked.buffers != one_buffer && m.asked.map_shares == 1)
         two = smallest_fitting(first, last, [&](std::int64_t pieces) {
-            return fits(launch(Tiling{s, gpu, method.by_filters, pieces}));
+            return fits(launch(Tiling{m.s, m.gpu, m.by_filters, pieces}));
         });
-    const auto walk = [&](std::int64_t pieces, std::int64_t times) {
-        asked.pieces = pieces;
-        return walk_of(s, gpu, method, asked, times);
+    const auto walk_fits = [&](const split_walk::Shares &shares) {
+        return fits(split_walk::launch(m.s, m.gpu, shares));
     };
-    const bool may_walk = asked.buffers != two_buffers && split_walk::too_wide(s).empty();
+    const bool may_walk = m.asked.buffers != two_buffers && split_walk::too_wide(m.s).empty();
     if (may_walk)
-        one = smallest_fitting(first, last, [&](std::int64_t pieces) {
-            return fits(split_walk::launch(s, gpu, walk(pieces, 1)));
-        });
+        one = smallest_fitting(first, last, [&](std::int64_t pieces) { return walk_fits(m.shares(pieces)); });
     if (two && (!one || *two <= *one))
-        return Way{{*two, two_buffers, 1}, std::nullopt};
+        return Way{{int(*two), two_buffers, 1}, std::nullopt};
     if (one)
-        return Way{{*one, one_buffer, asked.map_shares}, walk(*one, 1)};
+        return Way{{int(*one), one_buffer, m.asked.map_shares}, m.shares(*one)};
     // No number of pieces makes the rows of an SM fit: it has several shares of fewer rows, one after
     // another.
-    for (std::int64_t times = 2; may_walk && method.by_filters && times * gpu.limits.sm_count <= s.p();
-         ++times)
-        if (fits(split_walk::launch(s, gpu, walk(first, times))))
-            return Way{{first, one_buffer, 1}, walk(first, times)};
+    for (std::int64_t times = 2; may_walk && m.by_filters && times * m.n_sm <= m.s.p(); ++times)
+        if (walk_fits(m.shares(first, times)))
+            return Way{{int(first), one_buffer, 1}, m.shares(first, times)};
     return std::nullopt;
 }
 
-/// What map_shares = 0 stands for: step 4 of section 2.2 where it applies.
-std::int64_t map_shares_of(const Asked &asked, const Rules &rules) {
-    return asked.map_shares > 0 ? asked.map_shares : rules.redivided_map.value_or(1);
-}
-
 /// Why the knobs contradict each other or the shape; "" if they do not.
-std::string contradiction(const ConvShape &s, const Gpu &gpu, const Asked &asked, const Method &method) {
-    if (asked.pieces > method.most)
-        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(method.most) +
-               " " + method.cut;
-    const std::string too_wide =
-        asked.buffers == one_buffer || asked.map_shares > 1 ? split_walk::too_wide(s) : "";
-    if (!too_wide.empty())
-        return too_wide;
+std::string contradiction(const Method &m) {
+    const Knobs &asked = m.asked;
+    if (asked.pieces > m.most)
+        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(m.most) + " " +
+               m.cut;
+    if (asked.buffers == one_buffer || asked.map_shares > 1)
+        if (const std::string too_wide = split_walk::too_wide(m.s); !too_wide.empty())
+            return too_wide;
     if (asked.map_shares > 1 && asked.buffers == two_buffers)
         return "map_shares = " + std::to_string(asked.map_shares) + " needs buffers = 1";
-    if (asked.map_shares > gpu.limits.sm_count || asked.map_shares > s.p())
+    if (asked.map_shares > m.n_sm || asked.map_shares > m.s.p())
         return "map_shares = " + std::to_string(asked.map_shares) + " exceeds the " +
-               std::to_string(std::min<std::int64_t>(gpu.limits.sm_count, s.p())) + " " +
-               (asked.map_shares > gpu.limits.sm_count ? "SMs" : "output rows");
+               std::to_string(std::min(m.n_sm, m.s.p())) + " " +
+               (asked.map_shares > m.n_sm ? "SMs" : "output rows");
     return "";
 }
 
 /// The paper's FMAs and bytes of a round on an SM.
-void count_round(Feasible &out, const ConvShape &s, const Gpu &gpu, const Method &method, const Way &way) {
-    const std::int64_t n_sm = gpu.limits.sm_count, pieces = way.runs.pieces;
-    if (way.runs.map_shares > 1 && pieces == 1) {
-        const std::int64_t filter_shares = std::max<std::int64_t>(1, n_sm / way.runs.map_shares);
-        out.paper_round_fmas = double(papers::share_fmas(s, filter_shares, way.runs.map_shares));
-        out.paper_round_bytes = double(papers::share_bytes(s, filter_shares, way.runs.map_shares));
+void count_round(Feasible &out, const Method &m, const Knobs &runs) {
+    if (runs.map_shares > 1 && runs.pieces == 1) {
+        out.paper_round_fmas = double(papers::share_fmas(m.s, m.filter_shares(), runs.map_shares));
+        out.paper_round_bytes = double(papers::share_bytes(m.s, m.filter_shares(), runs.map_shares));
         return;
     }
-    out.paper_round_fmas = double(method.round_fmas(s, n_sm, pieces));
-    out.paper_round_bytes = double(method.round_bytes(s, n_sm, pieces));
+    out.paper_round_fmas = double(m.round_fmas(runs.pieces));
+    out.paper_round_bytes = double(m.round_bytes(runs.pieces));
 }
 
 } // namespace
 
-std::variant<Found, Infeasible> plan_of(const ConvShape &s, const Gpu &gpu, const Asked &given,
-                                        bool by_filters, WithWork with_work) {
-    const Method method = method_of(s, by_filters);
-    if (const std::string why = unsupported(s); !why.empty())
-        return Infeasible{why, true, std::nullopt};
-    Found out;
-    Rules &numbers = out.feasible.rules;
-    numbers = shape_rules(s, gpu.profile);
-    Asked asked = given;
-    asked.map_shares = map_shares_of(given, numbers);
-    if (const std::string why = contradiction(s, gpu, asked, method); !why.empty())
-        return Infeasible{why, false, std::move(numbers)};
-    const std::int64_t paper = asked.map_shares > 1 ? 1 : (numbers.*method.candidate).value_or(1);
-    const std::int64_t first = std::min(asked.pieces > 0 ? asked.pieces : paper, method.most),
-                       last = asked.pieces > 0 ? asked.pieces : std::min(method.most, most_pieces);
-    const std::optional<Way> way = way_with_fewest(s, gpu, method, asked, first, last);
+std::string Knobs::outside(const ConvShape &s) {
+    const std::string why = outside_papers(s);
+    return !why.empty() || s.c == 1
+               ? why
+               : "the single-channel divisions need c = 1, got c = " + std::to_string(s.c);
+}
+
+Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters, WithWork with_work) {
+    Feasible out;
+    out.rules = shape_rules(s, gpu.profile);
+    if (knobs.map_shares == 0) // step 4 of section 2.2 where it applies
+        knobs.map_shares = int(out.rules.redivided_map.value_or(1));
+    const Method m{s, gpu, by_filters, knobs};
+    if (const std::string why = contradiction(m); !why.empty())
+        return Infeasible{why, false, std::move(out.rules)};
+    const std::int64_t papers_pieces =
+        (by_filters ? out.rules.candidate_q : out.rules.candidate_p).value_or(1);
+    const std::int64_t paper = knobs.map_shares > 1 ? 1 : papers_pieces;
+    const std::int64_t first = std::min(knobs.pieces > 0 ? knobs.pieces : paper, m.most),
+                       last = knobs.pieces > 0 ? knobs.pieces : std::min(m.most, most_pieces);
+    const std::optional<Way> way = way_with_fewest(m, first, last);
     if (!way)
         return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
                               std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
-                              (asked.pieces > 0 ? "pieces = " + std::to_string(asked.pieces)
+                              (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces)
                                                 : std::string("any number of pieces")),
-                          false, std::move(numbers)};
-    out.runs = way->runs;
-    remark_pieces(numbers, method, s, gpu, paper, asked, out.runs.pieces);
-    if (way->walk && way->walk->map > gpu.limits.sm_count)
-        numbers.remarks.push_back("the rows of an SM do not fit with any " + std::string(method.letter) +
-                                  ": they run as " + std::to_string(way->walk->map) +
-                                  " shares, several an SM");
-    count_round(out.feasible, s, gpu, method, *way);
-    out.feasible.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
-                                            : with_work(Tiling{s, gpu, by_filters, out.runs.pieces})};
+                          false, std::move(out.rules)};
+    knobs = way->runs;
+    remark_pieces(out.rules, m, paper, knobs.pieces);
+    if (way->walk && way->walk->map > m.n_sm)
+        out.rules.remarks.push_back("the rows of an SM do not fit with any " + std::string(m.letter) +
+                                    ": they run as " + std::to_string(way->walk->map) +
+                                    " shares, several an SM");
+    count_round(out, m, knobs);
+    out.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
+                                   : with_work(Tiling{s, gpu, by_filters, knobs.pieces})};
     return out;
 }
 

@@ -3,6 +3,39 @@
 
 #include "model/strategies/strategy.hpp"
 
+// The kernel split_walk as both single-channel divisions launch it: the two CTAs of an SM halve the columns
+// of its share, so that they hold what the paper's D counts, and what comes in pieces passes through a ring
+// of one piece.
+namespace convcast::split_walk {
+
+/// Rounds of a piece: what a round has used, a later piece's data replace while the next rounds compute.
+inline constexpr std::int64_t rounds_per_piece = 4;
+
+/// How the output is shared out and what comes in pieces.
+struct Shares {
+    std::int64_t rows, filters; ///< of a share, the last one perhaps less
+    std::int64_t map, bank;     ///< shares of the map's rows and of the filters
+    std::int64_t pieces;
+    bool by_filters; ///< the filters come in pieces and the map stays, or the other way round
+};
+
+/// Division 1 and 2 of section 3.1, and what lies between them: the filters in `bank` parts, the map's rows
+/// in `map` parts.
+Shares shares_of(const ConvShape &shape, std::int64_t bank, std::int64_t map, std::int64_t pieces,
+                 bool by_filters);
+
+/// Why a thread cannot hold the window of the shape's filter; "" if it can.
+std::string too_wide(const ConvShape &shape);
+
+/// The launch, without and with its work.
+Partition launch(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
+Partition launch_with_work(const ConvShape &shape, const Gpu &gpu, const Shares &shares);
+
+/// How the CTAs of such a launch walk.
+Walk walk(const ConvShape &shape, const Gpu &gpu, const Partition &launch);
+
+} // namespace convcast::split_walk
+
 namespace convcast::division {
 
 inline constexpr std::int64_t most_pieces = 65536;
@@ -97,47 +130,23 @@ template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
 /// the traffic of DRAM. `copying`: warp instructions of the copies of all steps.
 void finish_work(Partition &part, const Tiling &tiling, double copying);
 
-/// What the knobs of a division say; 0 leaves a number to the rules.
-struct Asked {
-    std::int64_t pieces = 0;
-    std::int64_t buffers = 0; ///< 2: each CTA has two of its own half of a piece; 1: kernel split_walk
-    std::int64_t map_shares =
-        1; ///< of division 1: parts of the map, for which there are fewer of the filters
-};
+/// The two ways to hold a piece: kernel split_walk, and two buffers of each CTA's half of a piece.
+inline constexpr int one_buffer = 1, two_buffers = 2;
 
-/// The two ways to hold a piece; see Asked::buffers.
-inline constexpr std::int64_t one_buffer = 1, two_buffers = 2;
+/// What a division can be asked for; 0 leaves a number to the rules.
+struct Knobs {
+    int pieces = 0;
+    int buffers = 0;
+    int map_shares = 1; ///< of division 1: parts of the map, for which there are fewer of the filters
+    static std::string outside(const ConvShape &s);
+};
 
 /// The launch of a division with its work, which walks over the pieces.
 using WithWork = Partition (*)(const Tiling &);
 
-/// A plan, and the numbers that it runs with.
-struct Found {
-    Feasible feasible;
-    Asked runs;
-};
-
 /// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
-/// SM.
-std::variant<Found, Infeasible> plan_of(const ConvShape &shape, const Gpu &gpu, const Asked &asked,
-                                        bool by_filters, WithWork with_work);
-
-/// plan_of for strategy S, whose knobs become the numbers that run.
-template <class S>
-Planned planned_by(S &strategy, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work) {
-    Asked asked{strategy.pieces, strategy.buffers};
-    if constexpr (requires { strategy.map_shares; })
-        asked.map_shares = strategy.map_shares;
-    std::variant<Found, Infeasible> plan = plan_of(shape, gpu, asked, by_filters, with_work);
-    if (const auto *infeasible = std::get_if<Infeasible>(&plan))
-        return *infeasible;
-    Found &found = std::get<Found>(plan);
-    strategy.pieces = int(found.runs.pieces);
-    strategy.buffers = int(found.runs.buffers);
-    if constexpr (requires { strategy.map_shares; })
-        strategy.map_shares = int(found.runs.map_shares);
-    return std::move(found.feasible);
-}
+/// SM. The knobs become the numbers that run.
+Planned plan_of(Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work);
 
 /// How the CTAs of its launch walk.
 Walk walk_of(const Tiling &tiling, const Partition &launch);

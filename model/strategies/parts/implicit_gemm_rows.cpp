@@ -1,5 +1,3 @@
-#include "model/strategies/parts/implicit_gemm_rows.hpp"
-
 #include "model/strategies/parts/implicit_gemm_tile.hpp"
 
 #include <bit>
@@ -12,47 +10,35 @@ namespace {
 
 /// A convolution as the kernel sees it: the images of a 1 x 1 filter are one row each.
 struct Map {
-    std::int64_t h, w, p, q;
-    std::int64_t stride_h; ///< between staged rows; 1 where a filter of one row lets others be left out
-    bool aligned;          ///< rows come by 16-byte copies
+    const ConvShape &s;
+    bool flat = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0;
+    std::int64_t h = flat ? 1 : s.h, w = flat ? s.h * s.w : s.w;
+    std::int64_t p = flat ? 1 : s.p(), q = flat ? s.h * s.w : s.q();
+    /// Between staged rows; 1 where a filter of one row lets others be left out.
+    std::int64_t stride_h = s.r == 1 ? 1 : s.stride_h;
+    /// Rows come by 16-byte copies.
+    bool aligned = s.s == 1 && s.stride_w == 1 && s.pad_w == 0 && w % 4 == 0;
+    /// Rows of an image that its outputs need, those in the padding included.
+    std::int64_t image_rows = (p - 1) * stride_h + (s.r - 1) * s.dilation_h + 1;
 };
-
-Map map_of(const ConvShape &s) {
-    const bool flat = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0;
-    Map m{};
-    m.h = flat ? 1 : s.h, m.w = flat ? s.h * s.w : s.w;
-    m.p = flat ? 1 : s.p(), m.q = flat ? s.h * s.w : s.q();
-    m.stride_h = s.r == 1 ? 1 : s.stride_h;
-    m.aligned = s.s == 1 && s.stride_w == 1 && s.pad_w == 0 && m.w % 4 == 0;
-    return m;
-}
-
-/// Rows of an image that its outputs need, those in the padding included.
-std::int64_t image_rows_of(const ConvShape &s, const Map &m) {
-    return (m.p - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1;
-}
 
 /// What a tile stages when rows are blocks of `columns` units; the kernel has the same formulas.
 struct Staged {
-    std::int64_t unit_tiles, column_blocks, rows, copy_floats, channel_floats;
+    const ConvShape &s;
+    const Map &m;
+    const ImplicitGemm &g;
+    std::int64_t columns;
+    std::int64_t tile_units = g.tile_pixels / g.thread_pixels;
+    std::int64_t unit_tiles = ceil_div(s.n * m.p * columns, tile_units),
+                 column_blocks = ceil_div(m.q, columns *g.thread_pixels);
+    std::int64_t unit_grid = std::gcd(tile_units, columns);
+    std::int64_t out_rows = std::min(s.n * m.p, ceil_div(columns - unit_grid + tile_units, columns));
+    std::int64_t row_grid = tile_units % columns == 0 ? std::gcd(out_rows, m.p) : 1;
+    std::int64_t further_images = std::min(s.n - 1, (m.p - row_grid + out_rows - 1) / m.p);
+    std::int64_t rows = (out_rows - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1 +
+                        further_images * std::max<std::int64_t>(0, m.image_rows - m.p * m.stride_h);
+    std::int64_t copy_floats = rows * columns * g.thread_pixels, channel_floats = s.s * copy_floats;
 };
-
-Staged staged_of(const ConvShape &s, const Map &m, const ImplicitGemm &g, std::int64_t columns) {
-    Staged o{};
-    const std::int64_t units = s.n * m.p * columns, tile_units = g.tile_pixels / g.thread_pixels;
-    o.unit_tiles = ceil_div(units, tile_units);
-    o.column_blocks = ceil_div(m.q, columns * g.thread_pixels);
-    const std::int64_t image_rows = image_rows_of(s, m);
-    const std::int64_t unit_grid = std::gcd(tile_units, columns);
-    const std::int64_t out_rows = std::min(s.n * m.p, ceil_div(columns - unit_grid + tile_units, columns));
-    const std::int64_t row_grid = tile_units % columns == 0 ? std::gcd(out_rows, m.p) : 1;
-    const std::int64_t further_images = std::min(s.n - 1, (m.p - row_grid + out_rows - 1) / m.p);
-    o.rows = (out_rows - 1) * m.stride_h + (s.r - 1) * s.dilation_h + 1 +
-             further_images * std::max<std::int64_t>(0, image_rows - m.p * m.stride_h);
-    o.copy_floats = o.rows * columns * g.thread_pixels;
-    o.channel_floats = s.s * o.copy_floats;
-    return o;
-}
 
 /// The width of a row block, in units: the one with which arithmetic and copies of all tiles together take
 /// the least time.
@@ -64,7 +50,7 @@ int columns_for(const ConvShape &s, const Map &m, const ImplicitGemm &g, const G
     double least = 0.0;
     for (std::int64_t columns = 1; columns <= std::min(most, ceil_div(m.q, std::int64_t{g.thread_pixels}));
          ++columns) {
-        const Staged o = staged_of(s, m, g, columns);
+        const Staged o{s, m, g, columns};
         const double tiles = double(o.unit_tiles * o.column_blocks);
         // Rows shorter than a warp begin more sectors, where they are copied and where outputs are stored: on
         // an H200, 3 x 3 on a map of 224 took 8 % less time by rows of 32 pixels than by rows of 8.
@@ -115,8 +101,8 @@ double pixel_load_passes(const Banks &banks, const ConvShape &s, const Map &m, c
     constexpr std::int64_t most_tiles = 64;
     const std::int64_t tile_units = g.tile_pixels / g.thread_pixels, units = s.n * m.p * g.columns;
     const std::int64_t warps = std::min(most_tiles, ceil_div(units, tile_units)) * (tile_units / lanes_n);
-    const PixelLoads of{banks.words,         lanes_n,    warps,          units, g.columns, m.p,
-                        image_rows_of(s, m), m.stride_h, g.thread_pixels};
+    const PixelLoads of{banks.words, lanes_n,      warps,      units,          g.columns,
+                        m.p,         m.image_rows, m.stride_h, g.thread_pixels};
     // Settings of a shape that differ in other knobs agree in all of it.
     constexpr std::size_t most_kept = 4096;
     thread_local std::map<PixelLoads, double> counted;
@@ -185,7 +171,7 @@ struct Tiling {
     const Gpu &gpu;
     const Map &map;
     Banks banks = banks_of(gpu.profile);
-    Staged staged = staged_of(s, map, g, g.columns);
+    Staged staged{s, map, g, g.columns};
     std::int64_t channels = s.c / s.groups, filters = s.k / s.groups, taps = s.r * s.s; ///< of a group
     std::int64_t slice = g.slice_channels * taps, steps = channels / g.slice_channels;
     std::int64_t tile_units = g.tile_pixels / g.thread_pixels, lanes_n = lanes_along_pixels(g);
@@ -219,32 +205,23 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
 
 /// What a thread copies in a step, as the kernel shares the copies out.
 struct ThreadCopies {
-    std::int64_t copiers;      ///< threads that copy filters
-    std::int64_t quad;         ///< values of a copy of filters: 4 or 1
-    std::int64_t side, beside; ///< copies of a filter side by side, and how many of these at once
-    std::int64_t turns;        ///< over the filters of a tile
-    std::int64_t filters;      ///< copies of a thread
-    std::int64_t of_channel;   ///< copies of a channel's pixels, of all threads
-    std::int64_t places;       ///< of these, those of a thread
-    std::int64_t pixels;       ///< copies of a thread, of all channels
+    const Tiling &t;
+    /// Threads that copy filters.
+    std::int64_t copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(t.threads)));
+    bool wide_filters = t.s.products() % 4 == 0 && t.slice % 4 == 0;
+    std::int64_t quad = wide_filters ? 4 : 1; ///< values of a copy of filters
+    /// Copies of a filter side by side, and how many of these at once.
+    std::int64_t side = wide_filters ? 2 : 8, at_once = copiers / side,
+                 beside = std::max<std::int64_t>(1, at_once / t.g.tile_k);
+    std::int64_t turns = std::max<std::int64_t>(1, t.g.tile_k / at_once);     ///< over a tile's filters
+    std::int64_t filters = ceil_div(t.slice / quad, side *beside) * turns;    ///< copies of a thread
+    std::int64_t of_channel = t.staged.copy_floats / (t.map.aligned ? 4 : 1); ///< copies of its pixels
+    std::int64_t places = ceil_div(of_channel, t.threads);                    ///< of these, a thread's
+    std::int64_t sharers =
+        std::max<std::int64_t>(1, std::min(std::int64_t{t.g.slice_channels}, t.threads / of_channel));
+    std::int64_t pixels =
+        places * ceil_div(t.g.slice_channels, sharers) * t.s.s; ///< a thread's, all channels
 };
-
-ThreadCopies copies_of(const Tiling &t) {
-    ThreadCopies o{};
-    o.copiers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(t.threads)));
-    const bool wide_filters = t.s.products() % 4 == 0 && t.slice % 4 == 0;
-    o.quad = wide_filters ? 4 : 1, o.side = wide_filters ? 2 : 8;
-    const std::int64_t at_once = o.copiers / o.side;
-    o.turns = std::max<std::int64_t>(1, t.g.tile_k / at_once);
-    o.beside = std::max<std::int64_t>(1, at_once / t.g.tile_k);
-    o.filters = ceil_div(t.slice / o.quad, o.side * o.beside) * o.turns;
-    o.of_channel = t.staged.copy_floats / (t.map.aligned ? 4 : 1);
-    o.places = ceil_div(o.of_channel, t.threads);
-    const std::int64_t sharers =
-        std::max<std::int64_t>(1, std::min(std::int64_t{t.g.slice_channels}, t.threads / o.of_channel));
-    o.pixels = o.places * ceil_div(std::int64_t{t.g.slice_channels}, sharers) * t.s.s;
-    return o;
-}
 
 /// Why a GPU cannot have such CTAs, or so many; "" if it can.
 std::string check_tiling(const Tiling &t, const ThreadCopies &copies) {
@@ -312,7 +289,7 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
-    Partition part = tile_launch("implicit_gemm_rows", t, t.map.h, t.map.w,
+    Partition part = tile_launch("implicit_gemm_rows", t, g.split, t.map.h, t.map.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
                                   g.columns, parts, g.warp_split, g.split});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
@@ -475,11 +452,10 @@ double share_of_runs(double (*share)(std::int64_t, std::initializer_list<Stride>
 /// its padding are read in part.
 double staged_rows(const Tiling &t) {
     const Map &m = t.map;
-    const std::int64_t image_rows = image_rows_of(t.s, m);
     const std::int64_t last_row = (t.staged.unit_tiles - 1) * t.tile_units / t.g.columns;
-    const std::int64_t beyond = last_row / m.p * image_rows + last_row % m.p * m.stride_h + t.staged.rows -
-                                t.s.n * image_rows; // rows of the last tile
-    const double inside = double(std::min(image_rows, m.h)) / double(image_rows);
+    const std::int64_t beyond = last_row / m.p * m.image_rows + last_row % m.p * m.stride_h + t.staged.rows -
+                                t.s.n * m.image_rows; // rows of the last tile
+    const double inside = double(std::min(m.image_rows, m.h)) / double(m.image_rows);
     return std::min(double(t.s.n * m.h),
                     inside * (double(t.staged.rows) -
                               double(std::max<std::int64_t>(0, beyond)) / double(t.staged.unit_tiles)));
@@ -551,13 +527,13 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
 Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (const std::string why = check_knobs(g, s); !why.empty())
         return Infeasible{why};
-    const Map m = map_of(s);
+    const Map m{s};
     if (g.columns == 0)
         g.columns = columns_for(s, m, g, gpu);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
         return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
     const Tiling t{s, g, gpu, m};
-    const ThreadCopies copies = copies_of(t);
+    const ThreadCopies copies{t};
     if (const std::string why = check_tiling(t, copies); !why.empty())
         return Infeasible{why};
     const Parts parts = parts_of(t, copies);

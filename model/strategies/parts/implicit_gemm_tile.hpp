@@ -35,6 +35,7 @@ struct ImplicitGemm {
              "staged rows: a row's pixels of a tile, in units of thread_pixels");
     }
     SettingsOf<ImplicitGemm> settings(const ConvShape &s, const Gpu &gpu) const;
+    static std::string outside(const ConvShape &s);
     Planned plan(const ConvShape &s, const Gpu &gpu);
 };
 
@@ -60,16 +61,16 @@ inline std::string outside_tiles(const ConvShape &s) {
 /// What launches of all these kernels have alike: a CTA, or a cluster of `split` CTAs that share the steps,
 /// for each tile. Images are h by w; `further` are the template arguments behind the shape's.
 template <class Tiling>
-Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t h, std::int64_t w,
+Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t split, std::int64_t h, std::int64_t w,
                       std::initializer_list<std::int64_t> further) {
     Partition part;
     part.kernel = kernel;
     part.template_arguments = shape_arguments(t.s, h, w);
     part.template_arguments.insert(part.template_arguments.end(), further);
-    part.grid = {t.pixel_tiles * t.filter_tiles * t.g.split, t.s.groups, 1};
+    part.grid = {t.pixel_tiles * t.filter_tiles * split, t.s.groups, 1};
     part.sharing_ctas = double(t.filter_tiles);
     part.threads = t.threads;
-    part.steps = ceil_div(t.steps, std::int64_t{t.g.split});
+    part.steps = ceil_div(t.steps, split);
     part.filter_count = t.s.k;
     return part;
 }
@@ -146,5 +147,20 @@ inline std::string too_few_registers(const ImplicitGemm &g, std::int64_t threads
     return std::to_string(threads) + " threads of " + std::to_string(g.thread_k) + " x " +
            std::to_string(g.thread_pixels) + " sums need more registers than an SM has";
 }
+
+/// W3: passes through shared memory of a warp's loads for one value of all its filters and pixels. `lanes_n`
+/// lanes lie along the pixels; only those of the first `taking_part` places take part.
+double row_load_passes(const Banks &banks, const ImplicitGemm &setting, std::int64_t lanes_n,
+                       std::int64_t taking_part);
+
+/// W3: passes through shared memory of a warp whose lanes each store the sums of four neighbouring pixels, as
+/// [filter][pixel], where the sums of several warps meet. `lanes_n` lanes lie along the pixels, `pixels`
+/// pixels apart; the others lie along the filters, `filters` filters apart.
+double sum_store_passes(const Banks &banks, const ImplicitGemm &setting, std::int64_t lanes_n,
+                        std::int64_t pixels, std::int64_t filters);
+
+/// The plan of a setting with staging = 2, of kernel implicit_gemm_rows. If its `columns` is 0, it is chosen
+/// and filled in; no other knob may be left open.
+Planned plan_of_rows(ImplicitGemm &setting, const ConvShape &shape, const Gpu &gpu);
 
 } // namespace convcast

@@ -1,25 +1,23 @@
 #include "model/strategies/parts/patch_rows.hpp"
 
-#include "model/work/tensors.hpp"
-
 #include <limits>
 #include <set>
 
 namespace convcast {
-namespace {
-
-/// Calls body(row of pixels) for each product of a patch with a column of the filter.
-template <class Body> void each_product(const PatchRows &patch, const Body &body) {
-    const ConvShape &s = patch.s;
-    for (std::int64_t row = 0; row < patch.rows; ++row)
-        for (std::int64_t tap = 0; tap < s.r; ++tap) {
-            const std::int64_t y = row * s.stride_h + tap * s.dilation_h;
-            if (!patch.whole || (y >= s.pad_h && y < s.pad_h + s.h))
-                body(y);
-        }
+std::vector<std::int64_t> column_reads(const ConvShape &s, std::int64_t rows, bool whole) {
+    std::vector<std::int64_t> read;
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t tap = 0; tap < s.r; ++tap)
+            if (const std::int64_t y = row * s.stride_h + tap * s.dilation_h;
+                !whole || (y >= s.pad_h && y < s.pad_h + s.h))
+                read.push_back(y);
+    return read;
 }
 
-} // namespace
+std::int64_t distinct(std::vector<std::int64_t> rows) {
+    std::ranges::sort(rows);
+    return std::unique(rows.begin(), rows.end()) - rows.begin();
+}
 
 std::int64_t PatchRows::widest() const {
     std::int64_t elements = 1;
@@ -58,16 +56,11 @@ std::vector<PatchRows::Load> PatchRows::row_loads() const {
     return loads;
 }
 
-std::int64_t PatchRows::loaded_rows() const {
-    std::set<std::int64_t> read;
-    each_product(*this, [&](std::int64_t row) { read.insert(row); });
-    return std::ssize(read);
-}
-
-std::int64_t PatchRows::column_fmas() const {
-    std::int64_t fmas = 0;
-    each_product(*this, [&](std::int64_t) { ++fmas; });
-    return fmas;
+std::int64_t PatchRows::row_pixels() const {
+    std::int64_t pixels = 0;
+    for (const Load &load : row_loads())
+        pixels += load.elements;
+    return pixels;
 }
 
 double PatchRows::row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters) const {
@@ -115,13 +108,11 @@ double PatchRows::bytes_under(double threads) const {
 }
 
 std::string PatchRows::too_many_loads() const {
-    const std::int64_t window = (rows - 1) * s.stride_h + reach_h,
-                       pixels = (columns - 1) * s.stride_w + reach_w,
-                       loads = window * (ceil_div(pixels, vector) + 1);
-    if (window <= most_window && loads <= most_loads)
+    const std::int64_t loads = window_h * (ceil_div(window_w, vector) + 1);
+    if (window_h <= most_window && loads <= most_loads)
         return "";
     return "patches of " + std::to_string(rows) + " x " + std::to_string(columns) + " outputs reach over " +
-           std::to_string(window) + " rows and " + std::to_string(loads) + " loads: at most " +
+           std::to_string(window_h) + " rows and " + std::to_string(loads) + " loads: at most " +
            std::to_string(most_window) + " and " + std::to_string(most_loads) + " are built";
 }
 
@@ -141,6 +132,35 @@ std::string outside_patches(const ConvShape &s) {
         s.k * s.p() * s.q() > most / 2)
         return "an image exceeds 32 bits";
     return "";
+}
+
+int widest_divisor(std::int64_t total, int most) {
+    while (total % most != 0)
+        most /= 2;
+    return most;
+}
+
+std::string settle_columns(int &columns, const ConvShape &s) {
+    if (columns == 0)
+        columns = widest_divisor(s.q(), 4);
+    if (!power_of_two_in(columns, 1, 4))
+        return "columns must be 1, 2 or 4, got " + std::to_string(columns);
+    return s.q() % columns == 0 ? ""
+                                : "columns = " + std::to_string(columns) + " does not divide the " +
+                                      std::to_string(s.q()) + " outputs of a row";
+}
+
+std::vector<std::int64_t> patch_arguments(const PatchRows &patch) {
+    const ConvShape &s = patch.s;
+    return {s.r,     s.s,     s.h,          s.w,          s.stride_h, s.stride_w,
+            s.pad_h, s.pad_w, s.dilation_h, s.dilation_w, patch.rows, patch.columns};
+}
+
+void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu) {
+    part.work.l2_write_bytes = written_bytes_of_patches(patch.s, patch.rows, patch.columns);
+    if (patch.rows == 1) // otherwise the warp writes the rest of a sector right behind, with the next row
+        part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(patch.s.output_bytes()));
+    fill_dram(part.work, patch.s, gpu);
 }
 
 std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most) {

@@ -2,16 +2,16 @@
 // executor/kernels/patch_row.cuh.
 #pragma once
 
-#include "model/base/divide.hpp"
-#include "model/shape/conv_shape.hpp"
-#include "model/work/shared_access.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "model/strategies/strategy.hpp"
 
 namespace convcast {
+
+/// The row of pixels of each product of `rows` outputs below each other with a column of the filter. `whole`:
+/// the outputs are all there are, and products with rows above and below the map are left out.
+std::vector<std::int64_t> column_reads(const ConvShape &s, std::int64_t rows, bool whole);
+
+/// How many different ones there are.
+std::int64_t distinct(std::vector<std::int64_t> rows);
 
 /// A thread's patch of `rows` x `columns` outputs of a plane, and the patches that a plane is made of: along
 /// its rows, then those below. `columns` divides the outputs of a row.
@@ -20,6 +20,9 @@ struct PatchRows {
     std::int64_t rows = 1, columns = 1;
     std::int64_t bytes = s.element_bytes();
     std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
+    /// Pixels under a patch, with the gaps that strides and dilations leave.
+    std::int64_t window_h = (rows - 1) * s.stride_h + reach_h,
+                 window_w = (columns - 1) * s.stride_w + reach_w;
     std::int64_t row_patches = s.q() / columns, row_groups = ceil_div(s.p(), rows),
                  plane_patches = row_patches * row_groups;
     std::int64_t vector = widest(); ///< elements that are loaded as one
@@ -32,10 +35,12 @@ struct PatchRows {
     };
     std::vector<Load> row_loads() const;
 
+    /// Pixels of a row that a thread loads.
+    std::int64_t row_pixels() const;
     /// The rows of pixels that the taps of a patch read.
-    std::int64_t loaded_rows() const;
+    std::int64_t loaded_rows() const { return distinct(column_reads(s, rows, whole)); }
     /// Multiply-adds of a patch with one column of a filter.
-    std::int64_t column_fmas() const;
+    std::int64_t column_fmas() const { return std::ssize(column_reads(s, rows, whole)); }
 
     /// Passes through L1 of a warp's loads of a row of pixels, on average over warps, where neighbouring
     /// threads take neighbouring patches. `planes`: how far apart in memory planes lie, in elements;
@@ -61,6 +66,19 @@ struct PatchRows {
 
 /// Why no patch of this shape is built: sizes beyond 32 bits, or filters that reach too far; "" if one is.
 std::string outside_patches(const ConvShape &s);
+
+/// The largest power of two, `most` or less, that divides `total`. `most` is one.
+int widest_divisor(std::int64_t total, int most);
+
+/// Of a knob that is 0, as many columns as divide the outputs of a row, 4 at most. Why a given number is
+/// wrong, or "".
+std::string settle_columns(int &columns, const ConvShape &s);
+
+/// The first template arguments of the kernels: the shape, and the patch.
+std::vector<std::int64_t> patch_arguments(const PatchRows &patch);
+
+/// What L2 and DRAM see of the outputs of a launch, and of its reads, whose bytes of L2 are filled in.
+void fill_patch_traffic(Partition &part, const PatchRows &patch, const Gpu &gpu);
 
 /// Rows of a patch, `most` or down to half as many: those with the fewest surplus ones below the map.
 std::int64_t rows_of_patch(const ConvShape &s, std::int64_t most);

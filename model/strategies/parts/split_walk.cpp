@@ -1,5 +1,5 @@
-#include "model/strategies/parts/split_walk.hpp"
 #include "model/base/readable.hpp"
+#include "model/strategies/parts/division.hpp"
 
 #include <array>
 #include <cmath>
@@ -106,7 +106,6 @@ void add_ctas(Partition &part, StepWork &steps, const Tiling &t, const Area &are
                         row_copies(t, first_rows) + filter_copies(t, first_filters);
     once.load_bytes = read_bytes(t, first_rows, area.columns) + double(first_filters * t.taps * 4);
     add(part.drain, once, times);
-    *part.work.instructions += times * once.instructions;
     *part.work.l2_read_bytes += times * once.load_bytes;
     *part.work.l2_write_bytes += times * written_bytes(s, area);
     for (std::int64_t begin = 0; begin < all; begin += t.round) {
@@ -123,9 +122,6 @@ void add_ctas(Partition &part, StepWork &steps, const Tiling &t, const Area &are
         step.load_bytes =
             shares.by_filters ? double(fetched * t.taps * 4) : read_bytes(t, fetched, area.columns);
         add(steps, step, times);
-        *part.work.fmas += times * step.fmas;
-        *part.work.instructions += times * step.instructions;
-        *part.work.shared_wavefronts += times * step.shared_wavefronts;
         *part.work.l2_read_bytes += times * step.load_bytes;
     }
 }
@@ -192,8 +188,7 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     Partition part = launch(s, gpu, shares);
     fill_schedule(part, gpu.limits);
     Work &work = part.work;
-    work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
-    work.l2_read_bytes = work.l2_write_bytes = 0.0;
+    work.l2_read_bytes = work.l2_write_bytes = work.shared_conflicts = 0.0;
     StepWork steps;
     double busy = 0.0;
     for (const Share &columns : cut(s.q(), t.half_columns))
@@ -208,7 +203,10 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     part.idle_ctas = part.ctas - static_cast<std::int64_t>(busy);
     if (part.idle_ctas > 0)
         part.idle_instructions = instructions::place * warps_per_cta;
-    *work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    work.fmas = steps.fmas;
+    work.instructions = part.drain.instructions + steps.instructions +
+                        double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
+    work.shared_wavefronts = steps.shared_wavefronts;
     // The step of an average CTA (F18). What comes before the first round is loaded once.
     part.step = average(steps, busy * double(part.steps));
     part.drain = average(part.drain, busy);
@@ -221,8 +219,7 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     // All shares of the map read the same filters, by copies that coalesce.
     part.mergeable_reads = mergeable_reads(double(shares.map * s.n) * 2.0 * double(s.filter_bytes()),
                                            {double(shares.map), 1.0}, part, gpu);
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(s.output_bytes()));
-    fill_dram(work, s, gpu);
+    fill_writes(part, s, gpu);
     return part;
 }
 
