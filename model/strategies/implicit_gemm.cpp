@@ -143,7 +143,9 @@ Partition launch_of(const Tiling &t, std::int64_t registers) {
     part.stages = g.stages;
     part.busy_warps = t.warps;
     part.independent_sums = g.thread_k * g.thread_pixels;
-    part.snaked = true;
+    // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread some
+    // lie there too: no order avoids FFMAs that read two registers of a bank (F3).
+    part.snaked = !(t.by_filter && t.g.thread_pixels == 8);
     part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
                                      t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     part.register_cap = registers;
@@ -369,10 +371,12 @@ void count_work(Partition &part, const Tiling &t) {
     part.mergeable_reads =
         mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);
     // Lanes along the pixels store four each; where sums meet, a warp stores 32 neighbours, or a tile's
-    // pixels.
-    const std::int64_t run = t.meets ? std::min<std::int64_t>(warp_lanes, t.g.tile_pixels) : 4 * t.lanes_n;
+    // pixels. An image's outputs end a run.
+    const std::int64_t map = t.s.p() * t.s.q(),
+                       run = std::min(map, t.meets ? std::min<std::int64_t>(warp_lanes, t.g.tile_pixels)
+                                                   : 4 * t.lanes_n);
     work.l2_write_bytes = double(t.s.output_bytes()) / double(4 * run) *
-                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(t.s.p() * t.s.q(), run), 4);
+                          stored_bytes({warp_lanes, run, 1, 0}, std::gcd(map, run), 4);
     fill_dram(work, t.s, t.gpu);
 }
 

@@ -135,6 +135,21 @@ double fours_written_bytes(const ConvShape &s, const Map &m, double run) {
     return double(s.output_bytes()) * spanned_bytes(run, std::gcd(std::gcd(m.q * 4, bytes), sector)) / run;
 }
 
+/// Bytes of the sectors written where sums met in shared memory. A thread stores four neighbours of a row, at
+/// once or one after another, and lanes beside each other store what a block of columns has of a row.
+double met_written_bytes(const ConvShape &s, const Map &m, const ImplicitGemm &g) {
+    const std::int64_t run = std::int64_t{g.columns} * g.thread_pixels; // floats
+    if (run >= m.q || (m.q % 4 == 0 && run >= warp_lanes))              // whole rows follow each other
+        return written_bytes(s, m.p == 1 ? StoredAlong::planes : StoredAlong::rows);
+    const double at_once = fours_written_bytes(s, m, double(4 * run));
+    if (m.q % 4 == 0)
+        return at_once;
+    // One after another each store writes sectors with two of its floats at most. L1 gathers a warp's four
+    // stores to a line, the less the more lines the warp stores to (W5).
+    const double apart = double(s.output_bytes()) * (4.0 + 16.0 / double(run)), lines = 128.0 / double(run);
+    return at_once + std::min(1.0, lines / warp_lanes) * (apart - at_once);
+}
+
 } // namespace
 
 double row_load_passes(const Banks &banks, const ImplicitGemm &g, std::int64_t lanes_n,
@@ -510,15 +525,15 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
                                       t.g.split * part.drain.shared_wavefronts);
     work.shared_conflicts = 0.0;
     count_reads(part, t);
-    const bool alone = t.g.split * t.g.warp_split == 1;
     const double stored_at_once =
         16.0 * double(std::min<std::int64_t>(t.g.columns, t.lanes_n)) * t.g.thread_pixels / 4.0;
-    work.l2_write_bytes = alone && t.map.q % 4 != 0 ? loosely_written_bytes(t.s, t.map, t.g)
-                          : alone && stored_at_once < warp_lanes * 4.0
+    const bool alone = t.g.split * t.g.warp_split == 1;
+    work.l2_write_bytes = !alone             ? met_written_bytes(t.s, t.map, t.g)
+                          : t.map.q % 4 != 0 ? loosely_written_bytes(t.s, t.map, t.g)
+                          : stored_at_once < warp_lanes * 4.0
                               ? fours_written_bytes(t.s, t.map, stored_at_once)
                               : written_bytes(t.s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
-    if (alone)
-        part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
+    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
     fill_dram(work, t.s, t.gpu);
 }
 
