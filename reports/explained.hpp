@@ -17,8 +17,8 @@ std::vector<std::vector<std::string>> explained(const std::string &heading);
 /// A remark of docs/report.md: HTML, or the form of one.
 std::string remark(const std::string &id);
 
-/// A figure without points, with its texts and axes as docs/report.md has them.
-Figure explained_figure(const std::string &id);
+/// A figure without points, with its texts and axes as docs/report.md has them below `heading`.
+Figure explained_figure(const std::string &id, const std::string &heading = "Figures of a run");
 
 /// The third cell of the row of docs/profile.md that is about `field`, without the marks of code; "" where it
 /// has none.
