@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/statistics.hpp"
@@ -26,14 +27,6 @@ Cell ratio_of(const std::optional<Seconds> &forecast, const std::optional<Second
     return forecast && measured && measured->value > 0.0 ? Cell(*forecast / *measured) : Cell();
 }
 
-/// The last section: what is assumed, and facts of the document with its conditions.
-Section conditions_section(const std::vector<std::string> &assumptions, std::vector<Fact> facts,
-                           const std::map<std::string, std::string> &conditions) {
-    for (Fact &fact : facts_of(conditions))
-        facts.push_back(std::move(fact));
-    return {"conditions", "conditions", "Conditions", {listed("Assumed", assumptions), std::move(facts)}};
-}
-
 /// Figures that have a point.
 std::vector<PagePart> drawn(std::vector<Figure> figures, SvgUse use = SvgUse::in_page) {
     std::vector<PagePart> parts;
@@ -55,32 +48,28 @@ double error_of(const NetworkCase &item) {
 
 /// Of all cases whose forecast has a time to be held against.
 struct CasesAccuracy {
-    std::size_t all = 0, within = 0; ///< 10 %
+    std::int64_t within = 0; ///< 10 %
     const NetworkCase *worst = nullptr;
     std::vector<double> errors{};
 };
 
-CasesAccuracy accuracy_of(const NetworkRun &run) {
-    constexpr double near = 0.1;
-    CasesAccuracy out;
-    for (const NetworkCase &item : run.cases)
-        if (run.comparable(item)) {
-            out.errors.push_back(std::abs(error_of(item)));
-            out.within += out.errors.back() <= near ? 1 : 0;
-            if (out.worst == nullptr || out.errors.back() > std::abs(error_of(*out.worst)))
-                out.worst = &item;
-        }
-    out.all = out.errors.size();
-    return out;
-}
-
 /// The case with the largest `key`; nullptr where none has one.
 const NetworkCase *most(const NetworkRun &run,
                         const std::function<std::optional<double>(const NetworkCase &)> &key) {
-    const NetworkCase *out = nullptr;
+    const auto found = std::ranges::max_element(run.cases, {}, key); // none is less than any
+    return found != run.cases.end() && key(*found) ? &*found : nullptr;
+}
+
+CasesAccuracy accuracy_of(const NetworkRun &run) {
+    constexpr double near = 0.1;
+    const auto error = [&](const NetworkCase &item) {
+        return run.comparable(item) ? std::optional(std::abs(error_of(item))) : std::nullopt;
+    };
+    CasesAccuracy out{0, most(run, error)};
     for (const NetworkCase &item : run.cases)
-        if (const auto its = key(item); its && (out == nullptr || *its > *key(*out)))
-            out = &item;
+        if (const std::optional<double> its = error(item))
+            out.errors.push_back(*its);
+    out.within = std::ranges::count_if(out.errors, [](double its) { return its <= near; });
     return out;
 }
 
@@ -120,8 +109,8 @@ std::vector<Card> cards_of(const NetworkRun &run) {
         cards.push_back(
             {signed_percent(error_of(off)), "the largest miss of the forecast, " + breakable(off.name()),
              fmt::format("{} forecast, {} measured", micro(*off.forecast_s()), micro(*off.measured_s()))});
-        cards.push_back({fmt::format("{} of {}", accuracy.within, accuracy.all), "forecasts within 10\u00a0%",
-                         "of the measured time"});
+        cards.push_back({fmt::format("{} of {}", accuracy.within, accuracy.errors.size()),
+                         "forecasts within 10\u00a0%", "of the measured time"});
     }
     if (!run.devices.empty())
         cards.push_back({std::to_string(run.devices.size()), run.shares_a_gpu() ? "shares of a step" : "GPUs",
@@ -175,8 +164,8 @@ Section kernels_forecast_section(const NetworkRun &run) {
     std::vector<FirstLaunch> firsts;
     for (const NetworkCase &rung : run.cases)
         for (const KernelForecast &launch : rung.kernels_forecast)
-            if (std::none_of(firsts.begin(), firsts.end(),
-                             [&](const FirstLaunch &seen) { return seen.launch.kernel == launch.kernel; }))
+            if (std::ranges::none_of(
+                    firsts, [&](const FirstLaunch &seen) { return seen.launch.kernel == launch.kernel; }))
                 firsts.push_back({rung.name(), launch});
     using F = const FirstLaunch &;
     return {"kernels_forecast",
@@ -187,11 +176,10 @@ Section kernels_forecast_section(const NetworkRun &run) {
                          {{"first in"}, &FirstLaunch::rung},
                          {{"parts of its first wave, µs"},
                           [](F f) {
-                              std::string parts;
+                              std::vector<std::string> parts;
                               for (const PhaseTime &part : f.launch.parts)
-                                  parts += (parts.empty() ? "" : ", ") + part.name + " " +
-                                           microseconds(part.time_s);
-                              return parts;
+                                  parts.push_back(part.name + " " + microseconds(part.time_s));
+                              return join(parts);
                           }},
                          {{"waves", As::number}, [](F f) { return fmt::format("{:.2f}", f.launch.waves); }},
                          {{"blocks an SM", As::number}, [](F f) { return f.launch.ctas_per_sm; }},
@@ -203,19 +191,20 @@ std::string share_of(const NetworkCase &item, Seconds part) {
     return percent_text(part / (*item.convolutions_s + *item.dense_s + *item.others_s), 1);
 }
 
+Card bound_card(const NetworkCase &item, Seconds time) {
+    return {times(time / *item.light_s), "the bound",
+            fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))};
+}
+
 std::vector<Card> forecast_cards(const NetworkCase &item) {
-    std::vector<Card> cards = {
-        {micro(*item.forecast_s()), "forecast of one call",
-         fmt::format("one CUDA graph of {} nodes", *item.nodes)},
-        {times(*item.forecast_s() / *item.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))},
-        {share_of(item, *item.convolutions_s), "convolutions",
-         fmt::format("dense layers {}, the rest {}", share_of(item, *item.dense_s),
-                     share_of(item, *item.others_s))}};
-    const auto longest =
-        std::max_element(item.launches.begin(), item.launches.end(),
-                         [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s < b.time_s; });
-    if (longest != item.launches.end())
+    std::vector<Card> cards = {{micro(*item.forecast_s()), "forecast of one call",
+                                fmt::format("one CUDA graph of {} nodes", *item.nodes)},
+                               bound_card(item, *item.forecast_s()),
+                               {share_of(item, *item.convolutions_s), "convolutions",
+                                fmt::format("dense layers {}, the rest {}", share_of(item, *item.dense_s),
+                                            share_of(item, *item.others_s))}};
+    if (const auto longest = std::ranges::max_element(item.launches, {}, &NetworkLaunch::time_s);
+        longest != item.launches.end())
         cards.push_back({micro(longest->time_s),
                          "the costliest layer, " + breakable(longest->operators.front()),
                          percent_text(longest->share, 1) + " of the time"});
@@ -236,9 +225,7 @@ std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<Othe
         cards.push_back(
             {times(other->time_s / time), "as fast as " + escape_xml(other->by),
              fmt::format("which takes {} µs, timed in the same way", microseconds(other->time_s))});
-    cards.push_back(
-        {times(time / *item.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))});
+    cards.push_back(bound_card(item, time));
     Seconds convolutions(0.0), all(0.0);
     const NetworkLaunch *longest = nullptr;
     for (const NetworkLaunch &launch : item.launches)
@@ -306,11 +293,6 @@ std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
     return parts;
 }
 
-/// Which decides the title and what the page opens with.
-bool is_training(const NetworkRun &run) {
-    return run.first().training.has_value();
-}
-
 std::vector<Card> training_cards(const NetworkCase &item) {
     const Training &its = *item.training;
     std::vector<Card> cards = {
@@ -342,7 +324,7 @@ Section settings_section(const Training &its) {
 std::string title_of(const NetworkRun &run, const std::string &gpu) {
     const std::string on = gpu.empty() ? "" : ", on " + gpu;
     const NetworkCase &first = run.first();
-    if (is_training(run))
+    if (first.training)
         return (first.training->steps > 0 ? "Training of " : "Accuracy of ") + run.network + on;
     if (first.split)
         return run.network + " on several GPUs" + (gpu.empty() ? "" : " (" + gpu + ")");
@@ -364,20 +346,17 @@ std::vector<Section> whole_sections(const NetworkRun &run) {
 }
 
 /// What is known of the document besides its conditions.
-std::vector<Fact> facts_of(const NetworkRun &run) {
+std::vector<Fact> known_of(const NetworkRun &run) {
     const NetworkCase &first = run.first();
-    std::vector<Fact> facts;
-    if (!run.profile_id.empty())
-        facts.push_back({"profile of the forecast", run.profile_id});
+    std::vector<Fact> facts = {{"profile of the forecast", run.profile_id}};
     if (run.peers) {
         facts.push_back({"link, one way while as much goes the other way",
                          fmt::format("{:.1f} GB/s", run.peers->bandwidth_bytes_per_s.value * 1e-9)});
         facts.push_back({"latency of a link", microseconds(run.peers->latency_s) + " µs"});
     }
-    if (run.first().is_whole() && first.ran()) {
-        if (first.output_error)
-            facts.push_back(
-                {"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", *first.output_error)});
+    if (first.is_whole() && first.ran()) {
+        facts.push_back({"relative error of the outputs (L2 norm)",
+                         first.output_error ? fmt::format("{:.1e}", *first.output_error) : ""});
         facts.push_back({"weights", first.weights.value_or("")});
         facts.push_back({"nodes of the graph", std::to_string(first.nodes.value_or(0))});
     }
@@ -388,13 +367,13 @@ std::vector<Fact> facts_of(const NetworkRun &run) {
 std::vector<Figure> figures_of(const NetworkRun &run, const BesideNetwork &beside) {
     const NetworkCase &first = run.first();
     std::vector<Figure> figures;
-    if (run.first().is_whole()) {
+    if (first.is_whole()) {
         figures = {network_timeline_figure(run)};
         if (!first.ran())
             figures.push_back(network_layers_figure(run));
     } else if (first.split) {
         figures = {speed_up_figure(run)};
-    } else if (!is_training(run)) {
+    } else if (!first.training) {
         figures = ladder_figures(run);
     }
     if (!beside.scaling.empty())
@@ -431,34 +410,33 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     const std::string judged = judgement_of(run, beside.other);
     Page page{title_of(run, gpu_name(run.conditions, run.profile_id)), judged};
     page.head = {answer_paragraph(judged)};
-    if (std::vector<Card> cards = is_training(run)          ? training_cards(first)
-                                  : !run.first().is_whole() ? cards_of(run)
-                                  : first.ran()             ? measured_cards(run, beside.other)
-                                                            : forecast_cards(first);
+    if (std::vector<Card> cards = first.training      ? training_cards(first)
+                                  : !first.is_whole() ? cards_of(run)
+                                  : first.ran()       ? measured_cards(run, beside.other)
+                                                      : forecast_cards(first);
         !cards.empty())
         page.opening.push_back(std::move(cards));
-    if (run.first().is_whole() && first.ran())
-        for (PagePart &part : ways_of_timing(run))
-            page.opening.push_back(std::move(part));
-    std::vector<Fact> facts;
-    if (run.sequential_s)
-        facts.push_back({"one thread of the host's CPU, an image", micro(*run.sequential_s)});
-    if (run.published_cpu_s)
-        facts.push_back({"the same as published", micro(*run.published_cpu_s)});
-    if (!facts.empty())
-        page.opening.push_back(std::move(facts));
-    if (run.first().is_whole())
+    if (first.is_whole() && first.ran())
+        append(page.opening, ways_of_timing(run));
+    const auto micro_of = [](const std::optional<Seconds> &time) { return time ? micro(*time) : ""; };
+    std::vector<Fact> facts = {{"one thread of the host's CPU, an image", micro_of(run.sequential_s)},
+                               {"the same as published", micro_of(run.published_cpu_s)}};
+    page.opening.push_back(std::move(facts));
+    if (first.is_whole())
         page.sections = whole_sections(run);
     else
         page.sections.push_back(cases_section(run, beside));
-    const auto any = [&](const auto &has) { return std::any_of(run.cases.begin(), run.cases.end(), has); };
+    const auto any = [&](const auto &has) { return std::ranges::any_of(run.cases, has); };
     if (any([](const NetworkCase &item) { return !item.kernels.empty(); }))
         page.sections.push_back(kernels_section(run));
     if (any([](const NetworkCase &item) { return !item.kernels_forecast.empty(); }))
         page.sections.push_back(kernels_forecast_section(run));
-    if (is_training(run))
+    if (first.training)
         page.sections.push_back(settings_section(*first.training));
-    page.sections.push_back(conditions_section(run.assumptions, facts_of(run), run.conditions));
+    facts = known_of(run);
+    append(facts, facts_of(run.conditions));
+    page.sections.push_back(
+        {"conditions", "conditions", "Conditions", {listed("Assumed", run.assumptions), std::move(facts)}});
     return page;
 }
 
@@ -467,8 +445,7 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
 Table cases_table(const NetworkRun &run) {
     using C = const NetworkCase &;
     std::vector<NetworkCase> rows;
-    std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(rows),
-                 [](C c) { return c.id || c.split; });
+    std::ranges::copy_if(run.cases, std::back_inserter(rows), [](C c) { return c.id || c.split; });
     const auto forecast = [](auto member) {
         return [member](C c) { return c.forecast ? Cell((*c.forecast).*member) : Cell(); };
     };
@@ -530,7 +507,7 @@ Table cases_table(const NetworkRun &run) {
 Table launches_table(const NetworkRun &run) {
     const std::vector<NetworkLaunch> &launches = run.first().launches;
     using L = const NetworkLaunch &;
-    const auto any = [&](const auto &has) { return std::any_of(launches.begin(), launches.end(), has); };
+    const auto any = [&](const auto &has) { return std::ranges::any_of(launches, has); };
     const auto measured = [untraced = untraced_share(run)](L launch) {
         return launch.measured ? std::optional(launch.measured->time_s.median_s * untraced) : std::nullopt;
     };
@@ -552,19 +529,17 @@ Table launches_table(const NetworkRun &run) {
         fields.insert(fields.end(), {{{"time", As::time, Keep::must}, &NetworkLaunch::time_s},
                                      {{"share", As::share, Keep::must}, &NetworkLaunch::share}});
     // A column of the rest is there where a launch has something for it.
-    if (any([](L launch) { return launch.light_s.has_value(); }))
-        fields.push_back(
-            {{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
-                 return launch.light_s ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
-                                       : Cell();
-             }});
-    if (any([](L launch) { return launch.helps.has_value(); }))
-        fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
-                              return launch.helps
-                                         ? launch.helps->change + " " +
-                                               change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
-                                         : "";
-                          }});
+    const std::size_t always = fields.size();
+    fields.push_back({{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
+                          return launch.light_s
+                                     ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
+                                     : Cell();
+                      }});
+    fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
+                          return launch.helps ? launch.helps->change + " " +
+                                                    change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
+                                              : "";
+                      }});
     if (any([](L launch) { return launch.flops.has_value(); })) {
         fields.push_back({{"FLOPs", As::number, Keep::low}, [](L launch) {
                               return launch.flops ? Cell(readable(*launch.flops, "FLOP")) : Cell();
@@ -574,18 +549,17 @@ Table launches_table(const NetworkRun &run) {
                                                                        : Cell();
                           }});
     }
-    if (timed)
-        fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
-                              return ends[static_cast<std::size_t>(&launch - launches.data())];
-                          }});
-    if (any([](L launch) { return launch.stream.value_or(0) != 0; }))
-        fields.push_back(
-            {{"stream", As::number, Keep::low}, [](L launch) { return launch.stream.value_or(0); }});
-    if (any([](L launch) { return launch.l2_error.has_value(); }))
-        fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
-                              return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
-                          }});
-    return table_of<NetworkLaunch>(launches, fields);
+    fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
+                          return timed ? Cell(ends[static_cast<std::size_t>(&launch - launches.data())])
+                                       : Cell();
+                      }});
+    const bool streams = any([](L launch) { return launch.stream.value_or(0) != 0; });
+    fields.push_back({{"stream", As::number, Keep::low},
+                      [streams](L launch) { return streams ? Cell(launch.stream.value_or(0)) : Cell(); }});
+    fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
+                          return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
+                      }});
+    return without_empty_columns(table_of<NetworkLaunch>(launches, fields), always);
 }
 
 namespace {
@@ -629,7 +603,7 @@ std::string judgement_of_whole(const NetworkCase &item, const std::optional<Othe
 } // namespace
 
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    if (is_training(run))
+    if (run.first().training)
         return judgement_of_training(run.first());
     if (run.first().is_whole())
         return judgement_of_whole(run.first(), other);
@@ -638,7 +612,7 @@ std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &
     if (accuracy.worst != nullptr)
         text = fmt::format("{} of {} forecasts are within 10 % of the measured time, the median is off by "
                            "{:.1f} %; {} is the worst, {}.",
-                           accuracy.within, accuracy.all, 100.0 * percentile(accuracy.errors, 0.5),
+                           accuracy.within, accuracy.errors.size(), 100.0 * percentile(accuracy.errors, 0.5),
                            accuracy.worst->name(), signed_percent(error_of(*accuracy.worst)));
     if (run.shares_a_gpu())
         text += " Steps of several shares ran them on one GPU, one after another, so their times are not "

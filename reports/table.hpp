@@ -107,8 +107,8 @@ template <class Row> Table table_of(const auto &rows, const std::vector<Field<Ro
     return table;
 }
 
-/// Leaves out columns that are empty in every row.
-Table without_empty_columns(Table table);
+/// Leaves out columns that are empty in every row, other than the first `kept`.
+Table without_empty_columns(Table table, std::size_t kept = 0);
 
 /// The unit of the table's times.
 TimeUnit time_unit(const Table &table);
