@@ -129,9 +129,6 @@ struct Figure {
 template <class Key> class SeriesBy {
   public:
     Series &of(const Key &key, const Series &empty) { return series_.try_emplace(key, empty).first->second; }
-    void add(const Key &key, const Series &empty, Point point) {
-        of(key, empty).points.push_back(std::move(point));
-    }
     std::vector<Series> take() {
         std::vector<Series> all;
         for (auto &[key, one] : series_)
