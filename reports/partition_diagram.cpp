@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -259,26 +260,24 @@ void add_borders(const ConvShape &s, const Walk &walk, std::int64_t all, Thing &
     constexpr std::int64_t most = 20'000, most_lines = 48;
     if (all > most)
         return;
-    std::vector<std::int64_t> rows, columns, begins;
+    std::set<std::int64_t> rows, columns, begins;
     for (std::int64_t cta = 0; cta < all; ++cta)
         for (const OutputBox &box : outputs_of(walk, cta)) {
-            rows.push_back(box.rows.begin);
-            columns.push_back(box.columns.begin);
-            begins.push_back(box.filters.begin);
+            rows.insert(box.rows.begin);
+            columns.insert(box.columns.begin);
+            begins.insert(box.filters.begin);
         }
-    const auto distinct = [](std::vector<std::int64_t> values, std::int64_t size,
-                             std::vector<double> &shares) {
-        std::sort(values.begin(), values.end());
-        values.erase(std::unique(values.begin(), values.end()), values.end());
-        if (static_cast<std::int64_t>(values.size()) <= most_lines)
-            for (const std::int64_t value : values)
-                if (value > 0)
-                    shares.push_back(share_of({0, value}, size).to);
+    const auto shares_of = [](const std::set<std::int64_t> &values, std::int64_t size) {
+        std::vector<double> shares;
+        for (const std::int64_t value : values)
+            if (value > 0 && std::ssize(values) <= most_lines)
+                shares.push_back(share_of({0, value}, size).to);
+        return shares;
     };
-    distinct(rows, s.p(), output.rows);
+    output.rows = shares_of(rows, s.p());
     if (walk.flat.empty())
-        distinct(columns, s.q(), output.columns);
-    distinct(begins, s.k, filters.rows);
+        output.columns = shares_of(columns, s.q());
+    filters.rows = shares_of(begins, s.k);
 }
 
 constexpr double gap = 3.0, line_height = 10.5;
@@ -288,44 +287,46 @@ struct DiagramKey {
     std::string colour, words;
 };
 
-/// Draws in points; every text is 8 points high.
+/// Draws in points, from the top down; every text is 8 points high.
 class Canvas {
   public:
-    explicit Canvas(double width) : width_(width) {}
+    explicit Canvas(double its_width) : width(its_width) {}
 
-    double width() const { return width_; }
+    const double width;
+    double y = gap; ///< where the next part begins
 
-    void rect(double x, double y, double w, double h, const std::string &look) {
+    double room() const { return width - 2.0 * gap; }
+
+    void rect(double x, double top, double w, double h, const std::string &look) {
         body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {}/>\n", coordinate(x),
-                             coordinate(y), coordinate(w), coordinate(h), look);
+                             coordinate(top), coordinate(w), coordinate(h), look);
     }
     void line(double x1, double y1, double x2, double y2, const std::string &look) {
         body_ += fmt::format("<path d=\"M{} {}L{} {}\" {}/>\n", coordinate(x1), coordinate(y1),
                              coordinate(x2), coordinate(y2), look);
     }
     /// White lines between square cells and around them.
-    void grid(double x, double y, double cell, std::int64_t columns, std::int64_t rows) {
-        const double right = x + double(columns) * cell, lower = y + double(rows) * cell;
+    void grid(double x, double top, double cell, std::int64_t columns, std::int64_t rows) {
         std::string path;
         for (std::int64_t i = 0; i <= columns; ++i)
-            path += fmt::format("M{0} {1}V{2}", coordinate(x + double(i) * cell), coordinate(y),
-                                coordinate(lower));
+            path += fmt::format("M{0} {1}V{2}", coordinate(x + double(i) * cell), coordinate(top),
+                                coordinate(top + double(rows) * cell));
         for (std::int64_t i = 0; i <= rows; ++i)
-            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(y + double(i) * cell),
-                                coordinate(right));
+            path += fmt::format("M{0} {1}H{2}", coordinate(x), coordinate(top + double(i) * cell),
+                                coordinate(x + double(columns) * cell));
         body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"/>\n", path);
     }
-    /// `y` is the upper end of the line of text.
-    void text(double x, double y, const std::string &words, const char *anchor = "start",
+    /// `top` is the upper end of the line of text.
+    void text(double x, double top, const std::string &words, const char *anchor = "start",
               const std::string &look = "") {
         body_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", coordinate(x),
-                             coordinate(y + 0.95 * paper_text_bp), anchor,
+                             coordinate(top + 0.95 * paper_text_bp), anchor,
                              look.empty() ? "" : " class=\"" + look + "\"", escape_xml(words));
     }
 
-    void patch(double x, double y, double w, double h, const std::string &colour, When when) {
+    void patch(double x, double top, double w, double h, const std::string &colour, When when) {
         constexpr double least = 1.2; // narrower is not seen
-        rect(x, y, std::max(w, least), std::max(h, least),
+        rect(x, top, std::max(w, least), std::max(h, least),
              when == When::halo ? fmt::format("fill=\"url(#hatch)\" stroke=\"{}\" stroke-width=\"0.6\" "
                                               "stroke-dasharray=\"2 1.2\"",
                                               colour)
@@ -335,23 +336,28 @@ class Canvas {
                                                                    : " fill-opacity=\"0.22\""));
     }
 
-    double heading(double y, const std::string &words) {
+    void heading(const std::string &words) {
         text(gap, y, words, "start", "strong");
-        return y + line_height + gap;
+        y += line_height + gap;
     }
-
-    /// Entries side by side, each a patch and what it means.
-    double legend(double y, const std::vector<DiagramKey> &entries) {
+    void line_of_text(const std::string &words) {
+        text(gap, y, words);
+        y += line_height;
+    }
+    /// A patch and what it means. Returns where the next one has room.
+    double key(double x, const DiagramKey &entry) {
+        patch(x, y + 1.5, 9.0, 6.5, entry.colour, entry.when);
+        text(x + 12.0, y, entry.words);
+        return x + (12.0 + text_width(entry.words, paper_text_bp) + 9.0);
+    }
+    void legend(const std::vector<DiagramKey> &entries) {
         double x = gap;
-        for (const DiagramKey &entry : entries) {
-            patch(x, y + 1.5, 9.0, 6.5, entry.colour, entry.when);
-            text(x + 12.0, y, entry.words);
-            x += 12.0 + text_width(entry.words, paper_text_bp) + 9.0;
-        }
-        return y + line_height + gap;
+        for (const DiagramKey &entry : entries)
+            x = key(x, entry);
+        y += line_height + gap;
     }
 
-    std::string finish(double height, const std::string &title) const {
+    std::string finish(const std::string &title) const {
         return fmt::format(
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
                    "width=\"{0}pt\" "
@@ -363,12 +369,11 @@ class Canvas {
                    "d=\"M0 3L3 0\" stroke=\"#555\" stroke-width=\"0.5\"/></pattern></defs>\n<rect "
                    "width=\"100%\" "
                    "height=\"100%\" fill=\"#fff\"/>\n",
-                   coordinate(width_), coordinate(height), escape_xml(title), coordinate(paper_text_bp)) +
+                   coordinate(width), coordinate(y), escape_xml(title), coordinate(paper_text_bp)) +
                body_ + "</svg>\n";
     }
 
   private:
-    double width_;
     std::string body_;
 };
 
@@ -378,7 +383,8 @@ constexpr const char *thin = "stroke=\"#999\" stroke-width=\"0.35\"";
 
 /// A thing's plane with what the CTA needs of it, its depth beside it, its notes below. Returns its lower
 /// end.
-double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double width) {
+double draw_thing(Canvas &canvas, const Thing &thing, double x, double width) {
+    const double y = canvas.y;
     canvas.text(x, y, thing.title, "start", "strong");
     canvas.text(x, y + line_height, fitted(thing.size, width + gap, paper_text_bp));
     const double top = y + 2.0 * line_height + gap;
@@ -412,57 +418,55 @@ double draw_thing(Canvas &canvas, const Thing &thing, double x, double y, double
     return at;
 }
 
-double draw_legend(Canvas &canvas, double y, const std::vector<const Thing *> &things) {
+void draw_legend(Canvas &canvas, const std::vector<Thing> &things) {
     std::vector<DiagramKey> entries;
     for (const auto &[when, words] : {std::pair{When::now, "computed now"},
                                       {When::next, "copied meanwhile"},
                                       {When::later, "later"},
                                       {When::halo, "halo"}})
-        if (when == When::now || std::any_of(things.begin(), things.end(), [&](const Thing *thing) {
+        if (when == When::now || std::ranges::any_of(things, [&](const Thing &thing) {
                 const auto then = [&](const Patch &patch) { return patch.when == when; };
-                return std::any_of(thing->patches.begin(), thing->patches.end(), then) ||
-                       std::any_of(thing->depth.begin(), thing->depth.end(), then);
+                return std::ranges::any_of(thing.patches, then) || std::ranges::any_of(thing.depth, then);
             }))
             entries.push_back({when, "#444444", words});
-    return canvas.legend(y, entries);
+    canvas.legend(entries);
 }
 
 /// Shared memory as a bar, to scale.
-double draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
-    std::int64_t used = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
+void draw_shared(Canvas &canvas, const Partition &launch, const Walk &walk) {
+    std::int64_t used = 0, most = 0;
+    for (const SharedBuffer &buffer : walk.buffers) {
         used += buffer.bytes * buffer.buffers;
+        most = std::max(most, buffer.buffers);
+    }
     const std::int64_t all = std::max(launch.shared_bytes, used);
     if (all == 0)
-        return y;
-    y = canvas.heading(y, "Shared memory: " + count_text(all, "byte"));
-    const double width = canvas.width() - 2.0 * gap, high = 11.0;
+        return;
+    canvas.heading("Shared memory: " + count_text(all, "byte"));
+    constexpr double high = 11.0;
+    const double y = canvas.y;
     double x = gap;
     // All kinds of the first buffer, then all of the second: as they lie.
-    std::int64_t most = 0;
-    for (const SharedBuffer &buffer : walk.buffers)
-        most = std::max(most, buffer.buffers);
     for (std::int64_t i = 0; i < most; ++i)
         for (const SharedBuffer &buffer : walk.buffers)
             if (i < buffer.buffers) {
-                const double wide = share_of({0, buffer.bytes}, all).to * width;
+                const double wide = share_of({0, buffer.bytes}, all).to * canvas.room();
                 canvas.patch(x, y, wide, high, tensor_colour(buffer.of), of_step(i));
                 canvas.line(x, y, x, y + high, frame);
                 if (text_width(buffer.name, paper_text_bp) + 2.0 * gap < wide)
                     canvas.text(x + wide / 2.0, y + 1.2, buffer.name, "middle", i == 0 ? "light" : "");
                 x += wide;
             }
-    canvas.rect(gap, y, width, high, frame);
-    y += high + gap;
+    canvas.rect(gap, y, canvas.room(), high, frame);
+    canvas.y += high + gap;
     for (const SharedBuffer &buffer : walk.buffers) {
-        canvas.rect(gap, y + 1.5, 9.0, 6.5, fmt::format("fill=\"{}\"", tensor_colour(buffer.of)));
-        canvas.text(gap + 12.0, y,
-                    buffer.buffers > 1 ? fmt::format("{}: {} buffers of {} bytes", buffer.name,
-                                                     buffer.buffers, grouped(buffer.bytes))
-                                       : fmt::format("{}: {} bytes", buffer.name, grouped(buffer.bytes)));
-        y += line_height;
+        canvas.key(gap, {When::now, tensor_colour(buffer.of),
+                         fmt::format("{}: {}{} bytes", buffer.name,
+                                     buffer.buffers > 1 ? fmt::format("{} buffers of ", buffer.buffers) : "",
+                                     grouped(buffer.bytes))});
+        canvas.y += line_height;
     }
-    return y + gap;
+    canvas.y += gap;
 }
 
 /// How a thread's pixels lie.
@@ -474,32 +478,28 @@ std::string placed_text(const ThreadTile &threads) {
     return threads.apart == 1 ? " in a row" : fmt::format(", {} apart", threads.apart);
 }
 
-/// Words in lines that fit the drawing. Returns the lower end.
-double draw_paragraph(Canvas &canvas, const std::string &words, double y) {
+/// Words in lines that fit the drawing.
+void draw_paragraph(Canvas &canvas, const std::string &words) {
     std::string line;
     std::istringstream in(words);
     for (std::string word; in >> word;) {
         const std::string longer = line.empty() ? word : line + " " + word;
-        if (!line.empty() && text_width(longer, paper_text_bp) > canvas.width() - 2.0 * gap) {
-            canvas.text(gap, y, line);
-            y += line_height;
-            line = word;
-        } else {
-            line = longer;
-        }
+        const bool fits = line.empty() || text_width(longer, paper_text_bp) <= canvas.room();
+        if (!fits)
+            canvas.line_of_text(line);
+        line = fits ? longer : word;
     }
-    if (line.empty())
-        return y;
-    canvas.text(gap, y, line);
-    return y + line_height;
+    if (!line.empty())
+        canvas.line_of_text(line);
+    canvas.y += gap;
 }
 
 /// The CTA's threads over its tile of pixels and filters, and the sums of one of them.
-double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, double y) {
+void draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk) {
     const ThreadTile &threads = walk.threads;
-    y = canvas.heading(y, fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32));
+    canvas.heading(fmt::format("Threads: {} a CTA, {} a warp", launch.threads, 32));
     constexpr double high = 44.0, wide = 84.0;
-    const double left = gap + line_height;
+    const double left = gap + line_height, y = canvas.y, top = y + line_height, below = top + high + 1.0;
     // All of them as one block, a warp of them dark: filters down, pixels across.
     const double warps_across = std::max(1.0, double(threads.along_pixels) / 32.0);
     double warp_w = wide / warps_across, warp_h = high / double(threads.along_filters);
@@ -508,13 +508,12 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
         warp_h = high * down / double(threads.along_filters);
         warp_w = wide * (32.0 / down) / double(threads.along_pixels);
     }
-    canvas.patch(left, y + line_height, wide, high, output_colour, When::later);
-    canvas.patch(left, y + line_height, std::min(warp_w, wide), std::min(warp_h, high), output_colour,
-                 When::now);
-    canvas.rect(left, y + line_height, wide, high, frame);
+    canvas.patch(left, top, wide, high, output_colour, When::later);
+    canvas.patch(left, top, std::min(warp_w, wide), std::min(warp_h, high), output_colour, When::now);
+    canvas.rect(left, top, wide, high, frame);
     canvas.text(left, y, "pixels");
     canvas.text(left + wide, y, grouped(threads.along_pixels) + " threads", "end");
-    canvas.text(left, y + line_height + high + 1.0,
+    canvas.text(left, below,
                 threads.along_filters > 1 ? "filters: " + count_text(threads.along_filters, "thread")
                                           : "a warp is dark");
     // One thread's sums: its pixels across, filters down.
@@ -522,17 +521,17 @@ double draw_threads(Canvas &canvas, const Partition &launch, const Walk &walk, d
     const std::int64_t pixels = threads.rows * threads.columns;
     constexpr std::int64_t most = 16; // cells that are drawn along a side
     const std::int64_t columns = std::min(pixels, most), rows = std::min(threads.filters, most);
-    const double cell = std::min({7.0, (canvas.width() - x - gap) / double(columns), high / double(rows)});
-    canvas.patch(x, y + line_height, double(columns) * cell, double(rows) * cell, output_colour, When::now);
-    canvas.grid(x, y + line_height, cell, columns, rows);
+    const double cell = std::min({7.0, (canvas.width - x - gap) / double(columns), high / double(rows)});
+    canvas.patch(x, top, double(columns) * cell, double(rows) * cell, output_colour, When::now);
+    canvas.grid(x, top, cell, columns, rows);
     canvas.text(x, y, "one thread's sums");
-    canvas.text(x, y + line_height + high + 1.0, count_text(pixels, "pixel") + placed_text(threads));
-    canvas.text(x, y + 2.0 * line_height + high + 1.0,
+    canvas.text(x, below, count_text(pixels, "pixel") + placed_text(threads));
+    canvas.text(x, below + line_height,
                 fmt::format("of {} = {}", count_text(threads.filters, "filter"),
                             count_text(pixels * threads.filters, "sum")));
     if (threads.along_filters > 1)
-        canvas.text(left, y + 2.0 * line_height + high + 1.0, "a warp is dark");
-    return y + 3.0 * line_height + high + gap;
+        canvas.text(left, below + line_height, "a warp is dark");
+    canvas.y += 3.0 * line_height + high + gap;
 }
 
 /// Which of `size` rows or columns are drawn where not all can be: the first, -1 for what is left out, the
@@ -569,15 +568,16 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
 /// what of them a step brings.
-double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, double y) {
+void draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs) {
     const OutputBox &first = needs.boxes.front();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
-    y = canvas.heading(y, "Filters in memory, from filter " + grouped(first.filters.begin) +
-                              (shape.c > 1 ? ", channel " + grouped(first.channels.begin) : "") + " on");
+    canvas.heading("Filters in memory, from filter " + grouped(first.filters.begin) +
+                   (shape.c > 1 ? ", channel " + grouped(first.channels.begin) : "") + " on");
     constexpr double cell = 6.0, high = 9.0;
+    const double y = canvas.y;
     const std::int64_t end =
-        std::min(begin + static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell), shape.k * values);
+        std::min(begin + static_cast<std::int64_t>(canvas.room() / cell), shape.k * values);
     const auto x_of = [&](std::int64_t place) { return gap + double(place - begin) * cell; };
     for (std::int64_t from = begin, to = begin; from < end; from = to) {
         const std::optional<When> when = when_needed(shape, needs, from);
@@ -596,23 +596,22 @@ double draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs, d
             canvas.line(x_of(place), y - beyond, x_of(place), y + high + beyond,
                         fmt::format("stroke=\"#222\" stroke-width=\"{}\"", whole ? 1.4 : 0.7));
         }
-    y += high + gap + 1.0;
-    canvas.text(gap, y,
-                shape.c > 1
-                    ? fmt::format("strokes: channels of {} x {}; long strokes: filters", shape.r, shape.s)
+    canvas.y += high + gap + 1.0;
+    canvas.line_of_text(
+        shape.c > 1 ? fmt::format("strokes: channels of {} x {}; long strokes: filters", shape.r, shape.s)
                     : fmt::format("strokes: filters of {} x {}", shape.r, shape.s));
-    return y + line_height + gap;
+    canvas.y += gap;
 }
 
 /// The tile of pixels that a CTA computes from, and the window of one of its threads.
-double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, double y) {
+void draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk) {
     const PixelTile &tile = walk.pixels;
     if (tile.rows == 0)
-        return y;
-    y = canvas.heading(
-        y, fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped(tile.columns)));
+        return;
+    canvas.heading(fmt::format("Pixels: {} x {}, and a thread's window", tile.rows, grouped(tile.columns)));
     constexpr double cell = 6.0;
-    const auto room = static_cast<std::int64_t>((canvas.width() - 2.0 * gap) / cell);
+    const double y = canvas.y;
+    const auto room = static_cast<std::int64_t>(canvas.room() / cell);
     const std::int64_t last = std::min<std::int64_t>(tile.columns - tile.own_columns + 2, 8);
     const std::vector<std::int64_t> columns = shown_of(tile.columns, room - last - 1, last),
                                     rows = shown_of(tile.rows, 6,
@@ -642,41 +641,40 @@ double draw_pixels(Canvas &canvas, const ConvShape &shape, const Walk &walk, dou
                                      : When::later);
         }
     canvas.grid(gap, y, cell, std::ssize(columns), std::ssize(rows));
-    y += double(rows.size()) * cell + gap;
+    canvas.y += double(rows.size()) * cell + gap;
     std::vector<DiagramKey> entries = {
         {When::now, map_colour, count_text(threads.rows * threads.columns, "output")},
         {When::next, map_colour, fmt::format("window of {} x {}", window_h, window_w)}};
     if (tile.rows > tile.own_rows || tile.columns > tile.own_columns)
         entries.push_back({When::halo, "#222222", "halo"});
-    return canvas.legend(y, entries);
+    canvas.legend(entries);
 }
 
 /// What lanes read of the banks of shared memory in one instruction: Chen's n.
-double draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes,
-                  double y) {
+void draw_banks(Canvas &canvas, const ConvShape &shape, const Walk &walk, std::int64_t bank_bytes) {
     const std::int64_t unit = walk.threads.unit, element = shape.element_bytes();
-    y = canvas.heading(
-        y, fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit));
+    canvas.heading(fmt::format("A read of {} (n = {}) by lanes 0 to 3", count_text(unit, "element"), unit));
     constexpr std::int64_t lanes = 4;
+    constexpr double high = 11.0;
+    const double y = canvas.y;
     const std::int64_t elements = std::max<std::int64_t>(lanes * unit, 8);
-    const double cell = std::min(14.0, (canvas.width() - 2.0 * gap) / double(elements));
+    const double cell = std::min(14.0, canvas.room() / double(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
         const std::int64_t lane = i / unit;
         const double x = gap + double(i) * cell;
         if (lane < lanes)
-            canvas.patch(x, y, cell, 11.0, map_colour, lane % 2 == 0 ? When::now : When::next);
-        canvas.rect(x, y, cell, 11.0, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
+            canvas.patch(x, y, cell, high, map_colour, lane % 2 == 0 ? When::now : When::next);
+        canvas.rect(x, y, cell, high, "fill=\"none\" stroke=\"#fff\" stroke-width=\"0.5\"");
     }
     const double all = double(elements) * cell;
     for (std::int64_t bytes = 0; bytes <= elements * element; bytes += bank_bytes) {
         const double x = gap + all * share_of({0, bytes}, elements * element).to;
-        canvas.line(x, y - 1.5, x, y + 12.5, "stroke=\"#222\" stroke-width=\"0.8\"");
+        canvas.line(x, y - 1.5, x, y + high + 1.5, "stroke=\"#222\" stroke-width=\"0.8\"");
     }
-    y += 11.0 + gap;
-    canvas.text(gap, y,
-                fmt::format("cells: elements of {}; strokes: banks of {}", count_text(element, "byte"),
-                            count_text(bank_bytes, "byte")));
-    return y + line_height + gap;
+    canvas.y += high + gap;
+    canvas.line_of_text(fmt::format("cells: elements of {}; strokes: banks of {}",
+                                    count_text(element, "byte"), count_text(bank_bytes, "byte")));
+    canvas.y += gap;
 }
 
 /// Several launches that do the same for other filters are alike, and partial sums are added behind the
@@ -711,29 +709,28 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
     const Walk walk = strategy.kind->walk(strategy, shape, Gpu(profile), launch);
     const std::int64_t cta = drawn_cta(walk, launch.ctas);
     const Needs needs(walk, cta);
-    Thing map = map_of(shape, needs), filters = filters_of(shape, needs), output = output_of(shape, needs);
-    add_borders(shape, walk, launch.ctas, output, filters);
+    std::vector<Thing> things = {map_of(shape, needs), filters_of(shape, needs), output_of(shape, needs)};
+    add_borders(shape, walk, launch.ctas, things[2], things[1]);
     Canvas canvas(width.bp);
-    double y = gap;
-    y = canvas.heading(y, fmt::format("CTA {} of {} reads and computes", grouped(cta), grouped(launch.ctas)));
+    canvas.heading(fmt::format("CTA {} of {} reads and computes", grouped(cta), grouped(launch.ctas)));
     constexpr double between = 7.0;
-    const double column = (width.bp - 2.0 * gap - 2.0 * between) / 3.0;
-    double lower = y, x = gap;
-    const std::vector<const Thing *> things = {&map, &filters, &output};
-    for (const Thing *thing : things) {
-        lower = std::max(lower, draw_thing(canvas, *thing, x, y, column));
+    const double column = (canvas.room() - 2.0 * between) / 3.0;
+    double lower = canvas.y, x = gap;
+    for (const Thing &thing : things) {
+        lower = std::max(lower, draw_thing(canvas, thing, x, column));
         x += column + between;
     }
-    y = draw_legend(canvas, lower + gap, things);
-    y = draw_paragraph(canvas, walk.remark, y) + gap;
+    canvas.y = lower + gap;
+    draw_legend(canvas, things);
+    draw_paragraph(canvas, walk.remark);
     if (walk.draws_memory)
-        y = draw_memory(canvas, shape, needs, y);
-    y = draw_shared(canvas, launch, walk, y);
-    y = draw_pixels(canvas, shape, walk, y);
-    y = draw_threads(canvas, launch, walk, y);
+        draw_memory(canvas, shape, needs);
+    draw_shared(canvas, launch, walk);
+    draw_pixels(canvas, shape, walk);
+    draw_threads(canvas, launch, walk);
     if (walk.draws_banks)
-        y = draw_banks(canvas, shape, walk, bank_bytes_of(profile), y);
-    return canvas.finish(y, shape.id() + " by " + launch.kernel);
+        draw_banks(canvas, shape, walk, bank_bytes_of(profile));
+    return canvas.finish(shape.id() + " by " + launch.kernel);
 }
 
 std::string partition_caption(const Case &item) {
