@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/regime/words.hpp"
+#include "reports/explained.hpp"
 #include "reports/lists.hpp"
 #include "reports/report_figures.hpp"
 
@@ -224,22 +225,18 @@ class ChoiceDrawing {
                 if (!styles_.contains(setting.name))
                     out.insert(setting.name);
         if (!out.empty())
-            out_.figure.caption += fmt::format(" Not drawn: {} strategies that are never within {} of the "
-                                               "fastest, or farther off than those that are drawn.",
-                                               out.size(), times(worth_a_line));
+            out_.figure.caption +=
+                " " + fmt::format(fmt::runtime(remark("who_wins_left_out")), out.size(), times(worth_a_line));
     }
 
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
         figure.y = {"time / the fastest", Scale::linear, 0.95, end_};
-        figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
-                                     "fastest of all, {}; the one at 1 is what to take.",
-                                     of_gpus());
+        figure.caption = fmt::format(fmt::runtime(remark("who_wins_lines")), of_gpus());
         if (const std::optional<double> tie = tie_of(answers_)) {
             figure.bands = {{Guide::horizontal, 1.0, *tie, "a tie by interval"}};
-            figure.caption += " What lies in the band ties with it: nine of ten measured times of the "
-                              "fastest lie below its end.";
+            figure.caption += " " + remark("who_wins_tie");
         }
         bool turns = false;
         for (const std::string &gpu : gpus_) {
@@ -295,9 +292,7 @@ class ChoiceDrawing {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, across);
         figure.y = axis_of(answers_, up);
-        figure.caption = fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime "
-                                     "of that strategy is exposed.",
-                                     of_gpus());
+        figure.caption = fmt::format(fmt::runtime(remark("who_wins_map")), of_gpus());
         for (const std::string &gpu : gpus_) {
             SeriesBy<std::pair<std::size_t, int>> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {
@@ -336,8 +331,7 @@ class ChoiceDrawing {
         Figure &figure = out_.figure;
         figure.x = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.y.scale = Scale::category;
-        figure.caption = "Forecast time of each strategy's fastest setting over that of the fastest of all, "
-                         "whose time stands in the row's name; the one at 1 is what to take.";
+        figure.caption = remark("who_wins_rows");
         if (const std::optional<double> tie = tie_of(answers_))
             figure.bands = {{Guide::vertical, 1.0, *tie, "a tie by interval"}};
         std::vector<Series> series = all_series(Drawn::points);

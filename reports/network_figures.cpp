@@ -342,17 +342,12 @@ Figure network_timeline_figure(const NetworkRun &run) {
         figure.caption = "Each launch with the gap before it.";
         return figure;
     }
-    figure.caption = "Each launch from the end of what it waits for to its own.";
-    const bool kept = !ends.empty() && launches.front().measured->ends_s.has_value();
     if (!ends.empty())
-        figure.caption += kept ? " Measured: medians of CUPTI's records."
-                               : " Measured: the median time of each launch by CUPTI's records, one after "
-                                 "another, as this document does not have when it began.";
+        figure.caption +=
+            " " + remark(launches.front().measured->ends_s ? "launches_ended" : "launches_summed");
     if (share != 1.0)
-        figure.caption += fmt::format(
-            " Tracing makes the call longer, so its times are multiplied by {:.3f}: they end with the {} "
-            "that the call takes without tracing.",
-            share, with_unit(*run.first().measured->time_s));
+        figure.caption += " " + fmt::format(fmt::runtime(remark("timeline_traced")), share,
+                                            with_unit(*run.first().measured->time_s));
     return figure;
 }
 

@@ -1,6 +1,7 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/errors.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
 #include "reports/lists.hpp"
 #include "reports/network_figures.hpp"
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,71 +121,48 @@ std::vector<Card> cards_of(const NetworkRun &run) {
 }
 
 /// Each kernel in a call by its activity records, of the rungs that kept it.
-struct KernelOfRung {
-    const NetworkCase &rung;
-    const KernelTime &kernel;
-
-    std::optional<Seconds> forecast() const {
-        std::optional<Seconds> time;
-        for (const KernelForecast &launch : rung.kernels_forecast)
-            if (launch.kernel == kernel.kernel)
-                time = launch.record_s;
-        return time;
-    }
-};
-
 Section kernels_section(const NetworkRun &run) {
-    std::vector<KernelOfRung> kernels;
+    Table table{{{"implementation"},
+                 {"kernel"},
+                 {"launches", As::number},
+                 {"measured", As::time},
+                 {"forecast", As::time},
+                 {"forecast / measured", As::ratio}}};
     for (const NetworkCase &rung : run.cases)
-        for (const KernelTime &kernel : rung.kernels)
-            kernels.push_back({rung, kernel});
-    using K = const KernelOfRung &;
-    return {"kernels",
-            "kernels",
-            "Each kernel, measured and forecast",
-            {Listing{table_of<KernelOfRung>(
-                 kernels, {{{"implementation"}, [](K k) { return k.rung.id; }},
-                           {{"kernel"}, [](K k) { return k.kernel.kernel; }},
-                           {{"launches", As::number}, [](K k) { return k.kernel.launches; }},
-                           {{"measured", As::time}, [](K k) { return k.kernel.time_s; }},
-                           {{"forecast", As::time}, [](K k) { return k.forecast(); }},
-                           {{"forecast / measured", As::ratio},
-                            [](K k) { return ratio_of(k.forecast(), k.kernel.time_s); }}})},
-             paragraph(
-                 "Times are of one launch as activity records have them: with what an empty kernel takes, "
-                 "which a call pays once. They are the mean of a call's launches, the median over the calls.",
-                 "small")}};
+        for (const KernelTime &kernel : rung.kernels) {
+            std::optional<Seconds> forecast;
+            for (const KernelForecast &launch : rung.kernels_forecast)
+                if (launch.kernel == kernel.kernel)
+                    forecast = launch.record_s;
+            table.rows.push_back({rung.id, kernel.kernel, kernel.launches, kernel.time_s, forecast,
+                                  ratio_of(forecast, kernel.time_s)});
+        }
+    Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
+    section.parts = {Listing{std::move(table)}, paragraph(remark("kernels"), "small")};
+    return section;
 }
 
 /// Each kernel once, with the parts of its forecast in its first rung.
 Section kernels_forecast_section(const NetworkRun &run) {
-    struct FirstLaunch {
-        std::string rung;
-        const KernelForecast &launch;
-    };
-    std::vector<FirstLaunch> firsts;
+    Table table{{{"kernel"},
+                 {"first in"},
+                 {"parts of its first wave, µs"},
+                 {"waves", As::number},
+                 {"blocks an SM", As::number},
+                 {"all", As::time}}};
+    std::set<std::string> seen;
     for (const NetworkCase &rung : run.cases)
-        for (const KernelForecast &launch : rung.kernels_forecast)
-            if (std::ranges::none_of(
-                    firsts, [&](const FirstLaunch &seen) { return seen.launch.kernel == launch.kernel; }))
-                firsts.push_back({rung.name(), launch});
-    using F = const FirstLaunch &;
-    return {"kernels_forecast",
-            "launches",
-            "What a launch's forecast consists of",
-            {Listing{table_of<FirstLaunch>(
-                firsts, {{{"kernel"}, [](F f) { return f.launch.kernel; }},
-                         {{"first in"}, &FirstLaunch::rung},
-                         {{"parts of its first wave, µs"},
-                          [](F f) {
-                              std::vector<std::string> parts;
-                              for (const PhaseTime &part : f.launch.parts)
-                                  parts.push_back(part.name + " " + microseconds(part.time_s));
-                              return join(parts);
-                          }},
-                         {{"waves", As::number}, [](F f) { return fmt::format("{:.2f}", f.launch.waves); }},
-                         {{"blocks an SM", As::number}, [](F f) { return f.launch.ctas_per_sm; }},
-                         {{"all", As::time}, [](F f) { return f.launch.time_s; }}})}}};
+        for (const KernelForecast &launch : rung.kernels_forecast) {
+            if (!seen.insert(launch.kernel).second)
+                continue;
+            std::vector<std::string> parts;
+            for (const PhaseTime &part : launch.parts)
+                parts.push_back(part.name + " " + microseconds(part.time_s));
+            table.rows.push_back({launch.kernel, rung.name(), join(parts),
+                                  fmt::format("{:.2f}", launch.waves), launch.ctas_per_sm, launch.time_s});
+        }
+    return {
+        "kernels_forecast", "launches", "What a launch's forecast consists of", {Listing{std::move(table)}}};
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
@@ -262,7 +241,6 @@ Section changes_section(const NetworkCase &item) {
 /// of single launches relate to them.
 std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
     const NetworkCase &item = run.first();
-    std::vector<PagePart> parts;
     std::vector<Fact> facts;
     const auto add = [&](const char *name, const std::optional<TimeSpread> &time) {
         if (time)
@@ -279,17 +257,12 @@ std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
         add("launch by launch, kernels traced", item.traced->stream_s);
     }
     facts.push_back({"bound", microseconds(*item.light_s) + " µs"});
-    parts.emplace_back(std::move(facts));
+    std::vector<PagePart> parts = {std::move(facts)};
     if (const double untraced = untraced_share(run); untraced != 1.0)
-        parts.emplace_back(paragraph(
-            fmt::format(
-                "The measured time of this page is that of a call that nothing traces, {0} µs; the forecast "
-                "is of the same. Single launches can only be timed while they are traced, which makes the "
-                "call take {1} µs. Their times, here and in the timeline, are therefore multiplied by "
-                "{2:.3f}: they add up to the {0} µs. The document has them as they were recorded.",
-                microseconds(*item.measured->time_s), microseconds(*item.measured->time_s * (1.0 / untraced)),
-                untraced),
-            "small"));
+        parts.emplace_back(
+            paragraph(fmt::format(fmt::runtime(remark("traced")), microseconds(*item.measured->time_s),
+                                  microseconds(*item.measured->time_s * (1.0 / untraced)), untraced),
+                      "small"));
     return parts;
 }
 

@@ -6,6 +6,7 @@
 #include "model/machine/architecture.hpp"
 #include "model/strategies/list.hpp"
 #include "model/work/walk.hpp"
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
@@ -735,13 +736,8 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
 
 std::string partition_caption(const Case &item) {
     const Partition &launch = drawn_launch(item);
-    return fmt::format("{} by {}: a grid of {} x {} x {} CTAs of {} threads, {} on an SM at once. The grey "
-                       "lines are where other "
-                       "CTAs' parts begin, the bars beside map and output their channels and filters. Parts "
-                       "too thin to be seen are "
-                       "drawn thicker, and proportions beyond 2 to 1 are drawn as 2 to 1.",
-                       item.shape, *item.strategy, launch.grid[0], launch.grid[1], launch.grid[2],
-                       launch.threads, launch.ctas_per_sm);
+    return fmt::format(fmt::runtime(remark("partition")), item.shape, *item.strategy, launch.grid[0],
+                       launch.grid[1], launch.grid[2], launch.threads, launch.ctas_per_sm);
 }
 
 } // namespace convcast

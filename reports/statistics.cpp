@@ -6,6 +6,7 @@
 #include "model/base/text.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"
+#include "reports/explained.hpp"
 #include "reports/lists.hpp"
 #include "reports/ratios.hpp"
 #include "reports/report_figures.hpp"
@@ -495,11 +496,8 @@ const SpeedupStatistics *ReportStatistics::overall(const std::string &against) c
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged) {
     ReportStatistics out;
-    out.error = "|forecast / measured - 1|, measured with a cold L2; symmetric: max(forecast / measured, "
-                "measured / forecast) - 1, the same for half and for twice the time";
-    out.percentile =
-        "nearest rank: the smallest value that at least that share of the values does not exceed; the "
-        "median of an even number of values is the mean of the middle two";
+    out.error = remark("error_of_a_forecast");
+    out.percentile = remark("percentile");
     out.cases.reserve(run.cases.size());
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));

@@ -84,7 +84,7 @@ struct Cell {
 
 struct Table {
     std::vector<Column> columns;
-    std::vector<std::vector<Cell>> rows;
+    std::vector<std::vector<Cell>> rows{};
     std::optional<Seconds>
         unit_of{}; ///< the time that the unit of all times fits; absent: the shortest of them
 };

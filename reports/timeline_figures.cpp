@@ -1,5 +1,6 @@
 #include "reports/report_figures.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
@@ -132,13 +133,13 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
     }
     std::erase_if(figure.series,
                   [](const Series &series) { return series.unlisted && series.points.empty(); });
-    figure.caption = fmt::format(
-        "{}{}: {} CTAs in {:.4g} µs, each a bar in its SM's row, in two shades by turns; the CTAs of an SM "
-        "at one time "
-        "lie side by side.{}{}",
-        source == "forecast" ? "Forecast, " : "Measured, ", timeline.by, summary.ctas,
-        summary.makespan_s.value * us_per_s, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
-        group > 1 ? fmt::format(" A bar is up to {} CTAs one after another.", group) : "");
+    figure.caption =
+        fmt::format(fmt::runtime(remark("cta_timeline")), source == "forecast" ? "Forecast" : "Measured",
+                    timeline.by, summary.ctas, summary.makespan_s.value * us_per_s);
+    if (stride > 1)
+        figure.caption += fmt::format(" One SM in {} is drawn.", stride);
+    if (group > 1)
+        figure.caption += fmt::format(" A bar is up to {} CTAs one after another.", group);
     figure.no_data = "no CTA of it takes any time";
     return figure;
 }
