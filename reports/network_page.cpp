@@ -502,7 +502,6 @@ Table launches_table(const NetworkRun &run) {
         fields.insert(fields.end(), {{{"time", As::time, Keep::must}, &NetworkLaunch::time_s},
                                      {{"share", As::share, Keep::must}, &NetworkLaunch::share}});
     // A column of the rest is there where a launch has something for it.
-    const std::size_t always = fields.size();
     fields.push_back({{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
                           return launch.light_s
                                      ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
@@ -532,7 +531,8 @@ Table launches_table(const NetworkRun &run) {
     fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
                           return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
                       }});
-    return without_empty_columns(table_of<NetworkLaunch>(launches, fields), always);
+    return without_empty_columns(table_of<NetworkLaunch>(launches, fields),
+                                 {"/ bound", "helps", "ends at", "stream", "L2 error"});
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,9 +66,8 @@ std::vector<std::string> common_assumptions(const Run &run) {
         if (first)
             common = its;
         else
-            std::erase_if(common, [&](const std::string &said) {
-                return std::find(its.begin(), its.end(), said) == its.end();
-            });
+            std::erase_if(common,
+                          [&](const std::string &said) { return std::ranges::find(its, said) == its.end(); });
         first = false;
     }
     return common;
@@ -99,18 +99,19 @@ std::string asked(const RunPage &page) {
             studies.insert(*r.study);
     }
     const auto date = page.run.conditions.find("date");
-    std::string asked = studies.empty() ? "" : join({studies.begin(), studies.end()}) + " · ";
-    asked += count(std::ssize(asked_shapes), "shape", "shapes");
+    const std::int64_t baselines =
+        std::ranges::count_if(page.run.cases, [](const Case &c) { return !c.strategy; });
+    std::vector<std::string> asked = {count(std::ssize(asked_shapes), "shape", "shapes")};
     if (asked_shapes.size() > shapes.size())
-        asked += fmt::format(" ({} of them distinct)", shapes.size());
-    const std::int64_t baselines = std::count_if(page.run.cases.begin(), page.run.cases.end(),
-                                                 [](const Case &c) { return !c.strategy; });
-    asked += " · " + count(std::ssize(page.run.cases) - baselines, "kernel", "kernels");
+        asked.back() += fmt::format(" ({} of them distinct)", shapes.size());
+    if (!studies.empty())
+        asked.insert(asked.begin(), join({studies.begin(), studies.end()}));
+    asked.push_back(count(std::ssize(page.run.cases) - baselines, "kernel", "kernels"));
     if (baselines > 0)
-        asked += " · " + count(baselines, "baseline case", "baseline cases");
+        asked.push_back(count(baselines, "baseline case", "baseline cases"));
     if (date != page.run.conditions.end())
-        asked += " · " + date->second.substr(0, 10);
-    return asked;
+        asked.push_back(date->second.substr(0, 10));
+    return join(asked, " · ");
 }
 
 /// Strategies with a measured error, the largest median first.
@@ -119,8 +120,7 @@ std::vector<const ErrorStatistics *> by_error(const RunPage &page) {
     for (const ErrorStatistics &e : page.statistics.errors)
         if (!e.group.starts_with("all") && e.n > 0)
             rows.push_back(&e);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
+    std::ranges::stable_sort(rows, std::greater(), [](const ErrorStatistics *row) { return *row->median; });
     return rows;
 }
 
@@ -218,10 +218,7 @@ Group strips(const RunPage &page) {
                   "scope=\"col\">strategy</th><th scope=\"col\">error, %<div "
                   "class=\"axis\"><span>−50</span><span>0</span><span>+50</span></div></th><th "
                   "scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n" +
-                  lines +
-                  "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too "
-                  "fast. The line is the strategy's bias, the band ±10 %.<span class=\"scripted\"> Click a "
-                  "strategy to see its cases alone.</span></figcaption>"}}};
+                  lines + "</tbody></table></div><figcaption>" + remark("strips") + "</figcaption>"}}};
 }
 
 Section overview_section(RunPage &page) {
@@ -249,38 +246,29 @@ std::optional<Section> choices_section(RunPage &page) {
     if (page.measured() || best.empty())
         return std::nullopt;
     constexpr std::size_t most = 500;
-    using Best = const CaseRow *;
-    std::vector<Field<Best>> fields;
-    const auto add = [&](Column column, auto of) {
-        fields.push_back({std::move(column), [of](const Best &row) { return Cell(of(*row)); }});
-    };
-    const bool named = std::any_of(best.begin(), best.end(), [](Best r) { return r->layer.has_value(); });
-    if (named)
-        add({"layer"}, [](const CaseRow &r) { return r.layer; });
-    add({"shape"}, [&page](const CaseRow &r) { return page.case_cell(r.id, r.shape); });
-    add({"forecast", As::time}, [](const CaseRow &r) { return r.predicted_s; });
-    if (named)
-        add({"calls", As::number}, [](const CaseRow &r) { return r.calls; });
-    add({"interval", As::time}, [&page](const CaseRow &r) {
-        const Prediction &p = *page.run.cases[static_cast<std::size_t>(r.id)].prediction;
-        return p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
-                                             : Cell();
-    });
-    add({"over the speed of light", As::factor}, [](const CaseRow &r) {
-        return r.tier0_s && r.tier0_s->value > 0.0 ? Cell(*r.predicted_s / *r.tier0_s) : Cell();
-    });
-    add({"strategy", As::text, Keep::low}, [](const CaseRow &r) {
-        Cell cell(r.group);
-        cell.under = r.knobs();
-        return cell;
-    });
-    add({"limiter"}, [](const CaseRow &r) { return r.limiter; });
+    const bool named = std::ranges::any_of(best, [](const CaseRow *row) { return row->layer.has_value(); });
+    Table table{{{"layer"},
+                 {"shape"},
+                 {"forecast", As::time},
+                 {"calls", As::number},
+                 {"interval", As::time},
+                 {"over the speed of light", As::factor},
+                 {"strategy", As::text, Keep::low},
+                 {"limiter"}}};
+    for (const CaseRow *row : std::span(best).first(std::min(best.size(), most))) {
+        const Prediction &p = *page.run.cases[static_cast<std::size_t>(row->id)].prediction;
+        Cell strategy(row->group);
+        strategy.under = row->knobs();
+        table.rows.push_back(
+            {row->layer, page.case_cell(row->id, row->shape), row->predicted_s,
+             named ? Cell(row->calls) : Cell(),
+             p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
+                                           : Cell(),
+             row->tier0_s && row->tier0_s->value > 0.0 ? Cell(*row->predicted_s / *row->tier0_s) : Cell(),
+             strategy, row->limiter});
+    }
     Section section{"choices", "choices", "What the forecast would take"};
-    section.parts.push_back(Listing{
-        table_of<Best>(std::vector<Best>(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(
-                                                                          std::min(best.size(), most))),
-                       fields),
-        "choices"});
+    section.parts.push_back(Listing{without_empty_columns(std::move(table), {"layer", "calls"}), "choices"});
     if (best.size() > most)
         section.parts.push_back(
             paragraph(fmt::format("The first {} of {} shapes.", most, best.size()), "small"));
@@ -366,8 +354,8 @@ std::optional<Section> about_section(RunPage &page) {
     append(parts, stale_notes(page));
     for (const std::string &assumption : page.common)
         parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
-    const bool any_ok = std::any_of(page.statistics.cases.begin(), page.statistics.cases.end(),
-                                    [](const CaseRow &r) { return r.status == Status::ok; });
+    const bool any_ok =
+        std::ranges::any_of(page.statistics.cases, [](const CaseRow &r) { return r.status == Status::ok; });
     if (!page.statistics.statuses.empty())
         parts.push_back(details(count(std::ssize(page.run.cases), "case", "cases") + ": what became of them",
                                 {Listing{table_of<StatusCount>(
@@ -413,8 +401,7 @@ RunPage::RunPage(const Run &its_run, std::span<const Study> its_studies,
 }
 
 bool RunPage::timed() const {
-    return std::any_of(run.cases.begin(), run.cases.end(),
-                       [](const Case &c) { return !c.measurements.empty(); });
+    return std::ranges::any_of(run.cases, [](const Case &c) { return !c.measurements.empty(); });
 }
 
 Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {

@@ -71,39 +71,29 @@ std::vector<PagePart> parts(const RunPage &page) {
 
 /// The papers' gains beside those of this run.
 std::vector<PagePart> published(const RunPage &page) {
-    struct Gain {
-        const Study &study;
-        const PublishedGain &published;
-        const SpeedupStatistics *own = nullptr, *best = nullptr;
-    };
-    std::vector<Gain> gains;
+    Table table{{{"study"},
+                 {"GPU"},
+                 {"baseline"},
+                 {"remark"},
+                 {"that kernel here"},
+                 {"average", As::factor},
+                 {"range", As::factor},
+                 {"that kernel here, as run, against cuDNN", As::factor},
+                 {"our fastest here", As::factor}}};
     for (const Study &study : page.studies)
-        for (const PublishedGain &published : study.published) {
-            Gain &gain = gains.emplace_back(Gain{study, published});
-            if (published.baseline.starts_with("cuDNN"))
+        for (const PublishedGain &gain : study.published) {
+            std::optional<double> own, best;
+            if (gain.baseline.starts_with("cuDNN"))
                 for (const SpeedupStatistics &s : page.statistics.speedups)
                     if (s.study == study.id && s.against == "cudnn")
-                        (s.ours == "our fastest" ? gain.best : gain.own) = &s;
+                        (s.ours == "our fastest" ? best : own) = s.geomean;
+            table.rows.push_back(
+                {study.id, gain.gpu, gain.baseline, gain.remark, join(study.paper_kernels), gain.average,
+                 gain.low && gain.high ? Cell(Between{*gain.low, *gain.high}) : Cell(), own, best});
         }
-    if (gains.empty())
+    if (table.rows.empty())
         return {};
-    const auto geomean = [](const SpeedupStatistics *s) { return s != nullptr ? Cell(s->geomean) : Cell(); };
-    using G = const Gain &;
-    const std::vector<Field<Gain>> fields = {
-        {{"study"}, [](G g) { return g.study.id; }},
-        {{"GPU"}, [](G g) { return g.published.gpu; }},
-        {{"baseline"}, [](G g) { return g.published.baseline; }},
-        {{"remark"}, [](G g) { return g.published.remark; }},
-        {{"that kernel here"}, [](G g) { return join(g.study.paper_kernels, ", "); }},
-        {{"average", As::factor}, [](G g) { return g.published.average; }},
-        {{"range", As::factor},
-         [](G g) {
-             const std::optional<double> low = g.published.low, high = g.published.high;
-             return low && high ? Cell(Between{*low, *high}) : Cell();
-         }},
-        {{"that kernel here, as run, against cuDNN", As::factor}, [geomean](G g) { return geomean(g.own); }},
-        {{"our fastest here", As::factor}, [geomean](G g) { return geomean(g.best); }}};
-    return {details("What the papers published", {Listing{table_of<Gain>(gains, fields)}})};
+    return {details("What the papers published", {Listing{std::move(table)}})};
 }
 
 Group shapes(const RunPage &page) {
@@ -148,51 +138,48 @@ std::vector<PagePart> maps(RunPage &page) {
     return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
 }
 
-/// One side of a launch's timeline, or the forecast over the measurement.
-struct TimelineLine {
-    std::string launch, source;
-    const TimelineSummary *summary = nullptr;
-    const TimelineSummary *forecast = nullptr, *measured = nullptr; ///< of a line of ratios
-};
-
+/// Both sides of each launch's timeline, and the forecast over the measurement.
 Table timeline_table(const std::vector<const TimelineRow *> &rows) {
-    std::vector<TimelineLine> lines;
+    Table table{{{"launch"},
+                 {""},
+                 {"CTAs", As::number},
+                 {"SMs", As::number},
+                 {"most on an SM at once", As::number},
+                 {"begins", As::time},
+                 {"makespan", As::time},
+                 {"mean CTA", As::time},
+                 {"5 %", As::time},
+                 {"95 %", As::time},
+                 {"tail", As::share}}};
+    const auto add = [&](const std::string &launch, const char *source,
+                         const std::optional<TimelineSummary> &its) {
+        if (its)
+            table.rows.push_back({launch, source, its->ctas, its->sms, its->most_at_once, its->start_s,
+                                  its->makespan_s, its->mean_cta_s, its->cta_p05_s, its->cta_p95_s,
+                                  its->tail_share});
+    };
+    const auto ratio = [](Seconds forecast, Seconds measured) {
+        return measured.value > 0.0 ? Cell(fmt::format("{:.3f}", forecast / measured)) : Cell();
+    };
     for (const TimelineRow *row : rows) {
-        const TimelineSummary *forecast = row->forecast ? &*row->forecast : nullptr,
-                              *measured = row->measured ? &*row->measured : nullptr;
-        if (forecast != nullptr)
-            lines.push_back({row->launch, "forecast", forecast});
-        if (measured != nullptr)
-            lines.push_back({row->launch, "measured", measured});
-        if (forecast != nullptr && measured != nullptr)
-            lines.push_back({row->launch, "forecast / measured", nullptr, forecast, measured});
+        add(row->launch, "forecast", row->forecast);
+        add(row->launch, "measured", row->measured);
+        if (!row->forecast || !row->measured)
+            continue;
+        const TimelineSummary &f = *row->forecast, &m = *row->measured;
+        table.rows.push_back({row->launch,
+                              "forecast / measured",
+                              {},
+                              {},
+                              {},
+                              {},
+                              ratio(f.makespan_s, m.makespan_s),
+                              ratio(f.mean_cta_s, m.mean_cta_s),
+                              ratio(f.cta_p05_s, m.cta_p05_s),
+                              ratio(f.cta_p95_s, m.cta_p95_s),
+                              {}});
     }
-    const auto member = [](auto of) {
-        return [of](const TimelineLine &line) {
-            return line.summary != nullptr ? Cell((*line.summary).*of) : Cell();
-        };
-    };
-    const auto compared = [](Seconds TimelineSummary::*of) {
-        return [of](const TimelineLine &line) {
-            if (line.summary != nullptr)
-                return Cell((*line.summary).*of);
-            return ((*line.measured).*of).value > 0.0
-                       ? Cell(fmt::format("{:.3f}", (*line.forecast).*of / (*line.measured).*of))
-                       : Cell();
-        };
-    };
-    using T = TimelineSummary;
-    return table_of<TimelineLine>(lines, {{{"launch"}, &TimelineLine::launch},
-                                          {{""}, &TimelineLine::source},
-                                          {{"CTAs", As::number}, member(&T::ctas)},
-                                          {{"SMs", As::number}, member(&T::sms)},
-                                          {{"most on an SM at once", As::number}, member(&T::most_at_once)},
-                                          {{"begins", As::time}, member(&T::start_s)},
-                                          {{"makespan", As::time}, compared(&T::makespan_s)},
-                                          {{"mean CTA", As::time}, compared(&T::mean_cta_s)},
-                                          {{"5 %", As::time}, compared(&T::cta_p05_s)},
-                                          {{"95 %", As::time}, compared(&T::cta_p95_s)},
-                                          {{"tail", As::share}, member(&T::tail_share)}});
+    return table;
 }
 
 } // namespace

@@ -101,9 +101,11 @@ std::string markdown_text(const std::string &text) {
     return out;
 }
 
-Table without_empty_columns(Table table, std::size_t kept) {
-    for (std::size_t i = table.columns.size(); i-- > kept;) {
-        if (!std::ranges::all_of(table.rows, [&](const auto &row) { return row[i].is_empty(); }))
+Table without_empty_columns(Table table, const std::vector<std::string> &titles) {
+    for (std::size_t i = table.columns.size(); i-- > 0;) {
+        const bool may_go =
+            titles.empty() || std::ranges::find(titles, table.columns[i].title) != titles.end();
+        if (!may_go || !std::ranges::all_of(table.rows, [&](const auto &row) { return row[i].is_empty(); }))
             continue;
         const auto place = static_cast<std::ptrdiff_t>(i);
         table.columns.erase(table.columns.begin() + place);

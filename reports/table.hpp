@@ -107,8 +107,8 @@ template <class Row> Table table_of(const auto &rows, const std::vector<Field<Ro
     return table;
 }
 
-/// Leaves out columns that are empty in every row, other than the first `kept`.
-Table without_empty_columns(Table table, std::size_t kept = 0);
+/// Leaves out columns that are empty in every row: any, or those of these titles alone.
+Table without_empty_columns(Table table, const std::vector<std::string> &titles = {});
 
 /// The unit of the table's times.
 TimeUnit time_unit(const Table &table);
