@@ -225,15 +225,14 @@ class ChoiceDrawing {
                 if (!styles_.contains(setting.name))
                     out.insert(setting.name);
         if (!out.empty())
-            out_.figure.caption +=
-                " " + fmt::format(fmt::runtime(remark("who_wins_left_out")), out.size(), times(worth_a_line));
+            out_.figure.caption += " " + remark("who_wins_left_out", out.size(), times(worth_a_line));
     }
 
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
         figure.y = {"time / the fastest", Scale::linear, 0.95, end_};
-        figure.caption = fmt::format(fmt::runtime(remark("who_wins_lines")), of_gpus());
+        figure.caption = remark("who_wins_lines", of_gpus());
         if (const std::optional<double> tie = tie_of(answers_)) {
             figure.bands = {{Guide::horizontal, 1.0, *tie, "a tie by interval"}};
             figure.caption += " " + remark("who_wins_tie");
@@ -292,7 +291,7 @@ class ChoiceDrawing {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, across);
         figure.y = axis_of(answers_, up);
-        figure.caption = fmt::format(fmt::runtime(remark("who_wins_map")), of_gpus());
+        figure.caption = remark("who_wins_map", of_gpus());
         for (const std::string &gpu : gpus_) {
             SeriesBy<std::pair<std::size_t, int>> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {

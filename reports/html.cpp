@@ -291,6 +291,10 @@ Html paragraph(const std::string &html, const std::string &look) {
     return {"<p" + (look.empty() ? "" : " class=\"" + look + "\"") + ">" + html + "</p>\n"};
 }
 
+Html small_print(const std::string &html) {
+    return paragraph(html, "small");
+}
+
 Html answer_paragraph(const std::string &text) {
     return paragraph(escape_xml(text), "answer");
 }

@@ -346,8 +346,7 @@ Figure network_timeline_figure(const NetworkRun &run) {
         figure.caption +=
             " " + remark(launches.front().measured->ends_s ? "launches_ended" : "launches_summed");
     if (share != 1.0)
-        figure.caption += " " + fmt::format(fmt::runtime(remark("timeline_traced")), share,
-                                            with_unit(*run.first().measured->time_s));
+        figure.caption += " " + remark("timeline_traced", share, with_unit(*run.first().measured->time_s));
     return figure;
 }
 

@@ -138,7 +138,7 @@ Section kernels_section(const NetworkRun &run) {
                                   ratio_of(forecast, kernel.time_s)});
         }
     Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
-    section.parts = {Listing{std::move(table)}, paragraph(remark("kernels"), "small")};
+    section.parts = {Listing{std::move(table)}, small_print(remark("kernels"))};
     return section;
 }
 
@@ -260,9 +260,8 @@ std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
     std::vector<PagePart> parts = {std::move(facts)};
     if (const double untraced = untraced_share(run); untraced != 1.0)
         parts.emplace_back(
-            paragraph(fmt::format(fmt::runtime(remark("traced")), microseconds(*item.measured->time_s),
-                                  microseconds(*item.measured->time_s * (1.0 / untraced)), untraced),
-                      "small"));
+            small_print(remark("traced", microseconds(*item.measured->time_s),
+                               microseconds(*item.measured->time_s * (1.0 / untraced)), untraced)));
     return parts;
 }
 

@@ -78,10 +78,8 @@ std::vector<PagePart> stale_notes(const RunPage &page) {
     std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            notes.push_back(
-                paragraph(fmt::format(fmt::runtime(remark("other_code")), what,
-                                      then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
-                          "small"));
+            notes.push_back(small_print(remark(
+                "other_code", what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now))));
     };
     note("device", page.run.producer.device_code_hash, page.current.device_code_hash);
     note("measuring", page.run.producer.measuring_code_hash, page.current.measuring_code_hash);
@@ -224,10 +222,9 @@ Group strips(const RunPage &page) {
 Section overview_section(RunPage &page) {
     Section section{"overview", "overview", ""};
     if (page.shown.size() < page.statistics.cases.size())
-        section.parts.push_back(
-            paragraph(fmt::format(fmt::runtime(remark("part_of_the_cases")), page.shown.size(),
-                                  count(std::ssize(page.statistics.cases), "case", "cases")),
-                      "note"));
+        section.parts.push_back(paragraph(remark("part_of_the_cases", page.shown.size(),
+                                                 count(std::ssize(page.statistics.cases), "case", "cases")),
+                                          "note"));
     if (!page.measured()) {
         section.parts.push_back(answer_paragraph(answer(page.statistics)));
         return section;
@@ -270,8 +267,7 @@ std::optional<Section> choices_section(RunPage &page) {
     Section section{"choices", "choices", "What the forecast would take"};
     section.parts.push_back(Listing{without_empty_columns(std::move(table), {"layer", "calls"}), "choices"});
     if (best.size() > most)
-        section.parts.push_back(
-            paragraph(fmt::format("The first {} of {} shapes.", most, best.size()), "small"));
+        section.parts.push_back(small_print(fmt::format("The first {} of {} shapes.", most, best.size())));
     return section;
 }
 
@@ -284,10 +280,8 @@ std::optional<Section> cases_section(RunPage &page) {
     section.parts.push_back(Html{embedded_text("cases.html")});
     if (page.explanations.without_tree > 0)
         section.parts.push_back(
-            paragraph(fmt::format(fmt::runtime(remark("bars_alone")),
-                                  count(static_cast<std::int64_t>(page.explanations.without_tree), "forecast",
-                                        "forecasts")),
-                      "small"));
+            small_print(remark("bars_alone", count(static_cast<std::int64_t>(page.explanations.without_tree),
+                                                   "forecast", "forecasts"))));
     return section;
 }
 
@@ -353,7 +347,7 @@ std::optional<Section> about_section(RunPage &page) {
     parts.push_back(std::move(facts));
     append(parts, stale_notes(page));
     for (const std::string &assumption : page.common)
-        parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
+        parts.push_back(small_print("Assumed of every forecast: " + escape_xml(assumption)));
     const bool any_ok =
         std::ranges::any_of(page.statistics.cases, [](const CaseRow &r) { return r.status == Status::ok; });
     if (!page.statistics.statuses.empty())

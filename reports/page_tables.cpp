@@ -19,10 +19,6 @@
 namespace convcast {
 namespace {
 
-PagePart small(const std::string &html) {
-    return paragraph(html, "small");
-}
-
 /// A table below its heading, where it has a row.
 void add_below(std::vector<PagePart> &parts, const std::string &title, Table table) {
     if (table.rows.empty())
@@ -62,7 +58,7 @@ std::vector<PagePart> parts(const RunPage &page) {
     const Accuracy &a = page.statistics.accuracy;
     if (a.times.empty())
         return {};
-    std::vector<PagePart> parts = {Listing{times_table(a)}, small(remark("parts"))};
+    std::vector<PagePart> parts = {Listing{times_table(a)}, small_print(remark("parts"))};
     add_below(parts, "Work over the test part", work_table(a));
     add_below(parts, "Ranking the measured settings of a shape, test part", rankings_table(a));
     return {
@@ -135,7 +131,7 @@ std::vector<PagePart> maps(RunPage &page) {
     if (maps.empty())
         return {};
     const std::string caption = std::get<Drawing>(maps.front()).figure.caption;
-    return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
+    return {beside("maps", std::move(maps)), small_print(escape_xml(caption))};
 }
 
 /// Both sides of each launch's timeline, and the forecast over the measurement.
@@ -204,9 +200,8 @@ std::optional<Section> accuracy_section(RunPage &page) {
                                           {{"90th percentile", As::share}, &E::p90},
                                           {{"largest", As::share}, &E::max},
                                           {{"within 10 %", As::share}, &E::within_10_percent}};
-    const PagePart below =
-        small(fmt::format(fmt::runtime(remark("errors")), escape_xml(page.statistics.error),
-                          escape_xml(page.statistics.percentile)));
+    const PagePart below = small_print(
+        remark("errors", escape_xml(page.statistics.error), escape_xml(page.statistics.percentile)));
     section.parts = {
         beside("pair", std::move(pair)),
         details("The numbers, by strategy", {Listing{table_of<E>(page.statistics.errors, fields)}, below})};
@@ -224,12 +219,12 @@ std::optional<Section> regimes_section(RunPage &page) {
         section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
                                       forecast->agree, forecast->n, worth_of(*forecast));
     section.parts.push_back(
-        paragraph(fmt::format(fmt::runtime(remark("regimes")), word_button("compute bound", "compute"),
-                              word_button("memory bound", "memory"), word_button("exposed", "exposed")),
+        paragraph(remark("regimes", word_button("compute bound", "compute"),
+                         word_button("memory bound", "memory"), word_button("exposed", "exposed")),
                   "lead"));
     append(section.parts, std::move(maps_of));
     section.parts.push_back(beside("pair", std::move(pair)));
-    const PagePart below = small(remark("agreement"));
+    const PagePart below = small_print(remark("agreement"));
     if (!r.opinions.empty())
         section.parts.push_back(details("Which opinion agrees with the counters",
                                         {Listing{regimes_table(r)}, below, Listing{said_regimes_table(r)}}));
@@ -260,10 +255,10 @@ std::optional<Section> work_section(RunPage &page) {
         {{"farthest off", As::ratio}, &W::worst_ratio},
         {{"cases", As::number}, &W::n},
         {{"one side 0", As::number}, &W::zero}};
-    section.parts = {
-        paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
-        details("The numbers, by strategy and quantity",
-                {Listing{table_of<W>(page.statistics.work_errors, fields)}, small(remark("work_errors"))})};
+    section.parts = {paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
+                     details("The numbers, by strategy and quantity",
+                             {Listing{table_of<W>(page.statistics.work_errors, fields)},
+                              small_print(remark("work_errors"))})};
     return section;
 }
 
@@ -286,7 +281,7 @@ std::optional<Section> speed_section(RunPage &page) {
                              {{"faster", As::number}, &S::wins},
                              {{"shapes", As::number}, &S::n},
                              {{"not comparable", As::number}, &S::without}})},
-        small(remark("speed"))};
+        small_print(remark("speed"))};
     using N = NetworkStatistics;
     add_below(section.parts, "Networks: all convolutions, each with its fastest",
               table_of<N>(page.statistics.networks,
@@ -323,16 +318,15 @@ std::optional<Section> timelines_section(RunPage &page) {
             html_of(page.case_cell(id, page.statistics.row(id).shape + " " + page.statistics.row(id).name))));
         for (const Measurement &m : page.run.cases[static_cast<std::size_t>(id)].measurements)
             if (m.timeline && m.timeline->call_s) // what the stamps cost
-                parts.push_back(
-                    small(fmt::format(fmt::runtime(remark("stamped")), microseconds(*m.timeline->call_s),
-                                      microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
+                parts.push_back(small_print(remark("stamped", microseconds(*m.timeline->call_s),
+                                                   microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
         parts.push_back(Listing{timeline_table(rows)});
         for (Figure &f : figures)
             if (f.id.starts_with(fmt::format("timeline_{}_", id)))
                 parts.push_back(Drawing{std::move(f)});
     }
     if (cases.size() > most_drawn_timelines)
-        parts.push_back(small(fmt::format("The first {} are drawn.", most_drawn_timelines)));
+        parts.push_back(small_print(fmt::format("The first {} are drawn.", most_drawn_timelines)));
     return section;
 }
 

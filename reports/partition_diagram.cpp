@@ -736,8 +736,8 @@ std::string partition_diagram(const Case &item, const GpuProfile &profile, const
 
 std::string partition_caption(const Case &item) {
     const Partition &launch = drawn_launch(item);
-    return fmt::format(fmt::runtime(remark("partition")), item.shape, *item.strategy, launch.grid[0],
-                       launch.grid[1], launch.grid[2], launch.threads, launch.ctas_per_sm);
+    return remark("partition", item.shape, *item.strategy, launch.grid[0], launch.grid[1], launch.grid[2],
+                  launch.threads, launch.ctas_per_sm);
 }
 
 } // namespace convcast

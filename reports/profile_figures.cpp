@@ -130,10 +130,10 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     mark(figure, fit.paper_bytes, "V_s = L0 · BW");
     mark(figure, fit.bytes_for_90, "90 % of BW");
     mark(figure, fit.bytes_for_95, "95 % of BW");
-    figure.caption = fmt::format(fmt::runtime(remark("flight_fit")), with_micro(readable(fit.latency_s, "s")),
-                                 readable(fit.bandwidth, "B/s"), fit.exponent, 100.0 * fit.worst_error,
-                                 readable(fit.paper_bytes, "B"), readable(fit.bytes_for_90, "B"),
-                                 readable(fit.bytes_for_95, "B"));
+    figure.caption =
+        remark("flight_fit", with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"),
+               fit.exponent, 100.0 * fit.worst_error, readable(fit.paper_bytes, "B"),
+               readable(fit.bytes_for_90, "B"), readable(fit.bytes_for_95, "B"));
     Series line{"fit of M1", 1, Drawn::curve};
     const auto [first, last] = std::ranges::minmax(curve.bytes_in_flight);
     const double low = std::min(first, fit.paper_bytes), high = std::max(last, fit.bytes_for_95);

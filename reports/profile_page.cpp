@@ -360,7 +360,7 @@ class ProfilePage {
         matrix(parts, "Both ways at once, sum", gpus, &PeerLink::both_ways_bytes_per_s);
         matrix(parts, "One dependent load", gpus, &PeerLink::latency_s);
         if (detour)
-            parts.push_back(paragraph("*: no peer access, by way of the host.", "small"));
+            parts.push_back(small_print("*: no peer access, by way of the host."));
         return parts;
     }
 

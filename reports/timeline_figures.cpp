@@ -133,9 +133,8 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
     }
     std::erase_if(figure.series,
                   [](const Series &series) { return series.unlisted && series.points.empty(); });
-    figure.caption =
-        fmt::format(fmt::runtime(remark("cta_timeline")), source == "forecast" ? "Forecast" : "Measured",
-                    timeline.by, summary.ctas, summary.makespan_s.value * us_per_s);
+    figure.caption = remark("cta_timeline", source == "forecast" ? "Forecast" : "Measured", timeline.by,
+                            summary.ctas, summary.makespan_s.value * us_per_s);
     if (stride > 1)
         figure.caption += fmt::format(" One SM in {} is drawn.", stride);
     if (group > 1)
