@@ -5,6 +5,7 @@
 #include "model/base/readable.hpp"
 #include "model/base/utf8.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -116,15 +117,14 @@ double round_number(double value, bool up) {
     const double power = std::pow(10.0, std::floor(std::log10(value)));
     const std::array<double, 4> steps = {1.0, 2.0, 5.0, 10.0};
     constexpr double slack = 1e-9; // a bound that is itself round stays
-    if (up) {
-        for (const double step : steps)
-            if (step * power >= value * (1.0 - slack))
-                return step * power;
-        return 10.0 * power;
-    }
+    const auto fits = [&](double step) {
+        return up ? step * power >= value * (1.0 - slack) : step * power <= value * (1.0 + slack);
+    };
+    if (const auto *least = first_where(steps, fits); up)
+        return (least != nullptr ? *least : steps.back()) * power;
     double best = power;
     for (const double step : steps)
-        if (step * power <= value * (1.0 + slack))
+        if (fits(step))
             best = step * power;
     return best;
 }
@@ -220,27 +220,20 @@ double text_width(std::string_view utf8, double size) {
 }
 
 std::string escape_xml(std::string_view text) {
+    constexpr std::array<std::pair<char, const char *>, 5> entities = {
+        {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
     std::string out;
     while (!text.empty()) {
         const std::size_t length = character_length(text);
         const char c = text.front();
         const auto code = static_cast<unsigned char>(c);
-        if (length > 1)
-            out += text.substr(0, length);
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (c == '\'')
-            out += "&#39;";
-        else if ((code < 0x20 && c != '\n' && c != '\t') || code >= 0x7F)
+        const auto *known = first_with(entities, &std::pair<char, const char *>::first, c);
+        if (known != nullptr)
+            out += known->second;
+        else if (length == 1 && ((code < 0x20 && c != '\n' && c != '\t') || code >= 0x7F))
             out += "\xEF\xBF\xBD";
         else
-            out += c;
+            out += text.substr(0, length);
         text.remove_prefix(length);
     }
     return out;
@@ -251,8 +244,7 @@ std::string file_name(std::string_view text) {
         100; // a file's name has 255 bytes at most, and others stand around this one
     std::string name(text);
     for (char &c : name)
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-              c == '-'))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
             c = '_';
     return name.size() <= longest ? name : name.substr(0, longest) + "_" + content_hash({std::string(text)});
 }

@@ -475,7 +475,7 @@ std::string answer(const ReportStatistics &statistics) {
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current, std::optional<std::vector<Figure>> figures) {
     if (!figures)
-        figures = report_figures(statistics, studies);
+        figures = figures_of(run, statistics, studies);
     return write_html(page_of(RunPage(run, studies, statistics, current, std::move(*figures))));
 }
 

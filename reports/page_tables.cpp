@@ -309,7 +309,6 @@ std::optional<Section> timelines_section(RunPage &page) {
     Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(paragraph(remark("timelines")));
-    std::vector<Figure> figures = timeline_figures(page.run);
     std::map<std::int64_t, std::vector<const TimelineRow *>> cases;
     for (const TimelineRow &row : page.statistics.timelines)
         cases[row.id].push_back(&row);
@@ -321,7 +320,7 @@ std::optional<Section> timelines_section(RunPage &page) {
                 parts.push_back(small_print(remark("stamped", microseconds(*m.timeline->call_s),
                                                    microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
         parts.push_back(Listing{timeline_table(rows)});
-        for (Figure &f : figures)
+        for (Figure &f : page.figures)
             if (f.id.starts_with(fmt::format("timeline_{}_", id)))
                 parts.push_back(Drawing{std::move(f)});
     }

@@ -377,4 +377,11 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
     return figures;
 }
 
+std::vector<Figure> figures_of(const Run &run, const ReportStatistics &statistics,
+                               std::span<const Study> studies) {
+    std::vector<Figure> figures = report_figures(statistics, studies);
+    append(figures, timeline_figures(run));
+    return figures;
+}
+
 } // namespace convcast

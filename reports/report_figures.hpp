@@ -57,6 +57,10 @@ inline constexpr std::size_t most_drawn_timelines = 12;
 /// of the case with CaseRow::id 3, or one where it has only one of the two.
 std::vector<Figure> timeline_figures(const Run &run);
 
+/// All figures of a run: report_figures, then its timelines.
+std::vector<Figure> figures_of(const Run &run, const ReportStatistics &statistics,
+                               std::span<const Study> studies);
+
 /// The numbers of every timeline of a run, launch by launch, the whole call last where there are several.
 std::vector<TimelineRow> timeline_rows(const Run &run);
 

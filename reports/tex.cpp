@@ -2,6 +2,7 @@
 
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -318,8 +319,9 @@ class TexWriter {
 } // namespace
 
 std::string escape_tex(std::string_view text) {
-    // What pdflatex with its default encodings does not set by itself.
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> beyond_ascii = {
+    // What pdflatex with its default encodings does not set by itself: beyond ASCII, and glyphs that differ
+    // in the OT1 encoding.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 18> others = {
         {{"µ", "\\ensuremath{\\mu}"},
          {"×", "\\ensuremath{\\times}"},
          {"±", "\\ensuremath{\\pm}"},
@@ -330,26 +332,22 @@ std::string escape_tex(std::string_view text) {
          {"…", "\\ldots{}"},
          {"→", "\\ensuremath{\\rightarrow}"},
          {"–", "--"},
-         {"\u00a0", "~"}}};
+         {"\u00a0", "~"},
+         {"\\", "\\textbackslash{}"},
+         {"~", "\\textasciitilde{}"},
+         {"^", "\\textasciicircum{}"},
+         {"<", "\\ensuremath{<}"},
+         {">", "\\ensuremath{>}"},
+         {"|", "\\ensuremath{|}"},
+         {"\"", "''"}}};
     std::string out;
     while (!text.empty()) {
         const std::size_t length = character_length(text);
         const std::string_view character = text.substr(0, length);
         const char c = text.front();
-        const auto known = std::find_if(beyond_ascii.begin(), beyond_ascii.end(),
-                                        [&](const auto &entry) { return entry.first == character; });
-        if (known != beyond_ascii.end())
+        const auto *known = first_where(others, [&](const auto &entry) { return entry.first == character; });
+        if (known != nullptr)
             out += known->second;
-        else if (c == '\\')
-            out += "\\textbackslash{}";
-        else if (c == '~')
-            out += "\\textasciitilde{}";
-        else if (c == '^')
-            out += "\\textasciicircum{}";
-        else if (c == '<' || c == '>' || c == '|')
-            out += fmt::format("\\ensuremath{{{}}}", c); // other glyphs in the OT1 encoding
-        else if (c == '"')
-            out += "''";
         else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
             out += fmt::format("\\{}", c);
         else if (length == 1 &&

@@ -34,7 +34,7 @@ write_figures(const std::vector<Figure> &figures, const std::filesystem::path &f
 
 /// The page of a run. `statistics` must be those of `run` and `studies`. `current` is the running binary: a
 /// run recorded with other device or measuring code is marked as such; empty hashes if the binary cannot
-/// tell. `figures`: report_figures of both, where they are there already.
+/// tell. `figures`: figures_of these, where they are there already.
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current = {}, std::optional<std::vector<Figure>> figures = {});
 
