@@ -204,8 +204,7 @@ std::size_t Figure::point_count() const {
 bool Figure::has_spread() const {
     bool has = false;
     for_each_series(*this, [&](const Series &s) {
-        has = has ||
-              std::any_of(s.points.begin(), s.points.end(), [](const Point &p) { return p.low && p.high; });
+        has = has || std::ranges::any_of(s.points, [](const Point &p) { return p.low && p.high; });
     });
     return has;
 }

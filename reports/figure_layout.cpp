@@ -78,8 +78,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
         return true;
     };
     const auto labels = [](const std::vector<Tick> &ticks) {
-        return std::count_if(ticks.begin(), ticks.end(),
-                             [](const Tick &tick) { return !tick.label.empty(); });
+        return std::ranges::count_if(ticks, [](const Tick &tick) { return !tick.label.empty(); });
     };
     if (range.scale == Scale::binary)
         for (int stride = 1;; ++stride)
@@ -116,8 +115,8 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
             entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
     };
     for (const Panel &panel : figure.panels)
-        std::for_each(panel.series.begin(), panel.series.end(), add);
-    std::for_each(figure.series.begin(), figure.series.end(), add);
+        std::ranges::for_each(panel.series, add);
+    std::ranges::for_each(figure.series, add);
     for (std::size_t i = 0; i < figure.references.size(); ++i)
         if (!figure.references[i].label.empty())
             entries.push_back({Of::reference, i, nullptr, figure.references[i].label, 0.0, 0.0});
@@ -441,8 +440,8 @@ double mark_size(const Series &series, const Sizes &sizes) {
     constexpr std::size_t many = 150, very_many = 600; // hide each other
     if (series.points.size() > very_many)
         return 0.75 * sizes.small_mark;
-    const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                    [](const Point &point) { return point.low.has_value(); });
+    const bool spread =
+        std::ranges::any_of(series.points, [](const Point &point) { return point.low.has_value(); });
     return spread || series.drawn == Drawn::lines || series.points.size() > many ? sizes.small_mark
                                                                                  : sizes.mark;
 }

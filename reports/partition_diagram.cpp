@@ -122,40 +122,39 @@ template <class Call> void for_each_step(std::int64_t step, std::int64_t size, C
 
 /// What of the whole the CTA needs, by step.
 struct Needs {
-    std::vector<OutputBox> boxes;
     const Walk &walk;
-    IndexRange rows, columns, filters, channels; ///< around all boxes
+    std::vector<OutputBox> boxes;
+    OutputBox all; ///< around all boxes
 
-    /// Steps of a box: along the channels of the map, or the values of the filters.
-    Needs(const Walk &its_walk, std::int64_t cta) : boxes(outputs_of(its_walk, cta)), walk(its_walk) {
-        rows = boxes.front().rows, columns = boxes.front().columns, filters = boxes.front().filters;
-        channels = boxes.front().channels;
-        const auto widen = [](IndexRange &range, IndexRange with) {
-            range = {std::min(range.begin, with.begin), std::max(range.end, with.end)};
-        };
-        for (const OutputBox &box : boxes) {
-            widen(rows, box.rows), widen(columns, box.columns);
-            widen(filters, box.filters), widen(channels, box.channels);
-        }
+    Needs(const Walk &its_walk, std::int64_t cta)
+        : walk(its_walk), boxes(outputs_of(its_walk, cta)), all(boxes.front()) {
+        for (const OutputBox &box : boxes)
+            for (const OutputAxis axis :
+                 {&OutputBox::rows, &OutputBox::columns, &OutputBox::filters, &OutputBox::channels})
+                all.*axis = {std::min((all.*axis).begin, (box.*axis).begin),
+                             std::max((all.*axis).end, (box.*axis).end)};
     }
 
-    bool in_channel_steps() const { return walk.step_channels > 0 || walk.step_values > 0; }
+    const OutputBox &first() const { return boxes.front(); }
     /// Boxes of a flattened span are one step; pieces are steps of their own.
     When when_of(std::size_t box) const {
         if (box == 0 || !walk.flat.empty())
             return When::now;
         if (walk.rounds_resident > 1)
             return static_cast<std::int64_t>(box) < walk.rounds_resident ? When::next : When::later;
-        return box == 1 && !more_steps_in_box() ? When::next : When::later;
-    }
-    bool more_steps_in_box() const {
-        return walk.step_channels > 0 && walk.step_channels < boxes.front().channels.size();
+        const bool one_step = walk.step_channels == 0 || walk.step_channels >= first().channels.size();
+        return box == 1 && one_step ? When::next : When::later;
     }
 };
 
 Thing map_of(const ConvShape &s, const Needs &needs) {
     Thing map{"map",  fmt::format("{} x {} x {}", s.c, s.h, s.w), double(s.w), double(s.h), map_colour,
               s.c > 1};
+    // Channels of a step; 0: those of its box.
+    const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
+                              : needs.walk.step_values > 0
+                                  ? std::max<std::int64_t>(1, ceil_div(needs.walk.step_values, s.r * s.s))
+                                  : 0;
     std::vector<Patch> halo;
     for (std::size_t i = 0; i < needs.boxes.size(); ++i) {
         const OutputBox &box = needs.boxes[i];
@@ -172,20 +171,15 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
         if (when == When::now && columns.end > own_columns.end)
             add(halo, {{x.to, all_x.to}, y, When::halo});
         add(map.patches, {x, y, when});
-        if (!needs.in_channel_steps())
+        if (step == 0)
             add(map.depth, {{}, share_of(box.channels, s.c), i == 0 ? When::now : When::later});
     }
     map.patches.insert(map.patches.begin(), halo.begin(), halo.end());
-    const std::int64_t step = needs.walk.step_channels > 0 ? needs.walk.step_channels
-                              : needs.walk.step_values > 0
-                                  ? std::max<std::int64_t>(1, ceil_div(needs.walk.step_values, s.r * s.s))
-                                  : 0;
     for_each_step(step, s.c, [&](Share y, When when) { add(map.depth, {{}, y, when}); });
-    const IndexRange rows = map_rows(s, needs.boxes.front().rows),
-                     columns = map_columns(s, needs.boxes.front().columns);
+    const IndexRange rows = map_rows(s, needs.first().rows), columns = map_columns(s, needs.first().columns);
     map.notes = {fmt::format("{} x {} pixels", grouped(rows.size()), grouped(columns.size()))};
-    const std::int64_t halo_rows = rows.size() - needs.boxes.front().rows.size() * s.stride_h,
-                       halo_columns = columns.size() - needs.boxes.front().columns.size() * s.stride_w;
+    const std::int64_t halo_rows = rows.size() - needs.first().rows.size() * s.stride_h,
+                       halo_columns = columns.size() - needs.first().columns.size() * s.stride_w;
     if (halo_rows > 0)
         map.notes.push_back(fmt::format("{} halo", count_text(halo_rows, "row")));
     if (halo_columns > 0 && columns.size() < s.w)
@@ -193,9 +187,10 @@ Thing map_of(const ConvShape &s, const Needs &needs) {
     if (!needs.walk.flat.empty() && needs.walk.pixels.rows > 0)
         map.notes = {fmt::format("{} lines of {}", needs.walk.pixels.rows, needs.walk.pixels.columns)};
     if (s.c > 1)
-        map.notes.push_back(step > 0                      ? count_text(step, "channel") + " a step"
-                            : needs.channels.size() < s.c ? count_text(needs.channels.size(), "channel")
-                                                          : "all channels");
+        map.notes.push_back(step > 0 ? count_text(step, "channel") + " a step"
+                            : needs.all.channels.size() < s.c
+                                ? count_text(needs.all.channels.size(), "channel")
+                                : "all channels");
     return map;
 }
 
@@ -215,15 +210,15 @@ Thing filters_of(const ConvShape &s, const Needs &needs) {
             add(filters.patches, {share_of({box.channels.begin * taps, box.channels.end * taps}, values), y,
                                   needs.when_of(i)});
     }
-    const IndexRange first = needs.boxes.front().filters;
-    filters.notes = {needs.filters.size() == s.k ? "all " + count_text(s.k, "filter")
-                                                 : span_text("filter", needs.filters)};
-    if (first.size() < needs.filters.size())
+    const IndexRange first = needs.first().filters;
+    filters.notes = {needs.all.filters.size() == s.k ? "all " + count_text(s.k, "filter")
+                                                     : span_text("filter", needs.all.filters)};
+    if (first.size() < needs.all.filters.size())
         filters.notes.push_back(fmt::format("{} at a time", grouped(first.size())));
     if (step > 0 && !needs.walk.filters_stay)
         filters.notes.push_back(count_text(std::min(step, values), "value") + " a step");
-    else if (needs.channels.size() < s.c)
-        filters.notes.push_back(count_text(needs.channels.size() * taps, "value") + " each");
+    else if (needs.all.channels.size() < s.c)
+        filters.notes.push_back(count_text(needs.all.channels.size() * taps, "value") + " each");
     return filters;
 }
 
@@ -237,7 +232,7 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
         add(output.patches, {share_of(box.columns, s.q()), share_of(box.rows, s.p()), when});
         add(output.depth, {{}, share_of(box.filters, s.k), when});
     }
-    const OutputBox &first = needs.boxes.front();
+    const OutputBox &first = needs.first();
     if (!needs.walk.flat.empty()) {
         std::int64_t outputs = 0;
         for (const OutputBox &box : needs.boxes)
@@ -246,12 +241,13 @@ Thing output_of(const ConvShape &s, const Needs &needs) {
     } else {
         output.notes = {
             fmt::format("{} x {} pixels", grouped(first.rows.size()), grouped(first.columns.size()))};
-        if (first.rows != needs.rows)
+        if (first.rows != needs.all.rows)
             output.notes.push_back(fmt::format("{} in turn", count_text(std::ssize(needs.boxes), "band")));
     }
-    output.notes.push_back(needs.filters.size() == s.k ? "of all filters"
-                                                       : "of " + count_text(needs.filters.size(), "filter"));
-    if (needs.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
+    output.notes.push_back(needs.all.filters.size() == s.k
+                               ? "of all filters"
+                               : "of " + count_text(needs.all.filters.size(), "filter"));
+    if (needs.all.channels.size() < s.c / s.groups && has_partial_sums(needs.walk))
         output.notes.push_back("a partial sum");
     return output;
 }
@@ -549,11 +545,11 @@ std::vector<std::int64_t> shown_of(std::int64_t size, std::int64_t first, std::i
 
 /// When the CTA needs a value of the filters, by its place in memory; absent where it does not.
 std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std::int64_t place) {
-    const OutputBox &first = needs.boxes.front();
+    const OutputBox &first = needs.first();
     const std::int64_t taps = shape.r * shape.s, filter = place / shape.products(),
                        value = place % shape.products(), channel = value / taps;
-    if (filter < needs.filters.begin || filter >= needs.filters.end || channel < first.channels.begin ||
-        channel >= first.channels.end)
+    if (filter < needs.all.filters.begin || filter >= needs.all.filters.end ||
+        channel < first.channels.begin || channel >= first.channels.end)
         return std::nullopt;
     std::int64_t step = 0;
     if (needs.walk.filters_stay)
@@ -570,7 +566,7 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
 /// what of them a step brings.
 void draw_memory(Canvas &canvas, const ConvShape &shape, const Needs &needs) {
-    const OutputBox &first = needs.boxes.front();
+    const OutputBox &first = needs.first();
     const std::int64_t taps = shape.r * shape.s, values = shape.products(),
                        begin = first.filters.begin * values + first.channels.begin * taps;
     canvas.heading("Filters in memory, from filter " + grouped(first.filters.begin) +
