@@ -379,7 +379,7 @@ std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double v
     return x1 < x2 ? std::optional(Segment{x1, value * x1, x2, value * x2}) : std::nullopt;
 }
 
-std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const Band &band) {
+Line band_corners(const Ranges &ranges, const Band &band) {
     const AxisRange &x = ranges.x, &y = ranges.y;
     if (band.guide == Guide::horizontal) {
         const double low = y.clamp(band.low), high = y.clamp(band.high);
@@ -394,7 +394,7 @@ std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const 
     const std::optional<Segment> above = guide_segment(ranges, Guide::diagonal, band.high);
     if (!below || !above)
         return {};
-    std::vector<std::pair<double, double>> corners = {{below->x1, below->y1}, {below->x2, below->y2}};
+    Line corners = {{below->x1, below->y1}, {below->x2, below->y2}};
     const auto corner = [&](double cx, double cy) {
         if (cy >= band.low * cx && cy <= band.high * cx)
             corners.emplace_back(cx, cy);
@@ -406,8 +406,8 @@ std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const 
     return corners;
 }
 
-std::vector<std::pair<double, double>> joined_points(const Series &series, const Ranges &ranges) {
-    std::vector<std::pair<double, double>> line;
+Line joined_points(const Series &series, const Ranges &ranges) {
+    Line line;
     for (const Point &point : series.points) {
         const Placed placed = place(point, ranges);
         if (series.drawn == Drawn::steps && placed.dx > 0)

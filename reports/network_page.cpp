@@ -415,123 +415,110 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
 } // namespace
 
 Table cases_table(const NetworkRun &run) {
-    using C = const NetworkCase &;
-    std::vector<NetworkCase> rows;
-    std::ranges::copy_if(run.cases, std::back_inserter(rows), [](C c) { return c.id || c.split; });
-    const auto forecast = [](auto member) {
-        return [member](C c) { return c.forecast ? Cell((*c.forecast).*member) : Cell(); };
-    };
-    const auto measured = [](auto member) {
-        return [member](C c) { return c.measured ? Cell((*c.measured).*member) : Cell(); };
-    };
-    /// Of the measured step where there is one, else of the forecast.
-    const auto best_known = [](auto member) {
-        return [member](C c) {
-            const auto &known = c.measured ? c.measured : c.forecast;
-            return known ? Cell((*known).*member) : Cell();
+    Table table{{{"implementation", As::text, Keep::must},
+                 {"split", As::text, Keep::must},
+                 {"GPUs", As::number, Keep::must},
+                 {"images", As::number, Keep::must, Fit::whole, "images a step"},
+                 {"measured", As::time, Keep::must},
+                 {"forecast", As::time, Keep::must},
+                 {"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
+                 {"cold L2", As::time},
+                 {"stream", As::time},
+                 {"stream forecast", As::time, Keep::low},
+                 {"published", As::time, Keep::high},
+                 {"kernels", As::number, Keep::low},
+                 {"speed-up measured", As::factor, Keep::high},
+                 {"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
+                 {"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
+                 {"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
+                 {"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
+                 {"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
+                 {"forward", As::time, Keep::low},
+                 {"backward", As::time, Keep::low},
+                 {"classified right, %", As::number},
+                 {"images classified otherwise", As::number}}};
+    for (const NetworkCase &c : run.cases) {
+        if (!c.id && !c.split)
+            continue;
+        const auto named = [&](const std::optional<std::string> &name) {
+            Cell cell(name);
+            cell.under = name ? c.title.value_or("") : "";
+            if (name && c.reason)
+                cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
+            return cell;
         };
-    };
-    const auto named = [](const std::string &name, C c) {
-        Cell cell(name);
-        cell.under = c.title.value_or("");
-        if (c.reason)
-            cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
-        return cell;
-    };
-    Table table = table_of<NetworkCase>(
-        rows,
-        {{{"implementation", As::text, Keep::must}, [&](C c) { return c.id ? named(*c.id, c) : Cell(); }},
-         {{"split", As::text, Keep::must},
-          [&](C c) { return c.split ? named(to_text(*c.split), c) : Cell(); }},
-         {{"GPUs", As::number, Keep::must}, [](C c) { return c.split ? Cell(c.devices) : Cell(); }},
-         {{"images", As::number, Keep::must, Fit::whole, "images a step"},
-          [](C c) { return c.split ? Cell(c.batch) : Cell(); }},
-         {{"measured", As::time, Keep::must}, [](C c) { return Cell(c.measured_s()); }},
-         {{"forecast", As::time, Keep::must}, [](C c) { return Cell(c.forecast_s()); }},
-         {{"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
-          [&](C c) { return run.comparable(c) ? Cell(1.0 + error_of(c)) : Cell(); }},
-         {{"cold L2", As::time}, measured(&NetworkTimes::cold_s)},
-         {{"stream", As::time}, measured(&NetworkTimes::stream_s)},
-         {{"stream forecast", As::time, Keep::low}, forecast(&NetworkTimes::stream_s)},
-         {{"published", As::time, Keep::high},
-          [&](C c) { return c.batch == run.published_images.value_or(1) ? Cell(c.published_s) : Cell(); }},
-         {{"kernels", As::number, Keep::low}, &NetworkCase::nodes},
-         {{"speed-up measured", As::factor, Keep::high},
-          [&](C c) { return run.comparable(c) ? Cell(speed_up_of(c.measured)) : Cell(); }},
-         {{"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
-          [](C c) { return Cell(speed_up_of(c.forecast)); }},
-         {{"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
-          forecast(&NetworkTimes::efficiency)},
-         {{"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
-          forecast(&NetworkTimes::weak_efficiency)},
-         {{"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
-          forecast(&NetworkTimes::communication_s)},
-         {{"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
-          forecast(&NetworkTimes::computation_over_communication)},
-         {{"forward", As::time, Keep::low}, best_known(&NetworkTimes::forward_s)},
-         {{"backward", As::time, Keep::low}, best_known(&NetworkTimes::backward_s)},
-         {{"classified right, %", As::number},
-          [](C c) { return c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(); }},
-         {{"images classified otherwise", As::number}, &NetworkCase::disagreements}});
+        static const NetworkTimes none;
+        const NetworkTimes &forecast = c.forecast ? *c.forecast : none,
+                           &measured = c.measured ? *c.measured : none,
+                           &best_known = c.measured ? measured : forecast;
+        const bool comparable = run.comparable(c), published = c.batch == run.published_images.value_or(1);
+        table.rows.push_back({named(c.id),
+                              named(c.split ? std::optional(to_text(*c.split)) : std::nullopt),
+                              c.split ? Cell(c.devices) : Cell(),
+                              c.split ? Cell(c.batch) : Cell(),
+                              c.measured_s(),
+                              c.forecast_s(),
+                              comparable ? Cell(1.0 + error_of(c)) : Cell(),
+                              measured.cold_s,
+                              measured.stream_s,
+                              forecast.stream_s,
+                              published ? Cell(c.published_s) : Cell(),
+                              c.nodes,
+                              comparable ? Cell(measured.speed_up) : Cell(),
+                              forecast.speed_up,
+                              forecast.efficiency,
+                              forecast.weak_efficiency,
+                              forecast.communication_s,
+                              forecast.computation_over_communication,
+                              best_known.forward_s,
+                              best_known.backward_s,
+                              c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(),
+                              c.disagreements});
+    }
     return without_empty_columns(std::move(table));
 }
 
 Table launches_table(const NetworkRun &run) {
     const std::vector<NetworkLaunch> &launches = run.first().launches;
-    using L = const NetworkLaunch &;
-    const auto any = [&](const auto &has) { return std::ranges::any_of(launches, has); };
-    const auto measured = [untraced = untraced_share(run)](L launch) {
-        return launch.measured ? std::optional(launch.measured->time_s.median_s * untraced) : std::nullopt;
-    };
     const std::vector<Seconds> ends = ends_of(run);
+    const double untraced = untraced_share(run);
     const bool timed = !ends.empty(); // then each launch is
-    std::vector<Field<NetworkLaunch>> fields = {
-        {{"operators", As::text, Keep::must, Fit::cut}, &NetworkLaunch::label},
-        {{"shape", As::text, Keep::must}, &NetworkLaunch::shape},
-        {{"strategy", As::text, Keep::must, Fit::knobs},
-         [](L launch) { return launch.candidates.empty() ? Cell() : Cell(launch.strategy()); }}};
-    if (timed)
-        fields.insert(fields.end(),
-                      {{{"measured", As::time, Keep::must}, measured},
-                       {{"forecast", As::time, Keep::high}, &NetworkLaunch::time_s},
-                       {{"forecast / measured", As::ratio, Keep::must},
-                        [measured](L launch) { return ratio_of(launch.time_s, measured(launch)); }},
-                       {{"share", As::share}, [](L launch) { return launch.measured->share; }}});
-    else
-        fields.insert(fields.end(), {{{"time", As::time, Keep::must}, &NetworkLaunch::time_s},
-                                     {{"share", As::share, Keep::must}, &NetworkLaunch::share}});
-    // A column of the rest is there where a launch has something for it.
-    fields.push_back({{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
-                          return launch.light_s
-                                     ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
-                                     : Cell();
-                      }});
-    fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
-                          return launch.helps ? launch.helps->change + " " +
-                                                    change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
-                                              : "";
-                      }});
-    if (any([](L launch) { return launch.flops.has_value(); })) {
-        fields.push_back({{"FLOPs", As::number, Keep::low}, [](L launch) {
-                              return launch.flops ? Cell(readable(*launch.flops, "FLOP")) : Cell();
-                          }});
-        fields.push_back({{"parameters", As::number, Keep::low}, [](L launch) {
-                              return launch.parameters.value_or(0) > 0 ? Cell(grouped(*launch.parameters))
-                                                                       : Cell();
-                          }});
+    const bool counted = std::ranges::any_of(launches, [](const auto &its) { return its.flops.has_value(); }),
+               streams =
+                   std::ranges::any_of(launches, [](const auto &its) { return its.stream.value_or(0) != 0; });
+    Table table{{{"operators", As::text, Keep::must, Fit::cut},
+                 {"shape", As::text, Keep::must},
+                 {"strategy", As::text, Keep::must, Fit::knobs},
+                 {"measured", As::time, Keep::must},
+                 {timed ? "forecast" : "time", As::time, timed ? Keep::high : Keep::must},
+                 {"forecast / measured", As::ratio, Keep::must},
+                 {"share", As::share, timed ? Keep::normal : Keep::must},
+                 {"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"},
+                 {"helps", As::text, Keep::normal, Fit::whole, "what helps most"},
+                 {"FLOPs", As::number, Keep::low},
+                 {"parameters", As::number, Keep::low},
+                 {"ends at", As::time, Keep::low},
+                 {"stream", As::number, Keep::low},
+                 {"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}}};
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const NetworkLaunch &its = launches[i];
+        const auto measured =
+            its.measured ? std::optional(its.measured->time_s.median_s * untraced) : std::nullopt;
+        const bool has_parameters = counted && its.parameters.value_or(0) > 0;
+        table.rows.push_back(
+            {its.label(), its.shape, its.candidates.empty() ? Cell() : Cell(its.strategy()),
+             timed ? Cell(measured) : Cell(), its.time_s, timed ? ratio_of(its.time_s, measured) : Cell(),
+             timed ? its.measured->share : its.share,
+             its.light_s ? Cell(measured.value_or(its.time_s) / *its.light_s) : Cell(),
+             its.helps ? its.helps->change + " " + change_text(its.helps->time_s / its.time_s - 1.0, 0) : "",
+             its.flops ? Cell(readable(*its.flops, "FLOP")) : Cell(),
+             has_parameters ? Cell(grouped(*its.parameters)) : Cell(), timed ? Cell(ends[i]) : Cell(),
+             streams ? Cell(its.stream.value_or(0)) : Cell(),
+             its.l2_error ? Cell(fmt::format("{:.0e}", *its.l2_error)) : Cell()});
     }
-    fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
-                          return timed ? Cell(ends[static_cast<std::size_t>(&launch - launches.data())])
-                                       : Cell();
-                      }});
-    const bool streams = any([](L launch) { return launch.stream.value_or(0) != 0; });
-    fields.push_back({{"stream", As::number, Keep::low},
-                      [streams](L launch) { return streams ? Cell(launch.stream.value_or(0)) : Cell(); }});
-    fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
-                          return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
-                      }});
-    return without_empty_columns(table_of<NetworkLaunch>(launches, fields),
-                                 {"/ bound", "helps", "ends at", "stream", "L2 error"});
+    return without_empty_columns(std::move(table),
+                                 {"measured", "forecast / measured", "/ bound", "helps", "FLOPs", "ends at",
+                                  "stream", "L2 error", counted ? "" : "parameters"});
 }
 
 namespace {
