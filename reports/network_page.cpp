@@ -538,21 +538,17 @@ std::string judgement_of_training(const NetworkCase &item) {
 std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
     const Seconds forecast = *item.forecast_s();
     if (!item.ran())
-        return fmt::format(
-            "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {}, dense "
-            "layers {}, the rest {}.",
-            microseconds(forecast), *item.nodes, forecast / *item.light_s,
-            share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
-            share_of(item, *item.others_s));
+        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
+                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
+                      share_of(item, *item.others_s));
     if (item.reason)
         return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
     if (!item.measured_s())
         return "No time was measured.";
     const Seconds time = *item.measured_s();
-    std::string text =
-        fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
-                    microseconds(time), microseconds(forecast), signed_percent(forecast / time - 1.0),
-                    static_cast<double>(item.batch) / time.value, time / *item.light_s);
+    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
+                              signed_percent(forecast / time - 1.0),
+                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
     if (other)
         text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
                             times(other->time_s / time));
@@ -569,13 +565,11 @@ std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &
     const CasesAccuracy accuracy = accuracy_of(run);
     std::string text = "No forecast has a time to hold against it.";
     if (accuracy.worst != nullptr)
-        text = fmt::format("{} of {} forecasts are within 10 % of the measured time, the median is off by "
-                           "{:.1f} %; {} is the worst, {}.",
-                           accuracy.within, accuracy.errors.size(), 100.0 * percentile(accuracy.errors, 0.5),
-                           accuracy.worst->name(), signed_percent(error_of(*accuracy.worst)));
+        text = remark("network_cases", accuracy.within, accuracy.errors.size(),
+                      100.0 * percentile(accuracy.errors, 0.5), accuracy.worst->name(),
+                      signed_percent(error_of(*accuracy.worst)));
     if (run.shares_a_gpu())
-        text += " Steps of several shares ran them on one GPU, one after another, so their times are not "
-                "compared.";
+        text += " " + remark("network_turns");
     return text;
 }
 

@@ -435,29 +435,22 @@ std::string answer(const ReportStatistics &statistics) {
     const auto off = [](double share) { return fmt::format("{:.1f}\u00a0%", 100.0 * share); };
     std::string text;
     if (all != nullptr)
-        text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
-                           "them and by {} at worst; it is {} on average.",
-                           count(all->n, "measured case", "measured cases"), off(*all->median),
-                           off(*all->p90), off(*all->max),
-                           std::abs(*all->bias - 1.0) < 0.005
-                               ? "neither too fast nor too slow"
-                               : off(std::abs(*all->bias - 1.0)) +
-                                     (*all->bias < 1.0 ? " too fast" : " too slow"));
+        text = remark("answer_error", count(all->n, "measured case", "measured cases"), off(*all->median),
+                      off(*all->p90), "90\u00a0%", off(*all->max),
+                      std::abs(*all->bias - 1.0) < 0.005
+                          ? "neither too fast nor too slow"
+                          : off(std::abs(*all->bias - 1.0)) + (*all->bias < 1.0 ? " too fast" : " too slow"));
     else if (timed > 0)
         text = "No measured case of ours has a forecast, so nothing can be said about its error.";
     else if (const Choices choices = choices_of(statistics); !choices.best.empty())
-        text = fmt::format("{} µs for {} of {}, each by the fastest of the {} that were forecast. Nothing "
-                           "was measured, so the forecasts are not judged here.",
-                           microseconds(choices.total_s), count(choices.calls, "call", "calls"),
-                           count(std::ssize(choices.best), "shape", "shapes"),
-                           count(forecasts, "kernel", "kernels"));
+        text =
+            remark("answer_unmeasured", microseconds(choices.total_s), count(choices.calls, "call", "calls"),
+                   count(std::ssize(choices.best), "shape", "shapes"), count(forecasts, "kernel", "kernels"));
     else
         text = "Nothing was measured in this run, and no case that can run has a forecast.";
     if (best != nullptr) {
-        text += fmt::format(" Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on "
-                            "{}, {} in the geometric mean",
-                            best->wins, count(best->n, "shape", "shapes"), best->n - best->wins,
-                            times(*best->geomean));
+        text += " " + remark("answer_speed", best->wins, count(best->n, "shape", "shapes"),
+                             best->n - best->wins, times(*best->geomean));
         if (layouts != nullptr)
             text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
         if (direct != nullptr)

@@ -357,15 +357,12 @@ class Canvas {
     std::string finish(const std::string &title) const {
         return fmt::format(
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {0} {1}\" "
-                   "width=\"{0}pt\" "
-                   "height=\"{1}pt\" role=\"img\" "
-                   "aria-label=\"{2}\">\n<title>{2}</title>\n<style>text{{font:{3}px 'DejaVu "
-                   "Sans',Verdana,sans-serif;fill:#222}}.strong{{font-weight:bold}}.light{{fill:#fff}}</"
-                   "style>\n<defs><pattern "
-                   "id=\"hatch\" width=\"3\" height=\"3\" patternUnits=\"userSpaceOnUse\"><path "
-                   "d=\"M0 3L3 0\" stroke=\"#555\" stroke-width=\"0.5\"/></pattern></defs>\n<rect "
-                   "width=\"100%\" "
-                   "height=\"100%\" fill=\"#fff\"/>\n",
+                   "width=\"{0}pt\" height=\"{1}pt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n"
+                   "<style>text{{font:{3}px 'DejaVu Sans',Verdana,sans-serif;fill:#222}}"
+                   ".strong{{font-weight:bold}}.light{{fill:#fff}}</style>\n<defs><pattern id=\"hatch\" "
+                   "width=\"3\" height=\"3\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 3L3 0\" "
+                   "stroke=\"#555\" stroke-width=\"0.5\"/></pattern></defs>\n"
+                   "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
                    coordinate(width), coordinate(y), escape_xml(title), coordinate(paper_text_bp)) +
                body_ + "</svg>\n";
     }
@@ -551,16 +548,12 @@ std::optional<When> when_needed(const ConvShape &shape, const Needs &needs, std:
     if (filter < needs.all.filters.begin || filter >= needs.all.filters.end ||
         channel < first.channels.begin || channel >= first.channels.end)
         return std::nullopt;
-    std::int64_t step = 0;
-    if (needs.walk.filters_stay)
-        step = 0;
-    else if (needs.walk.step_values > 0)
-        step = value / needs.walk.step_values;
-    else if (needs.walk.step_channels > 0)
-        step = (channel - first.channels.begin) / needs.walk.step_channels;
-    if (step == 0)
-        return filter < first.filters.end ? When::now : When::later;
-    return step == 1 ? When::next : When::later;
+    const std::int64_t step = needs.walk.filters_stay      ? 0
+                              : needs.walk.step_values > 0 ? value / needs.walk.step_values
+                              : needs.walk.step_channels > 0
+                                  ? (channel - first.channels.begin) / needs.walk.step_channels
+                                  : 0;
+    return step == 0 && filter >= first.filters.end ? When::later : of_step(step);
 }
 
 /// The first filter values of the CTA as they lie in memory: channel after channel, filter after filter, and
