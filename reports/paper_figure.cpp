@@ -49,7 +49,18 @@ std::string sentence(const std::string &text) {
     return text.empty() || text.back() == '.' ? text : text + ".";
 }
 
+void replace_link(const fs::path &file) {
+    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
+    if (fs::is_symlink(file, failed))
+        fs::remove(file, failed);
+}
+
 } // namespace
+
+void write_into_folder(const fs::path &file, const std::string &text) {
+    replace_link(file);
+    write_file_atomically(file.string(), text);
+}
 
 void FigureFiles::write(const fs::path &file, const std::string &text) {
     if (in_folder)
@@ -85,12 +96,6 @@ void FigureFiles::write(const Figure &figure, const fs::path &stem, std::span<co
     }
     if (wanted(".pdf") || (only == ".tex" && figure.point_count() > tex_point_limit))
         write_pdf(svg, stem.string() + ".pdf");
-}
-
-void replace_link(const fs::path &file) {
-    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
-    if (fs::is_symlink(file, failed))
-        fs::remove(file, failed);
 }
 
 std::string bibtex() {

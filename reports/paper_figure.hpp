@@ -27,8 +27,9 @@ struct FigureFiles {
                const PaperWidth &width = PaperWidth::column(), const std::string &only = "");
 };
 
-/// Removes a link of the name of a file of an output folder that is about to be written.
-void replace_link(const std::filesystem::path &file);
+/// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
+/// leads to is not of the folder, and stays as it is. Throws InputError.
+void write_into_folder(const std::filesystem::path &file, const std::string &text);
 
 /// How this program and the papers whose methods it runs are cited.
 std::string bibtex();

@@ -50,11 +50,6 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 
 } // namespace
 
-void write_into_folder(const std::filesystem::path &file, const std::string &text) {
-    replace_link(file);
-    write_file_atomically(file.string(), text);
-}
-
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
                           std::span<const CaseColumns> cases,
                           const std::function<void(std::size_t, const std::string &)> &progress) {

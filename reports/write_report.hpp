@@ -21,10 +21,6 @@ struct ReportFiles {
     std::string pdf_note; ///< why there are no PDFs; "" when there are
 };
 
-/// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
-/// leads to is not of the folder, and stays as it is. Throws InputError.
-void write_into_folder(const std::filesystem::path &file, const std::string &text);
-
 /// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
 /// those that are not written anew are removed.
 ReportFiles
