@@ -2,7 +2,6 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
-#include "model/base/readable.hpp"
 #include "model/base/utf8.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/lists.hpp"
@@ -96,21 +95,6 @@ double AxisRange::clamp(double value) const {
 
 bool is_logarithmic(Scale scale) {
     return scale == Scale::logarithmic || scale == Scale::binary;
-}
-
-std::vector<double> powers_of_two(const AxisRange &range, int stride) {
-    std::vector<double> powers;
-    const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
-    for (int power = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); power <= last; ++power)
-        if (power % stride == 0) // the same ones whatever the range begins with
-            powers.push_back(std::ldexp(1.0, power));
-    return powers;
-}
-
-std::string power_label(double value, const Axis &axis) {
-    if (axis.bytes)
-        return readable(value, "B");
-    return value < 1e6 ? fmt::format("{:g}", value) : fmt::format("2^{:.0f}", std::log2(value));
 }
 
 double round_number(double value, bool up) {

@@ -1,5 +1,7 @@
 #include "reports/figure_layout.hpp"
 
+#include "model/base/readable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,8 +58,13 @@ std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int 
 /// A tick at every `stride`-th power of two.
 std::vector<Tick> binary_ticks(const AxisRange &range, const Axis &axis, int stride) {
     std::vector<Tick> ticks;
-    for (const double power : powers_of_two(range, stride))
-        ticks.push_back({power, power_label(power, axis)});
+    const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
+    for (int exponent = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); exponent <= last;
+         ++exponent)
+        if (const double power = std::ldexp(1.0, exponent); exponent % stride == 0) // whatever the range
+            ticks.push_back({power, axis.bytes    ? readable(power, "B")
+                                    : power < 1e6 ? fmt::format("{:g}", power)
+                                                  : fmt::format("2^{}", exponent)});
     return ticks;
 }
 
@@ -379,7 +386,7 @@ std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double v
     return x1 < x2 ? std::optional(Segment{x1, value * x1, x2, value * x2}) : std::nullopt;
 }
 
-Line band_corners(const Ranges &ranges, const Band &band) {
+Polyline band_corners(const Ranges &ranges, const Band &band) {
     const AxisRange &x = ranges.x, &y = ranges.y;
     if (band.guide == Guide::horizontal) {
         const double low = y.clamp(band.low), high = y.clamp(band.high);
@@ -394,7 +401,7 @@ Line band_corners(const Ranges &ranges, const Band &band) {
     const std::optional<Segment> above = guide_segment(ranges, Guide::diagonal, band.high);
     if (!below || !above)
         return {};
-    Line corners = {{below->x1, below->y1}, {below->x2, below->y2}};
+    Polyline corners = {{below->x1, below->y1}, {below->x2, below->y2}};
     const auto corner = [&](double cx, double cy) {
         if (cy >= band.low * cx && cy <= band.high * cx)
             corners.emplace_back(cx, cy);
@@ -406,8 +413,8 @@ Line band_corners(const Ranges &ranges, const Band &band) {
     return corners;
 }
 
-Line joined_points(const Series &series, const Ranges &ranges) {
-    Line line;
+Polyline joined_points(const Series &series, const Ranges &ranges) {
+    Polyline line;
     for (const Point &point : series.points) {
         const Placed placed = place(point, ranges);
         if (series.drawn == Drawn::steps && placed.dx > 0)

@@ -128,7 +128,7 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes);
 std::string fitted(const std::string &text, double width, double size);
 
 /// Points in data, which a line joins.
-using Line = std::vector<std::pair<double, double>>;
+using Polyline = std::vector<std::pair<double, double>>;
 
 /// How a guide runs through the plot, as two points; absent where it misses it.
 struct Segment {
@@ -137,10 +137,10 @@ struct Segment {
 std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double value);
 
 /// Corners of the part of a band inside the plot, in data; empty where it misses it.
-Line band_corners(const Ranges &ranges, const Band &band);
+Polyline band_corners(const Ranges &ranges, const Band &band);
 
 /// The points of a joined series or a staircase as a line inside the plot, in data.
-Line joined_points(const Series &series, const Ranges &ranges);
+Polyline joined_points(const Series &series, const Ranges &ranges);
 
 bool has_marks(const Series &series); ///< one per point
 bool is_joined(const Series &series); ///< a line through the points
@@ -152,10 +152,6 @@ std::vector<double> dashes_of(std::size_t style);
 /// How much of its colour a bar has, so that neighbours differ in grey too.
 double bar_strength(const Series &series);
 inline constexpr double bar_share = 0.72; ///< of a row that its bar fills
-
-/// The powers of two within the range, every `stride`-th of them, and how the axis names one.
-std::vector<double> powers_of_two(const AxisRange &range, int stride);
-std::string power_label(double value, const Axis &axis);
 
 /// 1, 2 or 5 times a power of ten: the smallest not below `value`, or the largest not above it.
 double round_number(double value, bool up);

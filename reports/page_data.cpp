@@ -114,6 +114,32 @@ std::string rules_json(const Rules &rules) {
     return "[" + join(lines, ",") + "]";
 }
 
+/// How a term's value comes about, where it has no formula of its own: "sum of the parts".
+std::string how_combined(const Term &term) {
+    const auto number = [](std::optional<double> v) {
+        return v ? fmt::format("{:g}", *v) : std::string("?");
+    };
+    switch (term.kind) {
+    case TermKind::leaf:
+        return "";
+    case TermKind::sum:
+        return "sum of the parts";
+    case TermKind::max:
+        return "the longest of the parts";
+    case TermKind::pnorm:
+        return "soft maximum of the parts, exponent " + number(term.exponent);
+    case TermKind::pipeline:
+        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
+    case TermKind::schedule:
+        return "full waves · wave + tail, full waves = " + number(term.count);
+    case TermKind::scaled:
+        return number(term.count) + " times the part";
+    case TermKind::queue:
+        return number(term.count) + " jobs that share what serves them";
+    }
+    return "";
+}
+
 std::string tree_json(const Term &term) {
     const std::string how = term.formula.empty() ? how_combined(term) : term.formula;
     return fmt::format("[{},{},{},{}]", json_text(term.name), json_text(how),
@@ -213,31 +239,6 @@ std::string base64(const std::string &bytes) {
 
 std::string packed_text(const std::string &json) {
     return base64(gzip(json));
-}
-
-std::string how_combined(const Term &term) {
-    const auto number = [](std::optional<double> v) {
-        return v ? fmt::format("{:g}", *v) : std::string("?");
-    };
-    switch (term.kind) {
-    case TermKind::leaf:
-        return "";
-    case TermKind::sum:
-        return "sum of the parts";
-    case TermKind::max:
-        return "the longest of the parts";
-    case TermKind::pnorm:
-        return "soft maximum of the parts, exponent " + number(term.exponent);
-    case TermKind::pipeline:
-        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
-    case TermKind::schedule:
-        return "full waves · wave + tail, full waves = " + number(term.count);
-    case TermKind::scaled:
-        return number(term.count) + " times the part";
-    case TermKind::queue:
-        return number(term.count) + " jobs that share what serves them";
-    }
-    return "";
 }
 
 std::string rule_text(const std::string &member) {

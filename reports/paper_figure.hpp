@@ -56,7 +56,4 @@ std::vector<std::filesystem::path> files_of_paper_figure(const std::filesystem::
 FigureFiles write_paper_drawing(const std::string &svg, const std::string &label, const std::string &caption,
                                 const std::filesystem::path &target);
 
-/// "" if `pdf` was made, else why not. The PDF appears whole: it is written beside its place, then renamed.
-std::string svg_to_pdf(const std::filesystem::path &svg, const std::filesystem::path &pdf);
-
 } // namespace convcast

@@ -210,6 +210,9 @@ Figure error_cdf(const ReportStatistics &statistics) {
     return figure;
 }
 
+namespace {
+
+/// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
     Figure figure = explained_figure("speedup");
     figure.id += "_" + (study.id.empty() ? "other_shapes" : file_name(study.id));
@@ -250,6 +253,7 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     return figure;
 }
 
+/// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
     const std::string name = level == "l2" ? "L2" : "DRAM";
     Figure figure = explained_figure("work_" + level);
@@ -284,6 +288,7 @@ Figure work_bytes(const ReportStatistics &statistics, const std::string &level) 
     return figure;
 }
 
+/// The bars of a case's forecast, with the measured time as a line.
 Figure waterfall_of(const CaseRow &row) {
     Figure figure = explained_figure("waterfall");
     figure.id += "_" + std::to_string(row.id);
@@ -308,19 +313,20 @@ Figure waterfall_of(const CaseRow &row) {
     return figure;
 }
 
-std::optional<std::int64_t> typical_case(const ReportStatistics &statistics) {
+/// The case whose waterfall stands for the run: the one with the median error, else the first with a
+/// forecast; nullptr where no case has a term.
+const CaseRow *typical_case(const ReportStatistics &statistics) {
     std::vector<std::pair<double, std::int64_t>> errors;
     for (const CaseRow &row : statistics.cases)
         if (row.error && !row.waterfall.empty())
             errors.emplace_back(std::abs(*row.error), row.id);
-    if (!errors.empty()) {
-        std::sort(errors.begin(), errors.end());
-        return errors[(errors.size() - 1) / 2].second;
-    }
-    const CaseRow *any =
-        first_where(statistics.cases, [](const CaseRow &row) { return !row.waterfall.empty(); });
-    return any != nullptr ? std::optional(any->id) : std::nullopt;
+    std::ranges::sort(errors);
+    return errors.empty()
+               ? first_where(statistics.cases, [](const CaseRow &row) { return !row.waterfall.empty(); })
+               : &statistics.row(errors[(errors.size() - 1) / 2].second);
 }
+
+} // namespace
 
 std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
     std::vector<CaseColumns> columns;
@@ -369,8 +375,8 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
                 add("regimes", boundary_sweep(statistics, sweep));
     add("work", work_bytes(statistics, "l2"));
     add("work", work_bytes(statistics, "dram"));
-    if (const std::optional<std::int64_t> id = typical_case(statistics)) {
-        Figure figure = waterfall_of(statistics.row(*id));
+    if (const CaseRow *row = typical_case(statistics)) {
+        Figure figure = waterfall_of(*row);
         figure.id = "waterfall";
         add("", std::move(figure));
     }

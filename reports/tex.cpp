@@ -66,7 +66,7 @@ std::string reference_look(const Figure &figure, std::size_t index, const Sizes 
 }
 
 /// One plot of points: "x,y" as they are drawn.
-std::string plot_of(const std::string &look, const Line &points, const char *close = "") {
+std::string plot_of(const std::string &look, const Polyline &points, const char *close = "") {
     std::string out = fmt::format("\\addplot[{}, forget plot] coordinates {{", look);
     constexpr std::size_t a_line = 6;
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -224,8 +224,8 @@ class TexWriter {
         const Ranges &ranges = layout_.ranges;
         if (is_joined(series) && !series.points.empty())
             out_ += plot_of(line_look(series, sizes_), joined_points(series, ranges));
-        Line spread, bars, inside;
-        std::array<Line, 4> beyond; // left, right, below, above
+        Polyline spread, bars, inside;
+        std::array<Polyline, 4> beyond; // left, right, below, above
         for (const Point &point : series.points) {
             if (is_tallied(figure_, point))
                 continue;
@@ -255,7 +255,7 @@ class TexWriter {
 
     /// Thick lines from end to end: pgfplots' own bars all begin at 0. A darker line around them is the
     /// outline.
-    void draw_bars(const Series &series, const PlotBox &plot, const Line &bars) {
+    void draw_bars(const Series &series, const PlotBox &plot, const Polyline &bars) {
         const AxisRange &y = layout_.ranges.y;
         const double width = series.drawn == Drawn::bars
                                  ? sizes_.row * bar_share
@@ -266,7 +266,7 @@ class TexWriter {
             strokes(shade(series.style, 1.0), width, bars);
         strokes(shade(series.style, strength), outlined ? width - 2.0 * sizes_.hair : width, bars);
         // A gap sets the bars of a row apart, or the end of an outline.
-        Line ends;
+        Polyline ends;
         if (series.drawn == Drawn::bars)
             for (const Point &point : series.points)
                 if (point.from && layout_.ranges.x.holds(point.x) && point.x < layout_.ranges.x.high)
@@ -276,13 +276,13 @@ class TexWriter {
     }
 
     /// Lines that append_line has set apart.
-    void strokes(const std::string &colour, double width, const Line &lines) {
+    void strokes(const std::string &colour, double width, const Polyline &lines) {
         if (!lines.empty())
             out_ += plot_of(
                 fmt::format("{}, no marks, line width={}, unbounded coords=jump", colour, bp(width)), lines);
     }
 
-    static void append_line(Line &lines, std::pair<double, double> from, std::pair<double, double> to) {
+    static void append_line(Polyline &lines, std::pair<double, double> from, std::pair<double, double> to) {
         if (!lines.empty())
             lines.emplace_back(std::numeric_limits<double>::quiet_NaN(),
                                std::numeric_limits<double>::quiet_NaN());
