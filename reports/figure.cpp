@@ -233,53 +233,45 @@ std::string file_name(std::string_view text) {
 }
 
 std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
-    struct PlacedPoint {
-        std::string panel;
-        const Series *series;
-        const Point *point;
-        const CaseColumns *its;
-    };
-    static const CaseColumns none;
-    std::vector<PlacedPoint> points;
+    const bool spread = figure.has_spread();
     bool bars = false;
-    const auto add = [&](const std::string &panel, const std::vector<Series> &all) {
+    for_each_series(figure, [&](const Series &series) {
+        bars = bars || std::ranges::any_of(series.points, [](const Point &p) { return p.from.has_value(); });
+    });
+    std::string out;
+    /// A line, of the head as of a point: what the figure has no column for is left out.
+    const auto add = [&](const Cell &panel, const Cell &series, const CaseColumns &its, const Cell &id,
+                         const Cell &x, const Cell &y, const Cell &from, const Cell &low, const Cell &high,
+                         const Cell &label) {
+        std::vector<Cell> cells;
+        const auto put = [&](bool there, std::vector<Cell> more) {
+            if (there)
+                append(cells, std::move(more));
+        };
+        put(!figure.panels.empty(), {panel});
+        put(true, {series});
+        put(!cases.empty(), {its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
+        put(true, {id, x, y});
+        put(bars, {from});
+        put(spread, {low, high});
+        put(true, {label});
+        out += csv_line(cells);
+    };
+    add("panel", "series", {"study", "shape", "strategy", "knobs", "regime", "measured_regime"}, "case",
+        csv_head("x", figure.x), csv_head("y", figure.y), "from", "low", "high", "label");
+    const auto add_all = [&](const std::string &panel, const std::vector<Series> &all) {
         for (const Series &series : all)
             for (const Point &point : series.points) {
-                bars = bars || point.from;
-                const bool known =
-                    point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases.size();
-                points.push_back(
-                    {panel, &series, &point, known ? &cases[static_cast<std::size_t>(*point.id)] : &none});
+                const auto id = static_cast<std::size_t>(point.id.value_or(-1)); // none is beyond all cases
+                add(panel, series.name, id < cases.size() ? cases[id] : CaseColumns(), point.id,
+                    csv_value(point.x, figure.x), csv_value(point.y, figure.y), csv_value(point.from, {}),
+                    csv_value(point.low, {}), csv_value(point.high, {}), point.label);
             }
     };
     for (const Panel &panel : figure.panels)
-        add(panel.title, panel.series);
-    add("", figure.series);
-    using P = const PlacedPoint &;
-    std::vector<Field<PlacedPoint>> fields;
-    const auto column = [&](bool there, const std::string &name, auto of) {
-        if (there)
-            fields.push_back({{name}, of});
-    };
-    const auto of_case = [&](const char *name, std::string CaseColumns::*member) {
-        column(!cases.empty(), name, [member](P p) { return p.its->*member; });
-    };
-    column(!figure.panels.empty(), "panel", [](P p) { return p.panel; });
-    column(true, "series", [](P p) { return p.series->name; });
-    of_case("study", &CaseColumns::study);
-    of_case("shape", &CaseColumns::shape);
-    of_case("strategy", &CaseColumns::strategy);
-    of_case("knobs", &CaseColumns::knobs);
-    of_case("regime", &CaseColumns::regime);
-    of_case("measured_regime", &CaseColumns::measured_regime);
-    column(true, "case", [](P p) { return p.point->id; });
-    column(true, csv_head("x", figure.x), [&](P p) { return csv_value(p.point->x, figure.x); });
-    column(true, csv_head("y", figure.y), [&](P p) { return csv_value(p.point->y, figure.y); });
-    column(bars, "from", [](P p) { return csv_value(p.point->from, {}); });
-    column(figure.has_spread(), "low", [](P p) { return csv_value(p.point->low, {}); });
-    column(figure.has_spread(), "high", [](P p) { return csv_value(p.point->high, {}); });
-    column(true, "label", [](P p) { return p.point->label; });
-    return csv_of(points, fields);
+        add_all(panel.title, panel.series);
+    add_all("", figure.series);
+    return out;
 }
 
 namespace {
