@@ -30,27 +30,23 @@ void add_below(std::vector<PagePart> &parts, const std::string &title, Table tab
 /// The cases that the forecast misses most.
 Group farthest(const RunPage &page) {
     constexpr std::size_t most = 20;
-    std::vector<CaseRow> rows;
-    std::copy_if(page.statistics.cases.begin(), page.statistics.cases.end(), std::back_inserter(rows),
-                 [](const CaseRow &row) { return !row.baseline && row.error; });
-    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(most, rows.size()));
-    std::partial_sort(rows.begin(), end, rows.end(), [](const CaseRow &a, const CaseRow &b) {
-        const double x = std::abs(*a.error), y = std::abs(*b.error);
-        return x != y ? x > y : a.id < b.id;
-    });
-    rows.erase(end, rows.end());
+    std::vector<const CaseRow *> rows;
+    for (const CaseRow &row : page.statistics.cases)
+        if (!row.baseline && row.error)
+            rows.push_back(&row);
+    std::ranges::sort(rows, {},
+                      [](const CaseRow *row) { return std::pair(-std::abs(*row->error), row->id); });
+    rows.resize(std::min(most, rows.size()));
+    Table table{{{"shape"},
+                 {"error", As::number},
+                 {"forecast", As::time},
+                 {"measured", As::time},
+                 {"strategy", As::text, Keep::low}}};
+    for (const CaseRow *row : rows)
+        table.rows.push_back({page.case_cell(row->id, row->shape), signed_percent(*row->error),
+                              row->predicted_s, row->cold_s, row->group});
     return {
-        "<div>",
-        "</div>\n",
-        {heading("Where it is farthest off"),
-         Listing{table_of<CaseRow>(
-                     rows,
-                     {{{"shape"}, [&page](const CaseRow &row) { return page.case_cell(row.id, row.shape); }},
-                      {{"error", As::number}, [](const CaseRow &row) { return signed_percent(*row.error); }},
-                      {{"forecast", As::time}, &CaseRow::predicted_s},
-                      {{"measured", As::time}, &CaseRow::cold_s},
-                      {{"strategy", As::text, Keep::low}, &CaseRow::group}}),
-                 "farthest"}}};
+        "<div>", "</div>\n", {heading("Where it is farthest off"), Listing{std::move(table), "farthest"}}};
 }
 
 /// Judged on the shapes whose times nothing was fitted to, the training part beside.
@@ -96,9 +92,7 @@ Group shapes(const RunPage &page) {
     constexpr std::size_t most = 150; // more rows than anyone reads; the CSV files beside the page have all
     std::vector<ShapeRow> rows = page.statistics.shapes;
     if (rows.size() > most) {
-        std::stable_sort(rows.begin(), rows.end(), [](const ShapeRow &a, const ShapeRow &b) {
-            return a.speedup.value_or(1e300) < b.speedup.value_or(1e300);
-        });
+        std::ranges::stable_sort(rows, {}, [](const ShapeRow &row) { return row.speedup.value_or(1e300); });
         rows.resize(most);
     }
     const auto of = [&page](std::optional<std::int64_t> ShapeRow::*id) {
@@ -157,23 +151,16 @@ Table timeline_table(const std::vector<const TimelineRow *> &rows) {
     const auto ratio = [](Seconds forecast, Seconds measured) {
         return measured.value > 0.0 ? Cell(fmt::format("{:.3f}", forecast / measured)) : Cell();
     };
+    const Cell none{};
     for (const TimelineRow *row : rows) {
         add(row->launch, "forecast", row->forecast);
         add(row->launch, "measured", row->measured);
         if (!row->forecast || !row->measured)
             continue;
         const TimelineSummary &f = *row->forecast, &m = *row->measured;
-        table.rows.push_back({row->launch,
-                              "forecast / measured",
-                              {},
-                              {},
-                              {},
-                              {},
-                              ratio(f.makespan_s, m.makespan_s),
-                              ratio(f.mean_cta_s, m.mean_cta_s),
-                              ratio(f.cta_p05_s, m.cta_p05_s),
-                              ratio(f.cta_p95_s, m.cta_p95_s),
-                              {}});
+        table.rows.push_back({row->launch, "forecast / measured", none, none, none, none,
+                              ratio(f.makespan_s, m.makespan_s), ratio(f.mean_cta_s, m.mean_cta_s),
+                              ratio(f.cta_p05_s, m.cta_p05_s), ratio(f.cta_p95_s, m.cta_p95_s), none});
     }
     return table;
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -216,29 +217,21 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
 
 std::vector<Figure> profile_figures(const GpuProfile &profile) {
     std::vector<Figure> figures;
-    std::vector<std::string> drawn;
-    const auto add_flight = [&](const std::string &name, const std::optional<FlightCurve> &curve) {
-        if (curve) {
-            figures.push_back(flight_figure(name, *curve));
-            drawn.push_back(name);
-        }
-    };
+    std::set<std::string> drawn;
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(profile.*member.pointer)>,
-                                     std::optional<FlightCurve>>)
-            add_flight(member.name, profile.*member.pointer);
+        const auto &curve = profile.*member.pointer;
+        if constexpr (std::is_same_v<std::decay_t<decltype(curve)>, std::optional<FlightCurve>>)
+            if (curve && drawn.insert(member.name).second)
+                figures.push_back(flight_figure(member.name, *curve));
     });
-    const auto add = [&](const std::string &name, const Curve &curve) { // flight curves are among these too
-        if (std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
-            figures.push_back(curve_figure(name, curve, profile));
-            drawn.push_back(name);
-        }
+    const auto add = [&](const auto &curve) { // flight curves are among these too
+        if (drawn.insert(curve.first).second)
+            figures.push_back(curve_figure(curve.first, curve.second, profile));
     };
     for (const CurveText &text : curve_texts())
         if (const auto found = profile.curves.find(text.name); found != profile.curves.end())
-            add(found->first, found->second);
-    for (const auto &[name, curve] : profile.curves)
-        add(name, curve);
+            add(*found);
+    std::ranges::for_each(profile.curves, add);
     for (std::size_t i = 0; i < figures.size(); ++i) // two names may make one name of a file
         while (std::any_of(figures.begin(), figures.begin() + static_cast<std::ptrdiff_t>(i),
                            [&](const Figure &earlier) { return earlier.id == figures[i].id; }))
