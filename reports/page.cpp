@@ -162,39 +162,38 @@ std::vector<Card> cards(const RunPage &page) {
 }
 
 /// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
-std::string strip(const RunPage &page, const std::string &group) {
+std::string strip(const RunPage &page, const ErrorStatistics &errors) {
     constexpr double half_width = 120.0, limit = 0.5;
-    std::string path, ids, beyond, beyond_ids;
-    for (std::size_t place = 0; place < page.shown.size(); ++place) {
-        const CaseRow &r = page.statistics.cases[page.shown[place]];
-        if (r.baseline || !r.error || (group != "all" && r.group != group))
-            continue;
-        const bool outside = std::abs(*r.error) > limit;
-        const double x = half_width * (1.0 + std::clamp(*r.error, -limit, limit) / limit);
-        const std::int64_t y = 4 + r.id * 7 % 9;
-        if (outside) // a chevron that points to it
-            beyond += *r.error > 0.0 ? fmt::format("M{:.1f} {}m-3-3l4 3l-4 3", x, y)
-                                     : fmt::format("M{:.1f} {}m3-3l-4 3l4 3", x, y);
-        else
-            path += fmt::format("M{:.1f} {}h0", x, y);
-        std::string &list = outside ? beyond_ids : ids;
-        list += (list.empty() ? "" : ",") + std::to_string(place);
-    }
-    const ErrorStatistics &e = *page.statistics.errors_of(group);
-    const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
-    std::int64_t outside = 0;
-    for (const CaseRow &r : page.statistics.cases)
-        outside += !r.baseline && r.group == group && r.error && std::abs(*r.error) > limit ? 1 : 0;
+    const auto x_of = [&](double error) {
+        return half_width * (1.0 + std::clamp(error, -limit, limit) / limit);
+    };
+    const auto is_of = [&](const CaseRow &r) { return !r.baseline && r.error && r.group == errors.group; };
+    const auto is_beyond = [](const CaseRow &r) { return std::abs(*r.error) > limit; };
+    const auto marks = [&](bool beyond) {
+        std::string path;
+        std::vector<std::string> places;
+        for (std::size_t place = 0; place < page.shown.size(); ++place) {
+            const CaseRow &r = page.statistics.cases[page.shown[place]];
+            if (!is_of(r) || is_beyond(r) != beyond)
+                continue;
+            const char *shape = !beyond          ? "h0" // or a chevron that points to it
+                                : *r.error > 0.0 ? "m-3-3l4 3l-4 3"
+                                                 : "m3-3l-4 3l4 3";
+            path += fmt::format("M{:.1f} {}{}", x_of(*r.error), 4 + r.id * 7 % 9, shape);
+            places.push_back(std::to_string(place));
+        }
+        return path.empty() ? ""
+                            : fmt::format("<path class=\"marks {}\" data-cases=\"{}\" d=\"{}\"/>",
+                                          beyond ? "beyond" : "dots", join(places, ","), path);
+    };
+    const auto outside = std::ranges::count_if(page.statistics.cases,
+                                               [&](const CaseRow &r) { return is_of(r) && is_beyond(r); });
     return fmt::format(
         "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
         "aria-label=\"errors of {0} from −50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path "
         "class=\"zero\" d=\"M120 0v16\"/>{1}{2}<path class=\"bias\" d=\"M{3:.1f} 0v16\"/></svg>{4}",
-        escape_xml(group),
-        path.empty() ? "" : fmt::format("<path class=\"marks dots\" data-cases=\"{}\" d=\"{}\"/>", ids, path),
-        beyond.empty()
-            ? ""
-            : fmt::format("<path class=\"marks beyond\" data-cases=\"{}\" d=\"{}\"/>", beyond_ids, beyond),
-        middle, outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
+        escape_xml(errors.group), marks(false), marks(true), x_of(*errors.bias - 1.0),
+        outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
 }
 
 /// The errors of each strategy's cases, the worst strategy first.
@@ -204,8 +203,8 @@ Group strips(const RunPage &page) {
     for (const ErrorStatistics *e : rows)
         lines += fmt::format(
             "<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-            escape_xml(e->group), strip(page, e->group), percent_text(*e->median, 1),
-            percent_text(*e->p90, 1), breakable(e->group));
+            escape_xml(e->group), strip(page, *e), percent_text(*e->median, 1), percent_text(*e->p90, 1),
+            breakable(e->group));
     return {"<figure id=\"f-by_strategy\">",
             "</figure>\n",
             {heading(rows.size() < 2
