@@ -360,10 +360,8 @@ int report(const Arguments &arguments) {
     show(0, 1, "statistics");
     const ReportStatistics statistics = summarize(run, studies, judged.of_calls.calls);
     if (arguments.has("figure")) {
-        std::vector<Figure> figures = report_figures(statistics, studies);
-        for (Figure &timeline : timeline_figures(run))
-            figures.push_back(std::move(timeline));
-        write_figure(figures, case_columns(statistics), gpu_name(run.conditions, run.profile_id), arguments);
+        write_figure(figures_of(run, statistics, studies), case_columns(statistics),
+                     gpu_name(run.conditions, run.profile_id), arguments);
         return code_of(run);
     }
     if (sheet) {

@@ -155,37 +155,30 @@ RankingAccuracy ranking_of(const Model &model, const std::vector<Pair> &pairs) {
             shapes[pair.item->shape].push_back({*time, &*pair.item->strategy, pair.measured});
     RankingAccuracy out;
     out.model = model.name;
-    std::vector<double> regrets, taus;
+    RatioErrors regrets;
+    std::vector<double> taus;
     for (const auto &[shape, settings] : shapes) {
         if (settings.size() < 2)
             continue;
-        const double fastest =
-            std::min_element(settings.begin(), settings.end(), [](const Setting &a, const Setting &b) {
-                return a.measured < b.measured;
-            })->measured;
+        const double fastest = std::ranges::min(settings, {}, &Setting::measured).measured;
         // What was measured has no say in which of two like forecasts comes first.
-        const double picked =
-            std::min_element(settings.begin(), settings.end(), [](const Setting &a, const Setting &b) {
-                return std::tie(a.forecast, *a.text) < std::tie(b.forecast, *b.text);
-            })->measured;
-        regrets.push_back(picked / fastest - 1.0);
+        const auto place = [](const Setting &setting) { return std::tie(setting.forecast, *setting.text); };
+        const double picked = std::ranges::min(settings, {}, place).measured;
+        regrets.add(picked / fastest);
+        out.hits += picked <= fastest ? 1 : 0;
         std::vector<std::pair<double, double>> points;
         for (const Setting &setting : settings)
             points.emplace_back(setting.forecast, setting.measured);
         if (points.size() >= 3)
             taus.push_back(kendall(points));
     }
-    out.shapes = std::ssize(regrets);
-    out.mean_regret = mean_of(regrets);
-    for (const double regret : regrets) {
-        out.max_regret = std::max(out.max_regret, regret);
-        out.hits += regret <= 0.0 ? 1 : 0;
-    }
+    out.shapes = regrets.n();
     out.kendall_tau = mean_of(taus);
-    if (!regrets.empty())
-        out.within_5_percent = static_cast<double>(std::count_if(regrets.begin(), regrets.end(),
-                                                                 [](double r) { return r <= 0.05; })) /
-                               static_cast<double>(out.shapes);
+    if (out.shapes > 0) {
+        out.mean_regret = regrets.mean();
+        out.max_regret = regrets.at(1.0);
+        out.within_5_percent = regrets.within(0.05);
+    }
     return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include "model/base/errors.hpp"
 #include "model/regime/words.hpp"
+#include "reports/explained.hpp"
+#include "reports/lists.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +17,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,43 +48,39 @@ constexpr Size sizes[] = {
 
 /// A size that differs between the shapes, or several that are always equal.
 struct Swept {
-    std::string label; ///< "h = w: height of the map, width of the map"
+    std::vector<std::string> names, meanings;
     std::int64_t ConvShape::*value;
+    /// "h = w: height of the map, width of the map"
+    std::string label() const { return join(names, " = ") + ": " + join(meanings); }
 };
 
 std::vector<Swept> swept_sizes(std::span<const ChoiceAnswer> answers) {
-    std::vector<std::vector<const Size *>> groups;
-    for (const Size &size : sizes) {
-        const auto same_as = [&](std::int64_t ConvShape::*other) {
-            return std::all_of(answers.begin(), answers.end(), [&](const ChoiceAnswer &answer) {
-                return answer.shape.*size.value == answer.shape.*other;
-            });
-        };
-        const std::int64_t first = answers.front().shape.*size.value;
-        if (std::all_of(answers.begin(), answers.end(),
-                        [&](const ChoiceAnswer &a) { return a.shape.*size.value == first; }))
-            continue;
-        const auto group = std::find_if(groups.begin(), groups.end(),
-                                        [&](const auto &known) { return same_as(known.front()->value); });
-        if (group == groups.end())
-            groups.push_back({&size});
-        else
-            group->push_back(&size);
-    }
+    const auto are_equal = [&](std::int64_t ConvShape::*a, std::int64_t ConvShape::*b) {
+        return std::ranges::all_of(
+            answers, [&](const ChoiceAnswer &answer) { return answer.shape.*a == answer.shape.*b; });
+    };
     std::vector<Swept> out;
-    for (const auto &group : groups) {
-        std::string names, meanings;
-        for (const Size *size : group) {
-            names += (names.empty() ? "" : " = ") + std::string(size->name);
-            meanings += (meanings.empty() ? "" : ", ") + std::string(size->meaning);
-        }
-        out.push_back({names + ": " + meanings, group.front()->value});
+    for (const Size &size : sizes) {
+        const std::int64_t first = answers.front().shape.*size.value;
+        if (std::ranges::all_of(
+                answers, [&](const ChoiceAnswer &answer) { return answer.shape.*size.value == first; }))
+            continue;
+        Swept *equal =
+            first_where(out, [&](const Swept &known) { return are_equal(known.value, size.value); });
+        Swept &its = equal != nullptr ? *equal : out.emplace_back(Swept{{}, {}, size.value});
+        its.names.push_back(size.name);
+        its.meanings.push_back(size.meaning);
     }
     return out;
 }
 
 double size_of(const ChoiceAnswer &answer, const Swept &swept) {
     return static_cast<double>(answer.shape.*swept.value);
+}
+
+/// Of a time over the fastest.
+double ratio_of(const ChoiceAnswer &answer, Seconds time) {
+    return time / answer.fastest.front().time;
 }
 
 /// Whether each value is the same multiple of the one before, as of a sweep by a factor.
@@ -104,35 +101,33 @@ Axis axis_of(std::span<const ChoiceAnswer> answers, const Swept &swept) {
     std::set<double> values;
     for (const ChoiceAnswer &answer : answers)
         values.insert(size_of(answer, swept));
-    const bool powers = std::all_of(values.begin(), values.end(), [](double value) {
-        return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
-    });
-    if (powers)
-        return {swept.label, Scale::binary};
+    if (std::ranges::all_of(values, [](double value) {
+            return value > 0.0 && std::exp2(std::round(std::log2(value))) == value;
+        }))
+        return {swept.label(), Scale::binary};
     if (geometric(values))
-        return {swept.label, Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin};
-    return {swept.label, Scale::linear};
+        return {swept.label(), Scale::logarithmic, *values.begin() / margin, *values.rbegin() * margin};
+    return {swept.label(), Scale::linear};
 }
 
 /// Strategies worth a line, each with its style: those that win somewhere, then those that come closest to
 /// winning, as many as there are colours.
 std::map<std::string, std::size_t> drawn_strategies(std::span<const ChoiceAnswer> answers) {
     constexpr std::size_t most = 6;
-    std::map<std::string, std::pair<double, std::size_t>> closest; // how close at best; how often first
+    std::map<std::string, std::pair<double, int>> closest; // how close at best; less how often it is first
     for (const ChoiceAnswer &answer : answers)
         for (const BestOf &setting : answer.fastest) {
-            auto &[ratio, wins] = closest.try_emplace(setting.name, farthest, 0).first->second;
-            ratio = std::min(ratio, setting.time / answer.fastest.front().time);
-            wins += &setting == &answer.fastest.front() ? 1 : 0;
+            auto &[ratio, not_first] = closest.try_emplace(setting.name, farthest, 0).first->second;
+            ratio = std::min(ratio, ratio_of(answer, setting.time));
+            not_first -= &setting == &answer.fastest.front() ? 1 : 0;
         }
-    std::vector<std::tuple<double, double, std::string>> order;
+    std::set<std::pair<std::pair<double, int>, std::string>> order;
     for (const auto &[name, entry] : closest)
         if (entry.first < worth_a_line)
-            order.emplace_back(entry.first, -static_cast<double>(entry.second), name);
-    std::sort(order.begin(), order.end());
+            order.emplace(entry, name);
     std::map<std::string, std::size_t> styles;
-    for (const auto &[ratio, wins, name] : order)
-        if (styles.size() < most || wins < 0.0)
+    for (const auto &[entry, name] : order)
+        if (styles.size() < most || entry.second < 0)
             styles.emplace(name, styles.size());
     return styles;
 }
@@ -144,7 +139,7 @@ double axis_end(std::span<const ChoiceAnswer> answers, const std::map<std::strin
     for (const ChoiceAnswer &answer : answers)
         for (const BestOf &setting : answer.fastest)
             if (styles.contains(setting.name))
-                end = std::max(end, std::ceil(setting.time / answer.fastest.front().time / step) * step);
+                end = std::max(end, std::ceil(ratio_of(answer, setting.time) / step) * step);
     return std::min(end, farthest);
 }
 
@@ -155,7 +150,7 @@ std::optional<double> tie_of(std::span<const ChoiceAnswer> answers) {
     for (const ChoiceAnswer &answer : answers) {
         if (!answer.longest_tie)
             return std::nullopt;
-        const double ratio = *answer.longest_tie / answer.fastest.front().time;
+        const double ratio = ratio_of(answer, *answer.longest_tie);
         if (tie && std::abs(ratio - *tie) > same)
             return std::nullopt;
         tie = tie.value_or(ratio);
@@ -168,7 +163,7 @@ class ChoiceDrawing {
     explicit ChoiceDrawing(std::span<const ChoiceAnswer> answers)
         : answers_(answers), styles_(drawn_strategies(answers)), end_(axis_end(answers, styles_)) {
         for (const ChoiceAnswer &answer : answers)
-            gpus_.insert(answer.gpu);
+            add_once(gpus_, answer.gpu);
         out_.figure = {"who_wins", "Which strategy is the fastest " + of_gpus()};
     }
 
@@ -207,8 +202,7 @@ class ChoiceDrawing {
         return {x, y,
                 fmt::format("{}, {}: {} {} µs, {} the fastest{}", answer.gpu, answer.shape.id(),
                             setting.setting, microseconds(setting.time),
-                            times(setting.time / answer.fastest.front().time),
-                            regime.empty() ? "" : ", " + regime),
+                            times(ratio_of(answer, setting.time)), regime.empty() ? "" : ", " + regime),
                 static_cast<std::int64_t>(out_.cases.size()) - 1};
     }
 
@@ -220,7 +214,7 @@ class ChoiceDrawing {
     }
 
     std::string of_gpus() const {
-        return gpus_.size() == 1 ? "on " + *gpus_.begin()
+        return gpus_.size() == 1 ? "on " + gpus_.front()
                                  : fmt::format("on {} GPUs or parts of one", gpus_.size());
     }
 
@@ -228,56 +222,40 @@ class ChoiceDrawing {
         std::set<std::string> out;
         for (const ChoiceAnswer &answer : answers_)
             for (const BestOf &setting : answer.fastest)
-                if (styles_.count(setting.name) == 0)
+                if (!styles_.contains(setting.name))
                     out.insert(setting.name);
         if (!out.empty())
-            out_.figure.caption += fmt::format(" Not drawn: {} strategies that are never within {} of the "
-                                               "fastest, or farther off than those that are drawn.",
-                                               out.size(), times(worth_a_line));
+            out_.figure.caption += " " + remark("who_wins_left_out", out.size(), times(worth_a_line));
     }
 
     void lines(const Swept &swept) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, swept);
         figure.y = {"time / the fastest", Scale::linear, 0.95, end_};
-        figure.caption = fmt::format("Forecast time of each strategy's fastest setting over that of the "
-                                     "fastest of all, {}; the one at 1 is what to take.",
-                                     of_gpus());
+        figure.caption = remark("who_wins_lines", of_gpus());
         if (const std::optional<double> tie = tie_of(answers_)) {
             figure.bands = {{Guide::horizontal, 1.0, *tie, "a tie by interval"}};
-            figure.caption += " What lies in the band ties with it: nine of ten measured times of the "
-                              "fastest lie below its end.";
+            figure.caption += " " + remark("who_wins_tie");
         }
         bool turns = false;
-        for (const std::string &gpu : gpus_in_order()) {
+        for (const std::string &gpu : gpus_) {
             std::vector<const ChoiceAnswer *> along;
             for (const ChoiceAnswer &answer : answers_)
                 if (answer.gpu == gpu)
                     along.push_back(&answer);
-            std::sort(along.begin(), along.end(), [&](const ChoiceAnswer *a, const ChoiceAnswer *b) {
-                return size_of(*a, swept) < size_of(*b, swept);
-            });
+            std::ranges::sort(along, {}, [&](const ChoiceAnswer *answer) { return size_of(*answer, swept); });
             std::vector<Series> series = all_series(Drawn::lines);
             for (const ChoiceAnswer *answer : along)
                 for (const BestOf &setting : answer->fastest)
                     if (const auto style = styles_.find(setting.name); style != styles_.end())
-                        series[style->second].points.push_back(
-                            point(*answer, setting, size_of(*answer, swept),
-                                  setting.time / answer->fastest.front().time));
+                        series[style->second].points.push_back(point(
+                            *answer, setting, size_of(*answer, swept), ratio_of(*answer, setting.time)));
             turns = add_turns(along, swept, series) || turns;
             add_plot(gpu, std::move(series));
         }
         if (turns)
             figure.caption += " Vertical lines: from here to the right the fastest has another regime.";
         say_left_out();
-    }
-
-    std::vector<std::string> gpus_in_order() const {
-        std::vector<std::string> order;
-        for (const ChoiceAnswer &answer : answers_)
-            if (std::find(order.begin(), order.end(), answer.gpu) == order.end())
-                order.push_back(answer.gpu);
-        return order;
     }
 
     /// Lines where the regime of the fastest turns: guides of the only plot, or series of one of several.
@@ -294,34 +272,27 @@ class ChoiceDrawing {
             const double x =
                 from > 0.0 && out_.figure.x.scale != Scale::linear ? std::sqrt(from * to) : (from + to) / 2.0;
             const std::string name = std::string("turns ") + words_of(*now);
-            const auto &known = out_.figure.references;
-            const bool named = std::any_of(known.begin(), known.end(),
-                                           [&](const Reference &other) { return other.label == name; });
+            std::vector<Reference> &known = out_.figure.references;
+            const bool named = first_with(known, &Reference::label, name) != nullptr;
             if (gpus_.size() == 1)
-                out_.figure.references.push_back(
-                    {Guide::vertical, x, named ? "" : name, static_cast<std::size_t>(*now)});
+                known.push_back({Guide::vertical, x, named ? "" : name, static_cast<std::size_t>(*now)});
             else
-                series.push_back({name,
-                                  turn_style(name),
-                                  Drawn::curve,
-                                  false,
-                                  {{x, 0.95, name, {}}, {x, end_, name, {}}}});
+                series.push_back(
+                    {name,
+                     turn_styles_.try_emplace(name, styles_.size() + turn_styles_.size()).first->second,
+                     Drawn::curve,
+                     false,
+                     {{x, 0.95, name}, {x, end_, name}}});
         }
         return any;
-    }
-
-    std::size_t turn_style(const std::string &name) {
-        return turn_styles_.try_emplace(name, styles_.size() + turn_styles_.size()).first->second;
     }
 
     void map(const Swept &across, const Swept &up) {
         Figure &figure = out_.figure;
         figure.x = axis_of(answers_, across);
         figure.y = axis_of(answers_, up);
-        figure.caption = fmt::format("The strategy with the shortest forecast, {}. Hollow marks: the regime "
-                                     "of that strategy is exposed.",
-                                     of_gpus());
-        for (const std::string &gpu : gpus_in_order()) {
+        figure.caption = remark("who_wins_map", of_gpus());
+        for (const std::string &gpu : gpus_) {
             SeriesBy<std::pair<std::size_t, int>> series; // by winner and regime
             for (const ChoiceAnswer &answer : answers_) {
                 if (answer.gpu != gpu)
@@ -332,9 +303,10 @@ class ChoiceDrawing {
                 const std::string name = first.name + (regime ? std::string(", ") + words_of(*regime) : "");
                 // Another regime has the same colour with another mark.
                 const std::size_t look = regime == Regime::bulk_hidden ? style + 6 : style;
-                series.add({style, regime ? static_cast<int>(*regime) : -1},
-                           {name, look, Drawn::points, regime == Regime::exposed},
-                           point(answer, first, size_of(answer, across), size_of(answer, up)));
+                series
+                    .of({style, regime ? static_cast<int>(*regime) : -1},
+                        {name, look, Drawn::points, regime == Regime::exposed})
+                    .points.push_back(point(answer, first, size_of(answer, across), size_of(answer, up)));
             }
             add_plot(gpu, series.take());
         }
@@ -358,20 +330,22 @@ class ChoiceDrawing {
         Figure &figure = out_.figure;
         figure.x = {"time / the fastest", Scale::linear, 0.95, end_};
         figure.y.scale = Scale::category;
-        figure.caption = "Forecast time of each strategy's fastest setting over that of the fastest of all, "
-                         "whose time stands in the row's name; the one at 1 is what to take.";
+        figure.caption = remark("who_wins_rows");
         if (const std::optional<double> tie = tie_of(answers_))
             figure.bands = {{Guide::vertical, 1.0, *tie, "a tie by interval"}};
         std::vector<Series> series = all_series(Drawn::points);
-        bool shapes = false;
-        for (const ChoiceAnswer &answer : answers_)
-            shapes = shapes || answer.shape != answers_.front().shape;
+        const bool shapes = std::ranges::any_of(
+            answers_, [&](const ChoiceAnswer &answer) { return answer.shape != answers_.front().shape; });
         for (const ChoiceAnswer &answer : answers_) {
             const BestOf &first = answer.fastest.front();
-            const double row = figure.add_row(fmt::format(
-                "{}{}{}: {} µs{}", gpus_.size() > 1 || !shapes ? answer.gpu : "",
-                gpus_.size() > 1 && shapes ? ", " : "", shapes ? answer.shape.id() : "",
-                microseconds(first.time), first.regime ? std::string(", ") + words_of(*first.regime) : ""));
+            std::vector<std::string> names;
+            if (gpus_.size() > 1 || !shapes)
+                names.push_back(answer.gpu);
+            if (shapes)
+                names.push_back(answer.shape.id());
+            const double row =
+                figure.add_row(fmt::format("{}: {} µs{}", join(names), microseconds(first.time),
+                                           first.regime ? std::string(", ") + words_of(*first.regime) : ""));
             for (const BestOf &setting : answer.fastest)
                 if (const auto style = styles_.find(setting.name); style != styles_.end())
                     series[style->second].points.push_back(
@@ -383,8 +357,8 @@ class ChoiceDrawing {
 
     std::span<const ChoiceAnswer> answers_;
     std::map<std::string, std::size_t> styles_, turn_styles_;
-    double end_; ///< of the axis of times
-    std::set<std::string> gpus_;
+    double end_;                    ///< of the axis of times
+    std::vector<std::string> gpus_; ///< in the order of the answers
     ChoiceFigure out_;
 };
 

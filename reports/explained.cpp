@@ -82,8 +82,8 @@ std::string remark(const std::string &id) {
     return row_of("Remarks", id).at(1);
 }
 
-Figure explained_figure(const std::string &id) {
-    const std::vector<std::string> row = row_of("Figures of a run", id);
+Figure explained_figure(const std::string &id, const std::string &heading) {
+    const std::vector<std::string> row = row_of(heading, id);
     Figure figure{id, row.at(1), row.at(2), axis_of(row.at(3)), axis_of(row.at(4))};
     figure.no_data = row.at(5);
     return figure;

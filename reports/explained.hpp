@@ -3,6 +3,8 @@
 
 #include "reports/figure.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -16,9 +18,13 @@ std::vector<std::vector<std::string>> explained(const std::string &heading);
 
 /// A remark of docs/report.md: HTML, or the form of one.
 std::string remark(const std::string &id);
+/// The same with the values that its form asks for.
+template <class... Value> std::string remark(const std::string &id, const Value &...values) {
+    return fmt::format(fmt::runtime(remark(id)), values...);
+}
 
-/// A figure without points, with its texts and axes as docs/report.md has them.
-Figure explained_figure(const std::string &id);
+/// A figure without points, with its texts and axes as docs/report.md has them below `heading`.
+Figure explained_figure(const std::string &id, const std::string &heading = "Figures of a run");
 
 /// The third cell of the row of docs/profile.md that is about `field`, without the marks of code; "" where it
 /// has none.

@@ -2,9 +2,9 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
-#include "model/base/readable.hpp"
 #include "model/base/utf8.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -97,34 +97,18 @@ bool is_logarithmic(Scale scale) {
     return scale == Scale::logarithmic || scale == Scale::binary;
 }
 
-std::vector<double> powers_of_two(const AxisRange &range, int stride) {
-    std::vector<double> powers;
-    const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
-    for (int power = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); power <= last; ++power)
-        if (power % stride == 0) // the same ones whatever the range begins with
-            powers.push_back(std::ldexp(1.0, power));
-    return powers;
-}
-
-std::string power_label(double value, const Axis &axis) {
-    if (axis.bytes)
-        return readable(value, "B");
-    return value < 1e6 ? fmt::format("{:g}", value) : fmt::format("2^{:.0f}", std::log2(value));
-}
-
 double round_number(double value, bool up) {
     const double power = std::pow(10.0, std::floor(std::log10(value)));
     const std::array<double, 4> steps = {1.0, 2.0, 5.0, 10.0};
     constexpr double slack = 1e-9; // a bound that is itself round stays
-    if (up) {
-        for (const double step : steps)
-            if (step * power >= value * (1.0 - slack))
-                return step * power;
-        return 10.0 * power;
-    }
+    const auto fits = [&](double step) {
+        return up ? step * power >= value * (1.0 - slack) : step * power <= value * (1.0 + slack);
+    };
+    if (const auto *least = first_where(steps, fits); up)
+        return (least != nullptr ? *least : steps.back()) * power;
     double best = power;
     for (const double step : steps)
-        if (step * power <= value * (1.0 + slack))
+        if (fits(step))
             best = step * power;
     return best;
 }
@@ -204,8 +188,7 @@ std::size_t Figure::point_count() const {
 bool Figure::has_spread() const {
     bool has = false;
     for_each_series(*this, [&](const Series &s) {
-        has = has ||
-              std::any_of(s.points.begin(), s.points.end(), [](const Point &p) { return p.low && p.high; });
+        has = has || std::ranges::any_of(s.points, [](const Point &p) { return p.low && p.high; });
     });
     return has;
 }
@@ -220,27 +203,20 @@ double text_width(std::string_view utf8, double size) {
 }
 
 std::string escape_xml(std::string_view text) {
+    constexpr std::array<std::pair<char, const char *>, 5> entities = {
+        {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
     std::string out;
     while (!text.empty()) {
         const std::size_t length = character_length(text);
         const char c = text.front();
         const auto code = static_cast<unsigned char>(c);
-        if (length > 1)
-            out += text.substr(0, length);
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (c == '\'')
-            out += "&#39;";
-        else if ((code < 0x20 && c != '\n' && c != '\t') || code >= 0x7F)
+        const auto *known = first_with(entities, &std::pair<char, const char *>::first, c);
+        if (known != nullptr)
+            out += known->second;
+        else if (length == 1 && ((code < 0x20 && c != '\n' && c != '\t') || code >= 0x7F))
             out += "\xEF\xBF\xBD";
         else
-            out += c;
+            out += text.substr(0, length);
         text.remove_prefix(length);
     }
     return out;
@@ -251,60 +227,51 @@ std::string file_name(std::string_view text) {
         100; // a file's name has 255 bytes at most, and others stand around this one
     std::string name(text);
     for (char &c : name)
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-              c == '-'))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
             c = '_';
     return name.size() <= longest ? name : name.substr(0, longest) + "_" + content_hash({std::string(text)});
 }
 
 std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
-    struct PlacedPoint {
-        std::string panel;
-        const Series *series;
-        const Point *point;
-        const CaseColumns *its;
-    };
-    static const CaseColumns none;
-    std::vector<PlacedPoint> points;
+    const bool spread = figure.has_spread();
     bool bars = false;
-    const auto add = [&](const std::string &panel, const std::vector<Series> &all) {
+    for_each_series(figure, [&](const Series &series) {
+        bars = bars || std::ranges::any_of(series.points, [](const Point &p) { return p.from.has_value(); });
+    });
+    std::string out;
+    /// A line, of the head as of a point: what the figure has no column for is left out.
+    const auto add = [&](const Cell &panel, const Cell &series, const CaseColumns &its, const Cell &id,
+                         const Cell &x, const Cell &y, const Cell &from, const Cell &low, const Cell &high,
+                         const Cell &label) {
+        std::vector<Cell> cells;
+        const auto put = [&](bool there, std::vector<Cell> more) {
+            if (there)
+                append(cells, std::move(more));
+        };
+        put(!figure.panels.empty(), {panel});
+        put(true, {series});
+        put(!cases.empty(), {its.study, its.shape, its.strategy, its.knobs, its.regime, its.measured_regime});
+        put(true, {id, x, y});
+        put(bars, {from});
+        put(spread, {low, high});
+        put(true, {label});
+        out += csv_line(cells);
+    };
+    add("panel", "series", {"study", "shape", "strategy", "knobs", "regime", "measured_regime"}, "case",
+        csv_head("x", figure.x), csv_head("y", figure.y), "from", "low", "high", "label");
+    const auto add_all = [&](const std::string &panel, const std::vector<Series> &all) {
         for (const Series &series : all)
             for (const Point &point : series.points) {
-                bars = bars || point.from;
-                const bool known =
-                    point.id && *point.id >= 0 && static_cast<std::size_t>(*point.id) < cases.size();
-                points.push_back(
-                    {panel, &series, &point, known ? &cases[static_cast<std::size_t>(*point.id)] : &none});
+                const auto id = static_cast<std::size_t>(point.id.value_or(-1)); // none is beyond all cases
+                add(panel, series.name, id < cases.size() ? cases[id] : CaseColumns(), point.id,
+                    csv_value(point.x, figure.x), csv_value(point.y, figure.y), csv_value(point.from, {}),
+                    csv_value(point.low, {}), csv_value(point.high, {}), point.label);
             }
     };
     for (const Panel &panel : figure.panels)
-        add(panel.title, panel.series);
-    add("", figure.series);
-    using P = const PlacedPoint &;
-    std::vector<Field<PlacedPoint>> fields;
-    const auto column = [&](bool there, const std::string &name, auto of) {
-        if (there)
-            fields.push_back({{name}, of});
-    };
-    const auto of_case = [&](const char *name, std::string CaseColumns::*member) {
-        column(!cases.empty(), name, [member](P p) { return p.its->*member; });
-    };
-    column(!figure.panels.empty(), "panel", [](P p) { return p.panel; });
-    column(true, "series", [](P p) { return p.series->name; });
-    of_case("study", &CaseColumns::study);
-    of_case("shape", &CaseColumns::shape);
-    of_case("strategy", &CaseColumns::strategy);
-    of_case("knobs", &CaseColumns::knobs);
-    of_case("regime", &CaseColumns::regime);
-    of_case("measured_regime", &CaseColumns::measured_regime);
-    column(true, "case", [](P p) { return p.point->id; });
-    column(true, csv_head("x", figure.x), [&](P p) { return csv_value(p.point->x, figure.x); });
-    column(true, csv_head("y", figure.y), [&](P p) { return csv_value(p.point->y, figure.y); });
-    column(bars, "from", [](P p) { return csv_value(p.point->from, {}); });
-    column(figure.has_spread(), "low", [](P p) { return csv_value(p.point->low, {}); });
-    column(figure.has_spread(), "high", [](P p) { return csv_value(p.point->high, {}); });
-    column(true, "label", [](P p) { return p.point->label; });
-    return csv_of(points, fields);
+        add_all(panel.title, panel.series);
+    add_all("", figure.series);
+    return out;
 }
 
 namespace {

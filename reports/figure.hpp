@@ -64,6 +64,13 @@ struct Series {
     double thickness = 1.0; ///< spans: of each along y
     bool pale = false;      ///< spans: half of the colour, which sets neighbours apart
     bool unlisted = false;  ///< no entry in the legend: what it is the caption says, or the entry of another
+
+    void add(double x, double y, std::string label, std::optional<std::int64_t> id = {}) {
+        points.push_back({x, y, std::move(label), id});
+    }
+    void add_bar(double from, double to, double row, std::string label, std::optional<std::int64_t> id = {}) {
+        points.push_back({to, row, std::move(label), id, from});
+    }
 };
 
 enum class Guide { horizontal, vertical, diagonal };
@@ -122,9 +129,6 @@ struct Figure {
 template <class Key> class SeriesBy {
   public:
     Series &of(const Key &key, const Series &empty) { return series_.try_emplace(key, empty).first->second; }
-    void add(const Key &key, const Series &empty, Point point) {
-        of(key, empty).points.push_back(std::move(point));
-    }
     std::vector<Series> take() {
         std::vector<Series> all;
         for (auto &[key, one] : series_)

@@ -1,5 +1,7 @@
 #include "reports/figure_layout.hpp"
 
+#include "model/base/readable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,8 +58,13 @@ std::vector<Tick> logarithmic_ticks(const AxisRange &range, int per_decade, int 
 /// A tick at every `stride`-th power of two.
 std::vector<Tick> binary_ticks(const AxisRange &range, const Axis &axis, int stride) {
     std::vector<Tick> ticks;
-    for (const double power : powers_of_two(range, stride))
-        ticks.push_back({power, power_label(power, axis)});
+    const int last = static_cast<int>(std::floor(std::log2(range.high) + 1e-9));
+    for (int exponent = static_cast<int>(std::ceil(std::log2(range.low) - 1e-9)); exponent <= last;
+         ++exponent)
+        if (const double power = std::ldexp(1.0, exponent); exponent % stride == 0) // whatever the range
+            ticks.push_back({power, axis.bytes    ? readable(power, "B")
+                                    : power < 1e6 ? fmt::format("{:g}", power)
+                                                  : fmt::format("2^{}", exponent)});
     return ticks;
 }
 
@@ -78,8 +85,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
         return true;
     };
     const auto labels = [](const std::vector<Tick> &ticks) {
-        return std::count_if(ticks.begin(), ticks.end(),
-                             [](const Tick &tick) { return !tick.label.empty(); });
+        return std::ranges::count_if(ticks, [](const Tick &tick) { return !tick.label.empty(); });
     };
     if (range.scale == Scale::binary)
         for (int stride = 1;; ++stride)
@@ -116,8 +122,8 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
             entries.push_back({Of::series, 0, &series, series.name, 0.0, 0.0});
     };
     for (const Panel &panel : figure.panels)
-        std::for_each(panel.series.begin(), panel.series.end(), add);
-    std::for_each(figure.series.begin(), figure.series.end(), add);
+        std::ranges::for_each(panel.series, add);
+    std::ranges::for_each(figure.series, add);
     for (std::size_t i = 0; i < figure.references.size(); ++i)
         if (!figure.references[i].label.empty())
             entries.push_back({Of::reference, i, nullptr, figure.references[i].label, 0.0, 0.0});
@@ -380,7 +386,7 @@ std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double v
     return x1 < x2 ? std::optional(Segment{x1, value * x1, x2, value * x2}) : std::nullopt;
 }
 
-std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const Band &band) {
+Polyline band_corners(const Ranges &ranges, const Band &band) {
     const AxisRange &x = ranges.x, &y = ranges.y;
     if (band.guide == Guide::horizontal) {
         const double low = y.clamp(band.low), high = y.clamp(band.high);
@@ -395,7 +401,7 @@ std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const 
     const std::optional<Segment> above = guide_segment(ranges, Guide::diagonal, band.high);
     if (!below || !above)
         return {};
-    std::vector<std::pair<double, double>> corners = {{below->x1, below->y1}, {below->x2, below->y2}};
+    Polyline corners = {{below->x1, below->y1}, {below->x2, below->y2}};
     const auto corner = [&](double cx, double cy) {
         if (cy >= band.low * cx && cy <= band.high * cx)
             corners.emplace_back(cx, cy);
@@ -407,8 +413,8 @@ std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const 
     return corners;
 }
 
-std::vector<std::pair<double, double>> joined_points(const Series &series, const Ranges &ranges) {
-    std::vector<std::pair<double, double>> line;
+Polyline joined_points(const Series &series, const Ranges &ranges) {
+    Polyline line;
     for (const Point &point : series.points) {
         const Placed placed = place(point, ranges);
         if (series.drawn == Drawn::steps && placed.dx > 0)
@@ -441,8 +447,8 @@ double mark_size(const Series &series, const Sizes &sizes) {
     constexpr std::size_t many = 150, very_many = 600; // hide each other
     if (series.points.size() > very_many)
         return 0.75 * sizes.small_mark;
-    const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                    [](const Point &point) { return point.low.has_value(); });
+    const bool spread =
+        std::ranges::any_of(series.points, [](const Point &point) { return point.low.has_value(); });
     return spread || series.drawn == Drawn::lines || series.points.size() > many ? sizes.small_mark
                                                                                  : sizes.mark;
 }

@@ -82,9 +82,6 @@ struct Sizes {
     double text_height() const { return 1.25 * text; }
 };
 Sizes sizes_for(SvgUse use, double paper_bp);
-inline Sizes paper_sizes(double width_bp) {
-    return sizes_for(SvgUse::standalone, width_bp);
-}
 
 struct Tick {
     double value;
@@ -130,6 +127,9 @@ FigureLayout layout_of(const Figure &figure, const Sizes &sizes);
 /// The text's end cut off and marked, so that it is no wider than `width`.
 std::string fitted(const std::string &text, double width, double size);
 
+/// Points in data, which a line joins.
+using Polyline = std::vector<std::pair<double, double>>;
+
 /// How a guide runs through the plot, as two points; absent where it misses it.
 struct Segment {
     double x1, y1, x2, y2;
@@ -137,10 +137,10 @@ struct Segment {
 std::optional<Segment> guide_segment(const Ranges &ranges, Guide guide, double value);
 
 /// Corners of the part of a band inside the plot, in data; empty where it misses it.
-std::vector<std::pair<double, double>> band_corners(const Ranges &ranges, const Band &band);
+Polyline band_corners(const Ranges &ranges, const Band &band);
 
 /// The points of a joined series or a staircase as a line inside the plot, in data.
-std::vector<std::pair<double, double>> joined_points(const Series &series, const Ranges &ranges);
+Polyline joined_points(const Series &series, const Ranges &ranges);
 
 bool has_marks(const Series &series); ///< one per point
 bool is_joined(const Series &series); ///< a line through the points
@@ -152,10 +152,6 @@ std::vector<double> dashes_of(std::size_t style);
 /// How much of its colour a bar has, so that neighbours differ in grey too.
 double bar_strength(const Series &series);
 inline constexpr double bar_share = 0.72; ///< of a row that its bar fills
-
-/// The powers of two within the range, every `stride`-th of them, and how the axis names one.
-std::vector<double> powers_of_two(const AxisRange &range, int stride);
-std::string power_label(double value, const Axis &axis);
 
 /// 1, 2 or 5 times a power of ten: the smallest not below `value`, or the largest not above it.
 double round_number(double value, bool up);

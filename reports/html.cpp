@@ -86,9 +86,8 @@ std::string gpu_name(const std::map<std::string, std::string> &conditions, const
     if (const auto entry = conditions.find("gpu"); entry != conditions.end())
         return entry->second;
     const std::vector<std::string> shipped = shipped_profiles();
-    return std::find(shipped.begin(), shipped.end(), profile_id) == shipped.end()
-               ? profile_id
-               : find_profile(profile_id).name;
+    return std::ranges::find(shipped, profile_id) == shipped.end() ? profile_id
+                                                                   : find_profile(profile_id).name;
 }
 
 std::string breakable(const std::string &text) {
@@ -132,8 +131,7 @@ std::string table_html(const Table &table, const std::string &look) {
     if (table.rows.empty())
         return "";
     const std::vector<Column> &columns = table.columns;
-    const auto number =
-        std::find_if(columns.begin(), columns.end(), [](const Column &c) { return c.as != As::text; });
+    const auto number = std::ranges::find_if(columns, [](const Column &c) { return c.as != As::text; });
     const auto is_beside = [&](std::size_t i) {
         return i > 0 && columns[i].as == As::text && columns[i].keep == Keep::low;
     };
@@ -150,8 +148,7 @@ std::string table_html(const Table &table, const std::string &look) {
             if (is_beside(i))
                 under +=
                     "<small class=\"under\">" + std::visit(HtmlCell{columns[i]}, row[i].value) + "</small>";
-        const auto named =
-            std::find_if(row.begin(), row.end(), [](const Cell &cell) { return !cell.link.empty(); });
+        const auto named = std::ranges::find_if(row, [](const Cell &cell) { return !cell.link.empty(); });
         const std::size_t above = named == row.end() ? 0 : static_cast<std::size_t>(named - row.begin());
         out += "<tr>";
         for (std::size_t i = 0; i < row.size(); ++i) {
@@ -289,6 +286,10 @@ std::string write_html(const Page &page) {
 
 Html paragraph(const std::string &html, const std::string &look) {
     return {"<p" + (look.empty() ? "" : " class=\"" + look + "\"") + ">" + html + "</p>\n"};
+}
+
+Html small_print(const std::string &html) {
+    return paragraph(html, "small");
 }
 
 Html answer_paragraph(const std::string &text) {

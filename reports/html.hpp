@@ -33,6 +33,7 @@ struct Html {
 };
 /// A paragraph of such HTML, with a class of page.css.
 Html paragraph(const std::string &html, const std::string &look = "");
+Html small_print(const std::string &html);
 
 /// A number that a page opens with, what it is (as HTML), and more in small print.
 struct Card {

@@ -1,7 +1,10 @@
 #include "reports/network_figures.hpp"
 
 #include "model/base/errors.hpp"
+#include "reports/explained.hpp"
+#include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 #include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,15 +30,15 @@ std::string with_unit(Seconds time) {
     return microseconds(time) + " µs";
 }
 
+/// With what docs/report.md says of it.
+Figure figure_of(const std::string &id, const NetworkRun &run) {
+    Figure figure = explained_figure(id, "Figures of a network");
+    figure.title = fmt::format(fmt::runtime(figure.title), run.network, run.first().batch);
+    return figure;
+}
+
 Figure rungs_figure(const NetworkRun &run) {
-    Figure figure{
-        "ladder", fmt::format("Implementations of {}, batch {}", run.network, run.first().batch), "", {}, {}};
-    figure.caption =
-        "Forecast and measured: one CUDA graph, L2 as the call before left it; cold: L2 flushed before. "
-        "From the first implementation down, each does what the one above does and one thing more, or "
-        "another way.";
-    figure.x = {"time, µs", Scale::logarithmic, {}, {}, {}};
-    figure.y.scale = Scale::category;
+    Figure figure = figure_of("ladder", run);
     Series forecast{"forecast", styles::forecast, Drawn::points, true},
         measured{"measured", styles::measured}, cold{"measured, cold L2", styles::context},
         published{"published" + (run.published_gpu ? ", " + *run.published_gpu : std::string()), 4};
@@ -42,11 +46,11 @@ Figure rungs_figure(const NetworkRun &run) {
     for (const NetworkCase &rung : run.cases) {
         if (!rung.id)
             continue;
-        const auto y = static_cast<double>(figure.y.categories.size());
+        const double row = figure.add_row(*rung.id);
         const auto add = [&](Series &series, const std::optional<Seconds> &time) {
             if (time)
-                series.points.push_back(
-                    {time->value * us_per_s, y, *rung.id + ", " + series.name + ": " + with_unit(*time), {}});
+                series.add(time->value * us_per_s, row,
+                           *rung.id + ", " + series.name + ": " + with_unit(*time));
         };
         add(forecast, rung.forecast_s());
         add(measured, rung.measured_s());
@@ -54,7 +58,6 @@ Figure rungs_figure(const NetworkRun &run) {
             add(cold, rung.measured->cold_s);
         if (rung.batch == run.published_images.value_or(1))
             add(published, rung.published_s);
-        figure.y.categories.push_back(*rung.id);
         if (run.comparable(rung)) {
             ++pairs;
             within += std::abs(*rung.forecast_s() / *rung.measured_s() - 1.0) <= 0.1 ? 1 : 0;
@@ -62,10 +65,7 @@ Figure rungs_figure(const NetworkRun &run) {
     }
     if (pairs > 0)
         figure.title += fmt::format(": {} of {} forecasts within 10 %", within, pairs);
-    for (Series *series : {&published, &cold, &forecast, &measured})
-        if (!series->points.empty())
-            figure.series.push_back(std::move(*series));
-    figure.no_data = "no implementation has a time";
+    figure.add_drawn({std::move(published), std::move(cold), std::move(forecast), std::move(measured)});
     return figure;
 }
 
@@ -82,32 +82,19 @@ std::vector<std::string> named_layers(const NetworkRun &run) {
     std::map<std::string, double> time;
     for (const NetworkCase &rung : run.cases)
         for (const KernelForecast &launch : rung.kernels_forecast) {
-            if (!time.contains(layer_of(launch)))
-                layers.push_back(layer_of(launch));
+            add_once(layers, layer_of(launch));
             time[layer_of(launch)] += launch.time_s.value;
         }
     std::vector<std::string> longest = layers;
-    std::stable_sort(longest.begin(), longest.end(),
-                     [&](const std::string &a, const std::string &b) { return time[a] > time[b]; });
+    std::ranges::stable_sort(longest, std::greater(), [&](const std::string &layer) { return time[layer]; });
     longest.resize(std::min(most, longest.size()));
-    std::erase_if(layers, [&](const std::string &layer) {
-        return std::find(longest.begin(), longest.end(), layer) == longest.end();
-    });
+    std::erase_if(
+        layers, [&](const std::string &layer) { return std::ranges::find(longest, layer) == longest.end(); });
     return layers;
 }
 
 Figure launches_figure(const NetworkRun &run) {
-    Figure figure{
-        "ladder_launches",
-        fmt::format("What the forecasts of {} consist of, batch {}", run.network, run.first().batch),
-        "",
-        {},
-        {}};
-    figure.caption =
-        "Launches one after another, each named by the first operator that it computes. Launching is "
-        "the start of the first launch, the gaps between launches and copies to constant memory.";
-    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
-    figure.y.scale = Scale::category;
+    Figure figure = figure_of("ladder_launches", run);
     const std::vector<std::string> layers = named_layers(run);
     for (const std::string &layer : layers)
         figure.series.push_back({layer, figure.series.size(), Drawn::bars});
@@ -116,83 +103,62 @@ Figure launches_figure(const NetworkRun &run) {
     for (const NetworkCase &rung : run.cases) {
         if (!rung.id || rung.kernels_forecast.empty())
             continue;
-        const auto y = static_cast<double>(figure.y.categories.size());
-        figure.y.categories.push_back(*rung.id);
+        const double row = figure.add_row(*rung.id);
         double at = 0.0;
         const auto add = [&](std::size_t series, const std::string &what, double us) {
-            figure.series[series].points.push_back(
-                {at + us, y, fmt::format("{}, {}: {:.2f} µs", *rung.id, what, us), {}, at});
+            figure.series[series].add_bar(at, at + us, row,
+                                          fmt::format("{}, {}: {:.2f} µs", *rung.id, what, us));
             at += us;
         };
-        for (const KernelForecast &launch : rung.kernels_forecast) {
-            const auto found = std::find(layers.begin(), layers.end(), layer_of(launch));
-            add(static_cast<std::size_t>(found - layers.begin()), launch.kernel,
-                launch.time_s.value * us_per_s);
-        }
+        for (const KernelForecast &launch : rung.kernels_forecast)
+            add(static_cast<std::size_t>(std::ranges::find(layers, layer_of(launch)) - layers.begin()),
+                launch.kernel, launch.time_s.value * us_per_s);
         if (const auto total = rung.forecast_s())
             add(layers.size() + 1, "launching", total->value * us_per_s - at);
     }
     std::erase_if(figure.series, [](const Series &series) { return series.points.empty(); });
-    figure.no_data = "no implementation has a forecast";
     return figure;
 }
 
-/// A launch of a timeline.
+/// A launch of a timeline, as forecast or as measured.
 struct LaunchBar {
-    std::string name, row; ///< row: "forecast", "measured"
-    std::string strategy;  ///< of a convolution, with its knobs; else ""
-    LaunchKind kind = LaunchKind::elementwise;
-    std::int64_t stream = 0;
+    const NetworkLaunch &launch;
+    bool measured;
     Seconds ends_s, time_s;
+    const char *how() const { return measured ? "measured" : "forecast"; }
+    std::pair<std::int64_t, bool> row() const { return {launch.stream.value_or(0), measured}; }
 };
 
-/// Rows by stream, within a stream in the order of the first bars.
-Figure timeline_of(const std::vector<LaunchBar> &bars, const std::string &title) {
-    Figure figure{"network_timeline", title, "", {}, {}};
-    figure.x = {"time since the start of the call, µs", Scale::linear, 0.0, {}, {}};
-    figure.y.scale = Scale::category;
+/// Rows by stream, what was measured below the forecast.
+void draw_timeline(Figure &figure, const std::vector<LaunchBar> &bars) {
     // Convolutions are most of a network: each strategy has a colour, so that launches can be told apart.
     constexpr std::array<std::size_t, 5> style_of_strategy = {0, 1, 2, 3, 5}; // without that of dense layers
-    std::vector<Series> convolutions;
     Series dense{"dense layer", style_of_dense, Drawn::bars}, others{"other", styles::context, Drawn::bars};
     const auto convolution_by = [&](const std::string &strategy) -> Series & {
         const std::string name = "convolution by " + strategy.substr(0, strategy.find(':'));
-        for (Series &series : convolutions)
-            if (series.name == name)
-                return series;
-        const std::size_t style = style_of_strategy[convolutions.size() % style_of_strategy.size()];
-        return convolutions.emplace_back(Series{name, style, Drawn::bars});
+        Series *known = first_with(figure.series, &Series::name, name);
+        const std::size_t style = style_of_strategy[figure.series.size() % style_of_strategy.size()];
+        return known != nullptr ? *known : figure.series.emplace_back(Series{name, style, Drawn::bars});
     };
-    std::int64_t streams = 1;
+    std::map<std::pair<std::int64_t, bool>, double> rows;
     for (const LaunchBar &bar : bars)
-        streams = std::max(streams, bar.stream + 1);
-    std::map<std::pair<std::int64_t, std::string>, double> rows;
-    for (std::int64_t stream = 0; stream < streams; ++stream)
-        for (const LaunchBar &bar : bars)
-            if (bar.stream == stream && !rows.contains({stream, bar.row})) {
-                rows[{stream, bar.row}] = static_cast<double>(figure.y.categories.size());
-                figure.y.categories.push_back(streams == 1 ? bar.row
-                                                           : fmt::format("stream {}, {}", stream, bar.row));
-            }
-    for (const LaunchBar &bar : bars) {
-        const double row = rows[{bar.stream, bar.row}];
-        Series &series = bar.kind == LaunchKind::convolution ? convolution_by(bar.strategy)
-                         : bar.kind == LaunchKind::dense || bar.kind == LaunchKind::columns ? dense
-                                                                                            : others;
-        series.points.push_back({bar.ends_s.value * us_per_s,
-                                 row,
-                                 fmt::format("{}, {}: {}, ends at {}", bar.name, bar.row,
-                                             with_unit(bar.time_s), with_unit(bar.ends_s)),
-                                 {},
-                                 std::max(0.0, (bar.ends_s - bar.time_s).value) * us_per_s});
+        rows[bar.row()] = 0.0;
+    const bool one_stream = rows.empty() || rows.rbegin()->first.first == 0;
+    for (auto &[row, place] : rows) {
+        const std::string how = row.second ? "measured" : "forecast";
+        place = figure.add_row(one_stream ? how : fmt::format("stream {}, {}", row.first, how));
     }
-    for (Series &series : convolutions)
-        figure.series.push_back(std::move(series));
-    for (Series *series : {&dense, &others})
-        if (!series->points.empty())
-            figure.series.push_back(std::move(*series));
-    figure.no_data = "no launch has a time";
-    return figure;
+    for (const LaunchBar &bar : bars) {
+        const LaunchKind kind = bar.launch.kind;
+        Series &series = kind == LaunchKind::convolution ? convolution_by(bar.launch.strategy())
+                         : kind == LaunchKind::dense || kind == LaunchKind::columns ? dense
+                                                                                    : others;
+        series.add_bar(std::max(0.0, (bar.ends_s - bar.time_s).value) * us_per_s, bar.ends_s.value * us_per_s,
+                       rows.at(bar.row()),
+                       fmt::format("{}, {}: {}, ends at {}", join(bar.launch.operators, "+"), bar.how(),
+                                   with_unit(bar.time_s), with_unit(bar.ends_s)));
+    }
+    figure.add_drawn({std::move(dense), std::move(others)});
 }
 
 } // namespace
@@ -203,22 +169,18 @@ std::vector<Figure> ladder_figures(const NetworkRun &run) {
 
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
                       const std::string &gpu) {
-    Figure figure{id, title, "", {}, {}};
-    figure.caption = "Forecast for the " + gpu + ".";
-    figure.x = {"GPUs", Scale::binary, {}, {}, {}};
-    figure.y = {"efficiency", Scale::linear, 0.0, 1.05, {}};
+    Figure figure{id, title, "Forecast for the " + gpu + "."};
+    figure.x = {"GPUs", Scale::binary};
+    figure.y = {"efficiency", Scale::linear, 0.0, 1.05};
     Series strong{"the batch divided (strong)", 0, Drawn::lines},
         weak{"a batch for each (weak)", 1, Drawn::lines};
     for (const ScalingPoint &point : points) {
-        const auto gpus = static_cast<double>(point.gpus);
-        strong.points.push_back({gpus,
-                                 point.strong_efficiency,
-                                 fmt::format("{} GPUs: {}", point.gpus, with_unit(point.strong_s)),
-                                 {}});
-        weak.points.push_back({gpus,
-                               point.weak_efficiency,
-                               fmt::format("{} GPUs: {}", point.gpus, with_unit(point.weak_s)),
-                               {}});
+        const auto add = [&](Series &series, double efficiency, Seconds time) {
+            series.add(static_cast<double>(point.gpus), efficiency,
+                       fmt::format("{} GPUs: {}", point.gpus, with_unit(time)));
+        };
+        add(strong, point.strong_efficiency, point.strong_s);
+        add(weak, point.weak_efficiency, point.weak_s);
     }
     figure.series = {std::move(strong), std::move(weak)};
     figure.no_data = "there is no forecast for several GPUs";
@@ -226,12 +188,7 @@ Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &i
 }
 
 Figure speed_up_figure(const NetworkRun &run) {
-    Figure figure{"speed_up", "Speed-up of a step of " + run.network + " over one GPU", "", {}, {}};
-    figure.caption =
-        "Lines are the forecast. A plot for each number of images a step; on the dashed line each GPU "
-        "adds as much as the first.";
-    figure.x = {"GPUs", Scale::binary, {}, {}, {}};
-    figure.y = {"speed-up", Scale::binary, {}, {}, {}};
+    Figure figure = figure_of("speed_up", run);
     figure.references = {{Guide::diagonal, 1.0, "as many times as GPUs", 1}};
     // What several shares on one GPU take is no speed-up.
     const bool shared = run.shares_a_gpu();
@@ -254,12 +211,9 @@ Figure speed_up_figure(const NetworkRun &run) {
                 const auto add = [&](Series &series, const std::optional<NetworkTimes> &times_of,
                                      const char *how) {
                     if (times_of && times_of->speed_up)
-                        series.points.push_back(
-                            {static_cast<double>(c->devices),
-                             *times_of->speed_up,
-                             fmt::format("{}, {} GPUs, {} images: {}, {}", to_text(split), c->devices, batch,
-                                         times(*times_of->speed_up), how),
-                             {}});
+                        series.add(static_cast<double>(c->devices), *times_of->speed_up,
+                                   fmt::format("{}, {} GPUs, {} images: {}, {}", to_text(split), c->devices,
+                                               batch, times(*times_of->speed_up), how));
                 };
                 add(forecast, c->forecast, "forecast");
                 if (!shared)
@@ -273,63 +227,49 @@ Figure speed_up_figure(const NetworkRun &run) {
             figure.panels.push_back(std::move(panel));
     }
     double least = 1.0;
-    for (const Panel &panel : figure.panels)
-        for (const Series &series : panel.series)
-            for (const Point &point : series.points)
-                least = std::min(least, point.y);
+    for_each_series(figure, [&](const Series &series) {
+        for (const Point &point : series.points)
+            least = std::min(least, point.y);
+    });
     constexpr double room = 1.1;
     figure.x.low = 1.0 / room, figure.x.high = figure.y.high = room * most;
     figure.y.low = std::exp2(std::floor(std::log2(least / room)));
-    figure.no_data = "no case is of several GPUs";
     return figure;
 }
 
 Figure network_layers_figure(const NetworkRun &run) {
     constexpr double least_share = 0.005;
     const NetworkCase &item = run.first();
-    Figure figure{"network_layers",
-                  fmt::format("What the launches of {} take, batch {}", run.network, run.first().batch),
-                  "",
-                  {},
-                  {}};
+    const std::vector<NetworkLaunch> &launches = item.launches;
+    Figure figure = figure_of("network_layers", run);
     figure.caption =
         fmt::format("Forecast, one CUDA graph; launches of less than {:.1f} % of the time together.",
                     100.0 * least_share);
     // As many rows as a page of a paper has room for.
     constexpr std::size_t most = 40;
-    std::vector<std::size_t> named;
-    for (std::size_t i = 0; i < run.first().launches.size(); ++i)
-        if (run.first().launches[i].share >= least_share)
-            named.push_back(i);
+    std::vector<const NetworkLaunch *> named;
+    for (const NetworkLaunch &launch : launches)
+        if (launch.share >= least_share)
+            named.push_back(&launch);
     if (named.size() > most) {
-        std::stable_sort(named.begin(), named.end(), [&](std::size_t a, std::size_t b) {
-            return run.first().launches[a].share > run.first().launches[b].share;
-        });
+        std::ranges::stable_sort(named, std::greater(), &NetworkLaunch::share);
         named.resize(most);
         figure.caption =
             fmt::format("Forecast, one CUDA graph; the {} longest of {} launches, the others together.", most,
-                        run.first().launches.size());
+                        launches.size());
     }
-    const std::set<std::size_t> rows(named.begin(), named.end());
-    figure.x = {"time, µs", Scale::linear, 0.0, {}, {}};
-    figure.y.scale = Scale::category;
+    const std::set<const NetworkLaunch *> rows(named.begin(), named.end());
     Series convolutions{"convolution", 0, Drawn::bars}, dense{"dense layer", style_of_dense, Drawn::bars},
         others{"other", styles::context, Drawn::bars};
     const auto add = [&](Series &series, const std::string &name, const std::string &label, Seconds time) {
-        series.points.push_back(
-            {time.value * us_per_s,
-             static_cast<double>(figure.y.categories.size()),
-             fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / *item.forecast_s())),
-             {},
-             0.0});
-        figure.y.categories.push_back(name);
+        series.add_bar(
+            0.0, time.value * us_per_s, figure.add_row(name),
+            fmt::format("{}: {}, {:.1f} %", label, with_unit(time), 100.0 * (time / *item.forecast_s())));
     };
     Seconds rest(0.0);
-    std::size_t small = 0;
-    for (std::size_t i = 0; i < run.first().launches.size(); ++i) {
-        const NetworkLaunch &launch = run.first().launches[i];
-        if (!rows.contains(i)) {
-            rest += launch.time_s, ++small;
+    for (const NetworkLaunch &launch : launches) {
+        if (!rows.contains(&launch)) {
+            rest += launch.time_s;
             continue;
         }
         const std::string &name = launch.operators.front();
@@ -338,18 +278,13 @@ Figure network_layers_figure(const NetworkRun &run) {
         else
             add(launch.shape ? dense : others, name, name, launch.time_s);
     }
-    if (small > 0)
+    if (const std::size_t small = launches.size() - rows.size(); small > 0)
         add(others, fmt::format("{} more", small), fmt::format("{} launches", small), rest);
-    const auto longest =
-        std::max_element(run.first().launches.begin(), run.first().launches.end(),
-                         [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.share < b.share; });
-    if (longest != run.first().launches.end())
+    if (const auto longest = std::ranges::max_element(launches, {}, &NetworkLaunch::share);
+        longest != launches.end())
         figure.title = fmt::format("{}, batch {}: {} takes most, {:.1f} % of the time", run.network,
-                                   run.first().batch, longest->operators.front(), 100.0 * longest->share);
-    for (Series *series : {&convolutions, &dense, &others})
-        if (!series->points.empty())
-            figure.series.push_back(std::move(*series));
-    figure.no_data = "the network has no launch";
+                                   item.batch, longest->operators.front(), 100.0 * longest->share);
+    figure.add_drawn({std::move(convolutions), std::move(dense), std::move(others)});
     return figure;
 }
 
@@ -387,41 +322,31 @@ std::vector<Seconds> ends_of(const NetworkRun &run) {
 }
 
 Figure network_timeline_figure(const NetworkRun &run) {
+    const std::vector<NetworkLaunch> &launches = run.first().launches;
     std::vector<LaunchBar> bars;
-    const auto add = [&](const NetworkLaunch &launch, const std::string &row, Seconds ends, Seconds time) {
-        bars.push_back({join(launch.operators, "+"), row, launch.strategy(), launch.kind,
-                        launch.stream.value_or(0), ends, time});
-    };
     Seconds summed(0.0);
-    for (const NetworkLaunch &launch : run.first().launches) {
+    for (const NetworkLaunch &launch : launches) {
         summed += launch.time_s;
         const Seconds ends = launch.ends_s.value_or(summed);
-        add(launch, "forecast", ends, launch.begins_s ? ends - *launch.begins_s : launch.time_s);
+        bars.push_back({launch, false, ends, launch.begins_s ? ends - *launch.begins_s : launch.time_s});
     }
     const std::vector<Seconds> ends = ends_of(run);
     const double share = untraced_share(run);
     for (std::size_t i = 0; i < ends.size(); ++i)
-        add(run.first().launches[i], "measured", ends[i],
-            run.first().launches[i].measured->time_s.median_s * share);
-    const std::string gpu = gpu_name(run.conditions, run.profile_id);
-    Figure figure =
-        timeline_of(bars, fmt::format("Timeline of {}, batch {}, {} {}", run.network, run.first().batch,
-                                      run.first().ran() ? "on" : "as forecast for", gpu));
+        bars.push_back({launches[i], true, ends[i], launches[i].measured->time_s.median_s * share});
+    Figure figure = figure_of("network_timeline", run);
+    figure.title +=
+        (run.first().ran() ? ", on " : ", as forecast for ") + gpu_name(run.conditions, run.profile_id);
+    draw_timeline(figure, bars);
     if (!run.first().ran()) {
         figure.caption = "Each launch with the gap before it.";
         return figure;
     }
-    figure.caption = "Each launch from the end of what it waits for to its own.";
-    const bool kept = !ends.empty() && run.first().launches.front().measured->ends_s.has_value();
     if (!ends.empty())
-        figure.caption += kept ? " Measured: medians of CUPTI's records."
-                               : " Measured: the median time of each launch by CUPTI's records, one after "
-                                 "another, as this document does not have when it began.";
+        figure.caption +=
+            " " + remark(launches.front().measured->ends_s ? "launches_ended" : "launches_summed");
     if (share != 1.0)
-        figure.caption += fmt::format(
-            " Tracing makes the call longer, so its times are multiplied by {:.3f}: they end with the {} "
-            "that the call takes without tracing.",
-            share, with_unit(*run.first().measured->time_s));
+        figure.caption += " " + remark("timeline_traced", share, with_unit(*run.first().measured->time_s));
     return figure;
 }
 

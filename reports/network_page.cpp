@@ -1,7 +1,9 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/errors.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/statistics.hpp"
@@ -15,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,14 +27,6 @@ namespace {
 
 Cell ratio_of(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
     return forecast && measured && measured->value > 0.0 ? Cell(*forecast / *measured) : Cell();
-}
-
-/// The last section: what is assumed, and facts of the document with its conditions.
-Section conditions_section(const std::vector<std::string> &assumptions, std::vector<Fact> facts,
-                           const std::map<std::string, std::string> &conditions) {
-    for (Fact &fact : facts_of(conditions))
-        facts.push_back(std::move(fact));
-    return {"conditions", "conditions", "Conditions", {listed("Assumed", assumptions), std::move(facts)}};
 }
 
 /// Figures that have a point.
@@ -55,32 +50,28 @@ double error_of(const NetworkCase &item) {
 
 /// Of all cases whose forecast has a time to be held against.
 struct CasesAccuracy {
-    std::size_t all = 0, within = 0; ///< 10 %
+    std::int64_t within = 0; ///< 10 %
     const NetworkCase *worst = nullptr;
     std::vector<double> errors{};
 };
 
-CasesAccuracy accuracy_of(const NetworkRun &run) {
-    constexpr double near = 0.1;
-    CasesAccuracy out;
-    for (const NetworkCase &item : run.cases)
-        if (run.comparable(item)) {
-            out.errors.push_back(std::abs(error_of(item)));
-            out.within += out.errors.back() <= near ? 1 : 0;
-            if (out.worst == nullptr || out.errors.back() > std::abs(error_of(*out.worst)))
-                out.worst = &item;
-        }
-    out.all = out.errors.size();
-    return out;
-}
-
 /// The case with the largest `key`; nullptr where none has one.
 const NetworkCase *most(const NetworkRun &run,
                         const std::function<std::optional<double>(const NetworkCase &)> &key) {
-    const NetworkCase *out = nullptr;
+    const auto found = std::ranges::max_element(run.cases, {}, key); // none is less than any
+    return found != run.cases.end() && key(*found) ? &*found : nullptr;
+}
+
+CasesAccuracy accuracy_of(const NetworkRun &run) {
+    constexpr double near = 0.1;
+    const auto error = [&](const NetworkCase &item) {
+        return run.comparable(item) ? std::optional(std::abs(error_of(item))) : std::nullopt;
+    };
+    CasesAccuracy out{0, most(run, error)};
     for (const NetworkCase &item : run.cases)
-        if (const auto its = key(item); its && (out == nullptr || *its > *key(*out)))
-            out = &item;
+        if (const std::optional<double> its = error(item))
+            out.errors.push_back(*its);
+    out.within = std::ranges::count_if(out.errors, [](double its) { return its <= near; });
     return out;
 }
 
@@ -120,8 +111,8 @@ std::vector<Card> cards_of(const NetworkRun &run) {
         cards.push_back(
             {signed_percent(error_of(off)), "the largest miss of the forecast, " + breakable(off.name()),
              fmt::format("{} forecast, {} measured", micro(*off.forecast_s()), micro(*off.measured_s()))});
-        cards.push_back({fmt::format("{} of {}", accuracy.within, accuracy.all), "forecasts within 10\u00a0%",
-                         "of the measured time"});
+        cards.push_back({fmt::format("{} of {}", accuracy.within, accuracy.errors.size()),
+                         "forecasts within 10\u00a0%", "of the measured time"});
     }
     if (!run.devices.empty())
         cards.push_back({std::to_string(run.devices.size()), run.shares_a_gpu() ? "shares of a step" : "GPUs",
@@ -130,72 +121,48 @@ std::vector<Card> cards_of(const NetworkRun &run) {
 }
 
 /// Each kernel in a call by its activity records, of the rungs that kept it.
-struct KernelOfRung {
-    const NetworkCase &rung;
-    const KernelTime &kernel;
-
-    std::optional<Seconds> forecast() const {
-        std::optional<Seconds> time;
-        for (const KernelForecast &launch : rung.kernels_forecast)
-            if (launch.kernel == kernel.kernel)
-                time = launch.record_s;
-        return time;
-    }
-};
-
 Section kernels_section(const NetworkRun &run) {
-    std::vector<KernelOfRung> kernels;
+    Table table{{{"implementation"},
+                 {"kernel"},
+                 {"launches", As::number},
+                 {"measured", As::time},
+                 {"forecast", As::time},
+                 {"forecast / measured", As::ratio}}};
     for (const NetworkCase &rung : run.cases)
-        for (const KernelTime &kernel : rung.kernels)
-            kernels.push_back({rung, kernel});
-    using K = const KernelOfRung &;
-    return {"kernels",
-            "kernels",
-            "Each kernel, measured and forecast",
-            {Listing{table_of<KernelOfRung>(
-                 kernels, {{{"implementation"}, [](K k) { return k.rung.id; }},
-                           {{"kernel"}, [](K k) { return k.kernel.kernel; }},
-                           {{"launches", As::number}, [](K k) { return k.kernel.launches; }},
-                           {{"measured", As::time}, [](K k) { return k.kernel.time_s; }},
-                           {{"forecast", As::time}, [](K k) { return k.forecast(); }},
-                           {{"forecast / measured", As::ratio},
-                            [](K k) { return ratio_of(k.forecast(), k.kernel.time_s); }}})},
-             paragraph(
-                 "Times are of one launch as activity records have them: with what an empty kernel takes, "
-                 "which a call pays once. They are the mean of a call's launches, the median over the calls.",
-                 "small")}};
+        for (const KernelTime &kernel : rung.kernels) {
+            std::optional<Seconds> forecast;
+            for (const KernelForecast &launch : rung.kernels_forecast)
+                if (launch.kernel == kernel.kernel)
+                    forecast = launch.record_s;
+            table.rows.push_back({rung.id, kernel.kernel, kernel.launches, kernel.time_s, forecast,
+                                  ratio_of(forecast, kernel.time_s)});
+        }
+    Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
+    section.parts = {Listing{std::move(table)}, small_print(remark("kernels"))};
+    return section;
 }
 
 /// Each kernel once, with the parts of its forecast in its first rung.
 Section kernels_forecast_section(const NetworkRun &run) {
-    struct FirstLaunch {
-        std::string rung;
-        const KernelForecast &launch;
-    };
-    std::vector<FirstLaunch> firsts;
+    Table table{{{"kernel"},
+                 {"first in"},
+                 {"parts of its first wave, µs"},
+                 {"waves", As::number},
+                 {"blocks an SM", As::number},
+                 {"all", As::time}}};
+    std::set<std::string> seen;
     for (const NetworkCase &rung : run.cases)
-        for (const KernelForecast &launch : rung.kernels_forecast)
-            if (std::none_of(firsts.begin(), firsts.end(),
-                             [&](const FirstLaunch &seen) { return seen.launch.kernel == launch.kernel; }))
-                firsts.push_back({rung.name(), launch});
-    using F = const FirstLaunch &;
-    return {"kernels_forecast",
-            "launches",
-            "What a launch's forecast consists of",
-            {Listing{table_of<FirstLaunch>(
-                firsts, {{{"kernel"}, [](F f) { return f.launch.kernel; }},
-                         {{"first in"}, &FirstLaunch::rung},
-                         {{"parts of its first wave, µs"},
-                          [](F f) {
-                              std::string parts;
-                              for (const PhaseTime &part : f.launch.parts)
-                                  parts += (parts.empty() ? "" : ", ") + part.name + " " +
-                                           microseconds(part.time_s);
-                              return parts;
-                          }},
-                         {{"waves", As::number}, [](F f) { return fmt::format("{:.2f}", f.launch.waves); }},
-                         {{"blocks an SM", As::number}, [](F f) { return f.launch.ctas_per_sm; }},
-                         {{"all", As::time}, [](F f) { return f.launch.time_s; }}})}}};
+        for (const KernelForecast &launch : rung.kernels_forecast) {
+            if (!seen.insert(launch.kernel).second)
+                continue;
+            std::vector<std::string> parts;
+            for (const PhaseTime &part : launch.parts)
+                parts.push_back(part.name + " " + microseconds(part.time_s));
+            table.rows.push_back({launch.kernel, rung.name(), join(parts),
+                                  fmt::format("{:.2f}", launch.waves), launch.ctas_per_sm, launch.time_s});
+        }
+    return {
+        "kernels_forecast", "launches", "What a launch's forecast consists of", {Listing{std::move(table)}}};
 }
 
 /// Of the launches' times together, which on several streams is more than the network takes.
@@ -203,19 +170,20 @@ std::string share_of(const NetworkCase &item, Seconds part) {
     return percent_text(part / (*item.convolutions_s + *item.dense_s + *item.others_s), 1);
 }
 
+Card bound_card(const NetworkCase &item, Seconds time) {
+    return {times(time / *item.light_s), "the bound",
+            fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))};
+}
+
 std::vector<Card> forecast_cards(const NetworkCase &item) {
-    std::vector<Card> cards = {
-        {micro(*item.forecast_s()), "forecast of one call",
-         fmt::format("one CUDA graph of {} nodes", *item.nodes)},
-        {times(*item.forecast_s() / *item.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))},
-        {share_of(item, *item.convolutions_s), "convolutions",
-         fmt::format("dense layers {}, the rest {}", share_of(item, *item.dense_s),
-                     share_of(item, *item.others_s))}};
-    const auto longest =
-        std::max_element(item.launches.begin(), item.launches.end(),
-                         [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s < b.time_s; });
-    if (longest != item.launches.end())
+    std::vector<Card> cards = {{micro(*item.forecast_s()), "forecast of one call",
+                                fmt::format("one CUDA graph of {} nodes", *item.nodes)},
+                               bound_card(item, *item.forecast_s()),
+                               {share_of(item, *item.convolutions_s), "convolutions",
+                                fmt::format("dense layers {}, the rest {}", share_of(item, *item.dense_s),
+                                            share_of(item, *item.others_s))}};
+    if (const auto longest = std::ranges::max_element(item.launches, {}, &NetworkLaunch::time_s);
+        longest != item.launches.end())
         cards.push_back({micro(longest->time_s),
                          "the costliest layer, " + breakable(longest->operators.front()),
                          percent_text(longest->share, 1) + " of the time"});
@@ -236,9 +204,7 @@ std::vector<Card> measured_cards(const NetworkRun &run, const std::optional<Othe
         cards.push_back(
             {times(other->time_s / time), "as fast as " + escape_xml(other->by),
              fmt::format("which takes {} µs, timed in the same way", microseconds(other->time_s))});
-    cards.push_back(
-        {times(time / *item.light_s), "the bound",
-         fmt::format("{} µs: peak arithmetic, every byte moved once", microseconds(*item.light_s))});
+    cards.push_back(bound_card(item, time));
     Seconds convolutions(0.0), all(0.0);
     const NetworkLaunch *longest = nullptr;
     for (const NetworkLaunch &launch : item.launches)
@@ -275,7 +241,6 @@ Section changes_section(const NetworkCase &item) {
 /// of single launches relate to them.
 std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
     const NetworkCase &item = run.first();
-    std::vector<PagePart> parts;
     std::vector<Fact> facts;
     const auto add = [&](const char *name, const std::optional<TimeSpread> &time) {
         if (time)
@@ -292,23 +257,12 @@ std::vector<PagePart> ways_of_timing(const NetworkRun &run) {
         add("launch by launch, kernels traced", item.traced->stream_s);
     }
     facts.push_back({"bound", microseconds(*item.light_s) + " µs"});
-    parts.emplace_back(std::move(facts));
+    std::vector<PagePart> parts = {std::move(facts)};
     if (const double untraced = untraced_share(run); untraced != 1.0)
-        parts.emplace_back(paragraph(
-            fmt::format(
-                "The measured time of this page is that of a call that nothing traces, {0} µs; the forecast "
-                "is of the same. Single launches can only be timed while they are traced, which makes the "
-                "call take {1} µs. Their times, here and in the timeline, are therefore multiplied by "
-                "{2:.3f}: they add up to the {0} µs. The document has them as they were recorded.",
-                microseconds(*item.measured->time_s), microseconds(*item.measured->time_s * (1.0 / untraced)),
-                untraced),
-            "small"));
+        parts.emplace_back(
+            small_print(remark("traced", microseconds(*item.measured->time_s),
+                               microseconds(*item.measured->time_s * (1.0 / untraced)), untraced)));
     return parts;
-}
-
-/// Which decides the title and what the page opens with.
-bool is_training(const NetworkRun &run) {
-    return run.first().training.has_value();
 }
 
 std::vector<Card> training_cards(const NetworkCase &item) {
@@ -342,7 +296,7 @@ Section settings_section(const Training &its) {
 std::string title_of(const NetworkRun &run, const std::string &gpu) {
     const std::string on = gpu.empty() ? "" : ", on " + gpu;
     const NetworkCase &first = run.first();
-    if (is_training(run))
+    if (first.training)
         return (first.training->steps > 0 ? "Training of " : "Accuracy of ") + run.network + on;
     if (first.split)
         return run.network + " on several GPUs" + (gpu.empty() ? "" : " (" + gpu + ")");
@@ -364,20 +318,17 @@ std::vector<Section> whole_sections(const NetworkRun &run) {
 }
 
 /// What is known of the document besides its conditions.
-std::vector<Fact> facts_of(const NetworkRun &run) {
+std::vector<Fact> known_of(const NetworkRun &run) {
     const NetworkCase &first = run.first();
-    std::vector<Fact> facts;
-    if (!run.profile_id.empty())
-        facts.push_back({"profile of the forecast", run.profile_id});
+    std::vector<Fact> facts = {{"profile of the forecast", run.profile_id}};
     if (run.peers) {
         facts.push_back({"link, one way while as much goes the other way",
                          fmt::format("{:.1f} GB/s", run.peers->bandwidth_bytes_per_s.value * 1e-9)});
         facts.push_back({"latency of a link", microseconds(run.peers->latency_s) + " µs"});
     }
-    if (run.first().is_whole() && first.ran()) {
-        if (first.output_error)
-            facts.push_back(
-                {"relative error of the outputs (L2 norm)", fmt::format("{:.1e}", *first.output_error)});
+    if (first.is_whole() && first.ran()) {
+        facts.push_back({"relative error of the outputs (L2 norm)",
+                         first.output_error ? fmt::format("{:.1e}", *first.output_error) : ""});
         facts.push_back({"weights", first.weights.value_or("")});
         facts.push_back({"nodes of the graph", std::to_string(first.nodes.value_or(0))});
     }
@@ -388,13 +339,13 @@ std::vector<Fact> facts_of(const NetworkRun &run) {
 std::vector<Figure> figures_of(const NetworkRun &run, const BesideNetwork &beside) {
     const NetworkCase &first = run.first();
     std::vector<Figure> figures;
-    if (run.first().is_whole()) {
+    if (first.is_whole()) {
         figures = {network_timeline_figure(run)};
         if (!first.ran())
             figures.push_back(network_layers_figure(run));
     } else if (first.split) {
         figures = {speed_up_figure(run)};
-    } else if (!is_training(run)) {
+    } else if (!first.training) {
         figures = ladder_figures(run);
     }
     if (!beside.scaling.empty())
@@ -431,161 +382,143 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     const std::string judged = judgement_of(run, beside.other);
     Page page{title_of(run, gpu_name(run.conditions, run.profile_id)), judged};
     page.head = {answer_paragraph(judged)};
-    if (std::vector<Card> cards = is_training(run)          ? training_cards(first)
-                                  : !run.first().is_whole() ? cards_of(run)
-                                  : first.ran()             ? measured_cards(run, beside.other)
-                                                            : forecast_cards(first);
+    if (std::vector<Card> cards = first.training      ? training_cards(first)
+                                  : !first.is_whole() ? cards_of(run)
+                                  : first.ran()       ? measured_cards(run, beside.other)
+                                                      : forecast_cards(first);
         !cards.empty())
         page.opening.push_back(std::move(cards));
-    if (run.first().is_whole() && first.ran())
-        for (PagePart &part : ways_of_timing(run))
-            page.opening.push_back(std::move(part));
-    std::vector<Fact> facts;
-    if (run.sequential_s)
-        facts.push_back({"one thread of the host's CPU, an image", micro(*run.sequential_s)});
-    if (run.published_cpu_s)
-        facts.push_back({"the same as published", micro(*run.published_cpu_s)});
-    if (!facts.empty())
-        page.opening.push_back(std::move(facts));
-    if (run.first().is_whole())
+    if (first.is_whole() && first.ran())
+        append(page.opening, ways_of_timing(run));
+    const auto micro_of = [](const std::optional<Seconds> &time) { return time ? micro(*time) : ""; };
+    std::vector<Fact> facts = {{"one thread of the host's CPU, an image", micro_of(run.sequential_s)},
+                               {"the same as published", micro_of(run.published_cpu_s)}};
+    page.opening.push_back(std::move(facts));
+    if (first.is_whole())
         page.sections = whole_sections(run);
     else
         page.sections.push_back(cases_section(run, beside));
-    const auto any = [&](const auto &has) { return std::any_of(run.cases.begin(), run.cases.end(), has); };
+    const auto any = [&](const auto &has) { return std::ranges::any_of(run.cases, has); };
     if (any([](const NetworkCase &item) { return !item.kernels.empty(); }))
         page.sections.push_back(kernels_section(run));
     if (any([](const NetworkCase &item) { return !item.kernels_forecast.empty(); }))
         page.sections.push_back(kernels_forecast_section(run));
-    if (is_training(run))
+    if (first.training)
         page.sections.push_back(settings_section(*first.training));
-    page.sections.push_back(conditions_section(run.assumptions, facts_of(run), run.conditions));
+    facts = known_of(run);
+    append(facts, facts_of(run.conditions));
+    page.sections.push_back(
+        {"conditions", "conditions", "Conditions", {listed("Assumed", run.assumptions), std::move(facts)}});
     return page;
 }
 
 } // namespace
 
 Table cases_table(const NetworkRun &run) {
-    using C = const NetworkCase &;
-    std::vector<NetworkCase> rows;
-    std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(rows),
-                 [](C c) { return c.id || c.split; });
-    const auto forecast = [](auto member) {
-        return [member](C c) { return c.forecast ? Cell((*c.forecast).*member) : Cell(); };
-    };
-    const auto measured = [](auto member) {
-        return [member](C c) { return c.measured ? Cell((*c.measured).*member) : Cell(); };
-    };
-    /// Of the measured step where there is one, else of the forecast.
-    const auto best_known = [](auto member) {
-        return [member](C c) {
-            const auto &known = c.measured ? c.measured : c.forecast;
-            return known ? Cell((*known).*member) : Cell();
+    Table table{{{"implementation", As::text, Keep::must},
+                 {"split", As::text, Keep::must},
+                 {"GPUs", As::number, Keep::must},
+                 {"images", As::number, Keep::must, Fit::whole, "images a step"},
+                 {"measured", As::time, Keep::must},
+                 {"forecast", As::time, Keep::must},
+                 {"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
+                 {"cold L2", As::time},
+                 {"stream", As::time},
+                 {"stream forecast", As::time, Keep::low},
+                 {"published", As::time, Keep::high},
+                 {"kernels", As::number, Keep::low},
+                 {"speed-up measured", As::factor, Keep::high},
+                 {"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
+                 {"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
+                 {"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
+                 {"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
+                 {"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
+                 {"forward", As::time, Keep::low},
+                 {"backward", As::time, Keep::low},
+                 {"classified right, %", As::number},
+                 {"images classified otherwise", As::number}}};
+    for (const NetworkCase &c : run.cases) {
+        if (!c.id && !c.split)
+            continue;
+        const auto named = [&](const std::optional<std::string> &name) {
+            Cell cell(name);
+            cell.under = name ? c.title.value_or("") : "";
+            if (name && c.reason)
+                cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
+            return cell;
         };
-    };
-    const auto named = [](const std::string &name, C c) {
-        Cell cell(name);
-        cell.under = c.title.value_or("");
-        if (c.reason)
-            cell.under += (cell.under.empty() ? "" : ": ") + *c.reason;
-        return cell;
-    };
-    Table table = table_of<NetworkCase>(
-        rows,
-        {{{"implementation", As::text, Keep::must}, [&](C c) { return c.id ? named(*c.id, c) : Cell(); }},
-         {{"split", As::text, Keep::must},
-          [&](C c) { return c.split ? named(to_text(*c.split), c) : Cell(); }},
-         {{"GPUs", As::number, Keep::must}, [](C c) { return c.split ? Cell(c.devices) : Cell(); }},
-         {{"images", As::number, Keep::must, Fit::whole, "images a step"},
-          [](C c) { return c.split ? Cell(c.batch) : Cell(); }},
-         {{"measured", As::time, Keep::must}, [](C c) { return Cell(c.measured_s()); }},
-         {{"forecast", As::time, Keep::must}, [](C c) { return Cell(c.forecast_s()); }},
-         {{"/ measured", As::ratio, Keep::high, Fit::whole, "forecast / measured"},
-          [&](C c) { return run.comparable(c) ? Cell(1.0 + error_of(c)) : Cell(); }},
-         {{"cold L2", As::time}, measured(&NetworkTimes::cold_s)},
-         {{"stream", As::time}, measured(&NetworkTimes::stream_s)},
-         {{"stream forecast", As::time, Keep::low}, forecast(&NetworkTimes::stream_s)},
-         {{"published", As::time, Keep::high},
-          [&](C c) { return c.batch == run.published_images.value_or(1) ? Cell(c.published_s) : Cell(); }},
-         {{"kernels", As::number, Keep::low}, &NetworkCase::nodes},
-         {{"speed-up measured", As::factor, Keep::high},
-          [&](C c) { return run.comparable(c) ? Cell(speed_up_of(c.measured)) : Cell(); }},
-         {{"speed-up", As::factor, Keep::high, Fit::whole, "speed-up forecast"},
-          [](C c) { return Cell(speed_up_of(c.forecast)); }},
-         {{"efficiency", As::share, Keep::normal, Fit::whole, "efficiency forecast"},
-          forecast(&NetworkTimes::efficiency)},
-         {{"weak", As::share, Keep::low, Fit::whole, "weak efficiency forecast"},
-          forecast(&NetworkTimes::weak_efficiency)},
-         {{"exchange", As::time, Keep::normal, Fit::whole, "exchange forecast"},
-          forecast(&NetworkTimes::communication_s)},
-         {{"comp/comm", As::number, Keep::low, Fit::whole, "computation / exchange, forecast"},
-          forecast(&NetworkTimes::computation_over_communication)},
-         {{"forward", As::time, Keep::low}, best_known(&NetworkTimes::forward_s)},
-         {{"backward", As::time, Keep::low}, best_known(&NetworkTimes::backward_s)},
-         {{"classified right, %", As::number},
-          [](C c) { return c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(); }},
-         {{"images classified otherwise", As::number}, &NetworkCase::disagreements}});
+        static const NetworkTimes none;
+        const NetworkTimes &forecast = c.forecast ? *c.forecast : none,
+                           &measured = c.measured ? *c.measured : none,
+                           &best_known = c.measured ? measured : forecast;
+        const bool comparable = run.comparable(c), published = c.batch == run.published_images.value_or(1);
+        table.rows.push_back({named(c.id),
+                              named(c.split ? std::optional(to_text(*c.split)) : std::nullopt),
+                              c.split ? Cell(c.devices) : Cell(),
+                              c.split ? Cell(c.batch) : Cell(),
+                              c.measured_s(),
+                              c.forecast_s(),
+                              comparable ? Cell(1.0 + error_of(c)) : Cell(),
+                              measured.cold_s,
+                              measured.stream_s,
+                              forecast.stream_s,
+                              published ? Cell(c.published_s) : Cell(),
+                              c.nodes,
+                              comparable ? Cell(measured.speed_up) : Cell(),
+                              forecast.speed_up,
+                              forecast.efficiency,
+                              forecast.weak_efficiency,
+                              forecast.communication_s,
+                              forecast.computation_over_communication,
+                              best_known.forward_s,
+                              best_known.backward_s,
+                              c.accuracy ? Cell(fmt::format("{:.2f}", 100.0 * *c.accuracy)) : Cell(),
+                              c.disagreements});
+    }
     return without_empty_columns(std::move(table));
 }
 
 Table launches_table(const NetworkRun &run) {
     const std::vector<NetworkLaunch> &launches = run.first().launches;
-    using L = const NetworkLaunch &;
-    const auto any = [&](const auto &has) { return std::any_of(launches.begin(), launches.end(), has); };
-    const auto measured = [untraced = untraced_share(run)](L launch) {
-        return launch.measured ? std::optional(launch.measured->time_s.median_s * untraced) : std::nullopt;
-    };
     const std::vector<Seconds> ends = ends_of(run);
+    const double untraced = untraced_share(run);
     const bool timed = !ends.empty(); // then each launch is
-    std::vector<Field<NetworkLaunch>> fields = {
-        {{"operators", As::text, Keep::must, Fit::cut}, &NetworkLaunch::label},
-        {{"shape", As::text, Keep::must}, &NetworkLaunch::shape},
-        {{"strategy", As::text, Keep::must, Fit::knobs},
-         [](L launch) { return launch.candidates.empty() ? Cell() : Cell(launch.strategy()); }}};
-    if (timed)
-        fields.insert(fields.end(),
-                      {{{"measured", As::time, Keep::must}, measured},
-                       {{"forecast", As::time, Keep::high}, &NetworkLaunch::time_s},
-                       {{"forecast / measured", As::ratio, Keep::must},
-                        [measured](L launch) { return ratio_of(launch.time_s, measured(launch)); }},
-                       {{"share", As::share}, [](L launch) { return launch.measured->share; }}});
-    else
-        fields.insert(fields.end(), {{{"time", As::time, Keep::must}, &NetworkLaunch::time_s},
-                                     {{"share", As::share, Keep::must}, &NetworkLaunch::share}});
-    // A column of the rest is there where a launch has something for it.
-    if (any([](L launch) { return launch.light_s.has_value(); }))
-        fields.push_back(
-            {{"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"}, [measured](L launch) {
-                 return launch.light_s ? Cell(measured(launch).value_or(launch.time_s) / *launch.light_s)
-                                       : Cell();
-             }});
-    if (any([](L launch) { return launch.helps.has_value(); }))
-        fields.push_back({{"helps", As::text, Keep::normal, Fit::whole, "what helps most"}, [](L launch) {
-                              return launch.helps
-                                         ? launch.helps->change + " " +
-                                               change_text(launch.helps->time_s / launch.time_s - 1.0, 0)
-                                         : "";
-                          }});
-    if (any([](L launch) { return launch.flops.has_value(); })) {
-        fields.push_back({{"FLOPs", As::number, Keep::low}, [](L launch) {
-                              return launch.flops ? Cell(readable(*launch.flops, "FLOP")) : Cell();
-                          }});
-        fields.push_back({{"parameters", As::number, Keep::low}, [](L launch) {
-                              return launch.parameters.value_or(0) > 0 ? Cell(grouped(*launch.parameters))
-                                                                       : Cell();
-                          }});
+    const bool counted = std::ranges::any_of(launches, [](const auto &its) { return its.flops.has_value(); }),
+               streams =
+                   std::ranges::any_of(launches, [](const auto &its) { return its.stream.value_or(0) != 0; });
+    Table table{{{"operators", As::text, Keep::must, Fit::cut},
+                 {"shape", As::text, Keep::must},
+                 {"strategy", As::text, Keep::must, Fit::knobs},
+                 {"measured", As::time, Keep::must},
+                 {timed ? "forecast" : "time", As::time, timed ? Keep::high : Keep::must},
+                 {"forecast / measured", As::ratio, Keep::must},
+                 {"share", As::share, timed ? Keep::normal : Keep::must},
+                 {"/ bound", As::factor, Keep::low, Fit::whole, "over its bound"},
+                 {"helps", As::text, Keep::normal, Fit::whole, "what helps most"},
+                 {"FLOPs", As::number, Keep::low},
+                 {"parameters", As::number, Keep::low},
+                 {"ends at", As::time, Keep::low},
+                 {"stream", As::number, Keep::low},
+                 {"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}}};
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const NetworkLaunch &its = launches[i];
+        const auto measured =
+            its.measured ? std::optional(its.measured->time_s.median_s * untraced) : std::nullopt;
+        const bool has_parameters = counted && its.parameters.value_or(0) > 0;
+        table.rows.push_back(
+            {its.label(), its.shape, its.candidates.empty() ? Cell() : Cell(its.strategy()),
+             timed ? Cell(measured) : Cell(), its.time_s, timed ? ratio_of(its.time_s, measured) : Cell(),
+             timed ? its.measured->share : its.share,
+             its.light_s ? Cell(measured.value_or(its.time_s) / *its.light_s) : Cell(),
+             its.helps ? its.helps->change + " " + change_text(its.helps->time_s / its.time_s - 1.0, 0) : "",
+             its.flops ? Cell(readable(*its.flops, "FLOP")) : Cell(),
+             has_parameters ? Cell(grouped(*its.parameters)) : Cell(), timed ? Cell(ends[i]) : Cell(),
+             streams ? Cell(its.stream.value_or(0)) : Cell(),
+             its.l2_error ? Cell(fmt::format("{:.0e}", *its.l2_error)) : Cell()});
     }
-    if (timed)
-        fields.push_back({{"ends at", As::time, Keep::low}, [&](L launch) {
-                              return ends[static_cast<std::size_t>(&launch - launches.data())];
-                          }});
-    if (any([](L launch) { return launch.stream.value_or(0) != 0; }))
-        fields.push_back(
-            {{"stream", As::number, Keep::low}, [](L launch) { return launch.stream.value_or(0); }});
-    if (any([](L launch) { return launch.l2_error.has_value(); }))
-        fields.push_back({{"L2 error", As::number, Keep::low, Fit::whole, "relative L2 error"}, [](L launch) {
-                              return launch.l2_error ? Cell(fmt::format("{:.0e}", *launch.l2_error)) : Cell();
-                          }});
-    return table_of<NetworkLaunch>(launches, fields);
+    return without_empty_columns(std::move(table),
+                                 {"measured", "forecast / measured", "/ bound", "helps", "FLOPs", "ends at",
+                                  "stream", "L2 error", counted ? "" : "parameters"});
 }
 
 namespace {
@@ -605,21 +538,17 @@ std::string judgement_of_training(const NetworkCase &item) {
 std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
     const Seconds forecast = *item.forecast_s();
     if (!item.ran())
-        return fmt::format(
-            "{} µs in one CUDA graph of {} nodes, {:.2f} times the bound; convolutions {}, dense "
-            "layers {}, the rest {}.",
-            microseconds(forecast), *item.nodes, forecast / *item.light_s,
-            share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
-            share_of(item, *item.others_s));
+        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
+                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
+                      share_of(item, *item.others_s));
     if (item.reason)
         return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
     if (!item.measured_s())
         return "No time was measured.";
     const Seconds time = *item.measured_s();
-    std::string text =
-        fmt::format("{} µs measured, {} µs forecast ({}); {:.0f} images a second, {:.2f} times the bound.",
-                    microseconds(time), microseconds(forecast), signed_percent(forecast / time - 1.0),
-                    static_cast<double>(item.batch) / time.value, time / *item.light_s);
+    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
+                              signed_percent(forecast / time - 1.0),
+                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
     if (other)
         text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
                             times(other->time_s / time));
@@ -629,20 +558,18 @@ std::string judgement_of_whole(const NetworkCase &item, const std::optional<Othe
 } // namespace
 
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
-    if (is_training(run))
+    if (run.first().training)
         return judgement_of_training(run.first());
     if (run.first().is_whole())
         return judgement_of_whole(run.first(), other);
     const CasesAccuracy accuracy = accuracy_of(run);
     std::string text = "No forecast has a time to hold against it.";
     if (accuracy.worst != nullptr)
-        text = fmt::format("{} of {} forecasts are within 10 % of the measured time, the median is off by "
-                           "{:.1f} %; {} is the worst, {}.",
-                           accuracy.within, accuracy.all, 100.0 * percentile(accuracy.errors, 0.5),
-                           accuracy.worst->name(), signed_percent(error_of(*accuracy.worst)));
+        text = remark("network_cases", accuracy.within, accuracy.errors.size(),
+                      100.0 * percentile(accuracy.errors, 0.5), accuracy.worst->name(),
+                      signed_percent(error_of(*accuracy.worst)));
     if (run.shares_a_gpu())
-        text += " Steps of several shares ran them on one GPU, one after another, so their times are not "
-                "compared.";
+        text += " " + remark("network_turns");
     return text;
 }
 

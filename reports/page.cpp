@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,9 +66,8 @@ std::vector<std::string> common_assumptions(const Run &run) {
         if (first)
             common = its;
         else
-            std::erase_if(common, [&](const std::string &said) {
-                return std::find(its.begin(), its.end(), said) == its.end();
-            });
+            std::erase_if(common,
+                          [&](const std::string &said) { return std::ranges::find(its, said) == its.end(); });
         first = false;
     }
     return common;
@@ -78,10 +78,8 @@ std::vector<PagePart> stale_notes(const RunPage &page) {
     std::vector<PagePart> notes;
     const auto note = [&](const char *what, const std::string &then, const std::string &now) {
         if (!now.empty() && then != now)
-            notes.push_back(
-                paragraph(fmt::format(fmt::runtime(remark("other_code")), what,
-                                      then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now)),
-                          "small"));
+            notes.push_back(small_print(remark(
+                "other_code", what, then.empty() ? "(none recorded)" : escape_xml(then), escape_xml(now))));
     };
     note("device", page.run.producer.device_code_hash, page.current.device_code_hash);
     note("measuring", page.run.producer.measuring_code_hash, page.current.measuring_code_hash);
@@ -99,18 +97,19 @@ std::string asked(const RunPage &page) {
             studies.insert(*r.study);
     }
     const auto date = page.run.conditions.find("date");
-    std::string asked = studies.empty() ? "" : join({studies.begin(), studies.end()}) + " · ";
-    asked += count(std::ssize(asked_shapes), "shape", "shapes");
+    const std::int64_t baselines =
+        std::ranges::count_if(page.run.cases, [](const Case &c) { return !c.strategy; });
+    std::vector<std::string> asked = {count(std::ssize(asked_shapes), "shape", "shapes")};
     if (asked_shapes.size() > shapes.size())
-        asked += fmt::format(" ({} of them distinct)", shapes.size());
-    const std::int64_t baselines = std::count_if(page.run.cases.begin(), page.run.cases.end(),
-                                                 [](const Case &c) { return !c.strategy; });
-    asked += " · " + count(std::ssize(page.run.cases) - baselines, "kernel", "kernels");
+        asked.back() += fmt::format(" ({} of them distinct)", shapes.size());
+    if (!studies.empty())
+        asked.insert(asked.begin(), join({studies.begin(), studies.end()}));
+    asked.push_back(count(std::ssize(page.run.cases) - baselines, "kernel", "kernels"));
     if (baselines > 0)
-        asked += " · " + count(baselines, "baseline case", "baseline cases");
+        asked.push_back(count(baselines, "baseline case", "baseline cases"));
     if (date != page.run.conditions.end())
-        asked += " · " + date->second.substr(0, 10);
-    return asked;
+        asked.push_back(date->second.substr(0, 10));
+    return join(asked, " · ");
 }
 
 /// Strategies with a measured error, the largest median first.
@@ -119,8 +118,7 @@ std::vector<const ErrorStatistics *> by_error(const RunPage &page) {
     for (const ErrorStatistics &e : page.statistics.errors)
         if (!e.group.starts_with("all") && e.n > 0)
             rows.push_back(&e);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto *a, const auto *b) { return *a->median > *b->median; });
+    std::ranges::stable_sort(rows, std::greater(), [](const ErrorStatistics *row) { return *row->median; });
     return rows;
 }
 
@@ -164,39 +162,38 @@ std::vector<Card> cards(const RunPage &page) {
 }
 
 /// Each case of a strategy as a point between ±50 %, in rows of a table: the median is the line in it.
-std::string strip(const RunPage &page, const std::string &group) {
+std::string strip(const RunPage &page, const ErrorStatistics &errors) {
     constexpr double half_width = 120.0, limit = 0.5;
-    std::string path, ids, beyond, beyond_ids;
-    for (std::size_t place = 0; place < page.shown.size(); ++place) {
-        const CaseRow &r = page.statistics.cases[page.shown[place]];
-        if (r.baseline || !r.error || (group != "all" && r.group != group))
-            continue;
-        const bool outside = std::abs(*r.error) > limit;
-        const double x = half_width * (1.0 + std::clamp(*r.error, -limit, limit) / limit);
-        const std::int64_t y = 4 + r.id * 7 % 9;
-        if (outside) // a chevron that points to it
-            beyond += *r.error > 0.0 ? fmt::format("M{:.1f} {}m-3-3l4 3l-4 3", x, y)
-                                     : fmt::format("M{:.1f} {}m3-3l-4 3l4 3", x, y);
-        else
-            path += fmt::format("M{:.1f} {}h0", x, y);
-        std::string &list = outside ? beyond_ids : ids;
-        list += (list.empty() ? "" : ",") + std::to_string(place);
-    }
-    const ErrorStatistics &e = *page.statistics.errors_of(group);
-    const double middle = half_width * (1.0 + std::clamp(*e.bias - 1.0, -limit, limit) / limit);
-    std::int64_t outside = 0;
-    for (const CaseRow &r : page.statistics.cases)
-        outside += !r.baseline && r.group == group && r.error && std::abs(*r.error) > limit ? 1 : 0;
+    const auto x_of = [&](double error) {
+        return half_width * (1.0 + std::clamp(error, -limit, limit) / limit);
+    };
+    const auto is_of = [&](const CaseRow &r) { return !r.baseline && r.error && r.group == errors.group; };
+    const auto is_beyond = [](const CaseRow &r) { return std::abs(*r.error) > limit; };
+    const auto marks = [&](bool beyond) {
+        std::string path;
+        std::vector<std::string> places;
+        for (std::size_t place = 0; place < page.shown.size(); ++place) {
+            const CaseRow &r = page.statistics.cases[page.shown[place]];
+            if (!is_of(r) || is_beyond(r) != beyond)
+                continue;
+            const char *shape = !beyond          ? "h0" // or a chevron that points to it
+                                : *r.error > 0.0 ? "m-3-3l4 3l-4 3"
+                                                 : "m3-3l-4 3l4 3";
+            path += fmt::format("M{:.1f} {}{}", x_of(*r.error), 4 + r.id * 7 % 9, shape);
+            places.push_back(std::to_string(place));
+        }
+        return path.empty() ? ""
+                            : fmt::format("<path class=\"marks {}\" data-cases=\"{}\" d=\"{}\"/>",
+                                          beyond ? "beyond" : "dots", join(places, ","), path);
+    };
+    const auto outside = std::ranges::count_if(page.statistics.cases,
+                                               [&](const CaseRow &r) { return is_of(r) && is_beyond(r); });
     return fmt::format(
         "<svg class=\"strip\" viewBox=\"0 0 240 16\" preserveAspectRatio=\"none\" role=\"img\" "
         "aria-label=\"errors of {0} from −50 % to +50 %\"><path class=\"band\" d=\"M96 0h48v16h-48z\"/><path "
         "class=\"zero\" d=\"M120 0v16\"/>{1}{2}<path class=\"bias\" d=\"M{3:.1f} 0v16\"/></svg>{4}",
-        escape_xml(group),
-        path.empty() ? "" : fmt::format("<path class=\"marks dots\" data-cases=\"{}\" d=\"{}\"/>", ids, path),
-        beyond.empty()
-            ? ""
-            : fmt::format("<path class=\"marks beyond\" data-cases=\"{}\" d=\"{}\"/>", beyond_ids, beyond),
-        middle, outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
+        escape_xml(errors.group), marks(false), marks(true), x_of(*errors.bias - 1.0),
+        outside == 0 ? "" : fmt::format("<small>{} beyond ±50\u00a0%</small>", outside));
 }
 
 /// The errors of each strategy's cases, the worst strategy first.
@@ -206,8 +203,8 @@ Group strips(const RunPage &page) {
     for (const ErrorStatistics *e : rows)
         lines += fmt::format(
             "<tr data-strategy=\"{0}\"><th scope=\"row\">{4}</th><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-            escape_xml(e->group), strip(page, e->group), percent_text(*e->median, 1),
-            percent_text(*e->p90, 1), breakable(e->group));
+            escape_xml(e->group), strip(page, *e), percent_text(*e->median, 1), percent_text(*e->p90, 1),
+            breakable(e->group));
     return {"<figure id=\"f-by_strategy\">",
             "</figure>\n",
             {heading(rows.size() < 2
@@ -218,19 +215,15 @@ Group strips(const RunPage &page) {
                   "scope=\"col\">strategy</th><th scope=\"col\">error, %<div "
                   "class=\"axis\"><span>−50</span><span>0</span><span>+50</span></div></th><th "
                   "scope=\"col\">median</th><th scope=\"col\">9 of 10</th></tr></thead><tbody>\n" +
-                  lines +
-                  "</tbody></table></div><figcaption>Each point is a case; left of 0 the forecast is too "
-                  "fast. The line is the strategy's bias, the band ±10 %.<span class=\"scripted\"> Click a "
-                  "strategy to see its cases alone.</span></figcaption>"}}};
+                  lines + "</tbody></table></div><figcaption>" + remark("strips") + "</figcaption>"}}};
 }
 
 Section overview_section(RunPage &page) {
     Section section{"overview", "overview", ""};
     if (page.shown.size() < page.statistics.cases.size())
-        section.parts.push_back(
-            paragraph(fmt::format(fmt::runtime(remark("part_of_the_cases")), page.shown.size(),
-                                  count(std::ssize(page.statistics.cases), "case", "cases")),
-                      "note"));
+        section.parts.push_back(paragraph(remark("part_of_the_cases", page.shown.size(),
+                                                 count(std::ssize(page.statistics.cases), "case", "cases")),
+                                          "note"));
     if (!page.measured()) {
         section.parts.push_back(answer_paragraph(answer(page.statistics)));
         return section;
@@ -249,41 +242,31 @@ std::optional<Section> choices_section(RunPage &page) {
     if (page.measured() || best.empty())
         return std::nullopt;
     constexpr std::size_t most = 500;
-    using Best = const CaseRow *;
-    std::vector<Field<Best>> fields;
-    const auto add = [&](Column column, auto of) {
-        fields.push_back({std::move(column), [of](const Best &row) { return Cell(of(*row)); }});
-    };
-    const bool named = std::any_of(best.begin(), best.end(), [](Best r) { return r->layer.has_value(); });
-    if (named)
-        add({"layer"}, [](const CaseRow &r) { return r.layer; });
-    add({"shape"}, [&page](const CaseRow &r) { return page.case_cell(r.id, r.shape); });
-    add({"forecast", As::time}, [](const CaseRow &r) { return r.predicted_s; });
-    if (named)
-        add({"calls", As::number}, [](const CaseRow &r) { return r.calls; });
-    add({"interval", As::time}, [&page](const CaseRow &r) {
-        const Prediction &p = *page.run.cases[static_cast<std::size_t>(r.id)].prediction;
-        return p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
-                                             : Cell();
-    });
-    add({"over the speed of light", As::factor}, [](const CaseRow &r) {
-        return r.tier0_s && r.tier0_s->value > 0.0 ? Cell(*r.predicted_s / *r.tier0_s) : Cell();
-    });
-    add({"strategy", As::text, Keep::low}, [](const CaseRow &r) {
-        Cell cell(r.group);
-        cell.under = r.knobs();
-        return cell;
-    });
-    add({"limiter"}, [](const CaseRow &r) { return r.limiter; });
+    const bool named = std::ranges::any_of(best, [](const CaseRow *row) { return row->layer.has_value(); });
+    Table table{{{"layer"},
+                 {"shape"},
+                 {"forecast", As::time},
+                 {"calls", As::number},
+                 {"interval", As::time},
+                 {"over the speed of light", As::factor},
+                 {"strategy", As::text, Keep::low},
+                 {"limiter"}}};
+    for (const CaseRow *row : std::span(best).first(std::min(best.size(), most))) {
+        const Prediction &p = *page.run.cases[static_cast<std::size_t>(row->id)].prediction;
+        Cell strategy(row->group);
+        strategy.under = row->knobs();
+        table.rows.push_back(
+            {row->layer, page.case_cell(row->id, row->shape), row->predicted_s,
+             named ? Cell(row->calls) : Cell(),
+             p.time_low_s && p.time_high_s ? Cell(Between{p.time_low_s->value, p.time_high_s->value})
+                                           : Cell(),
+             row->tier0_s && row->tier0_s->value > 0.0 ? Cell(*row->predicted_s / *row->tier0_s) : Cell(),
+             strategy, row->limiter});
+    }
     Section section{"choices", "choices", "What the forecast would take"};
-    section.parts.push_back(Listing{
-        table_of<Best>(std::vector<Best>(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(
-                                                                          std::min(best.size(), most))),
-                       fields),
-        "choices"});
+    section.parts.push_back(Listing{without_empty_columns(std::move(table), {"layer", "calls"}), "choices"});
     if (best.size() > most)
-        section.parts.push_back(
-            paragraph(fmt::format("The first {} of {} shapes.", most, best.size()), "small"));
+        section.parts.push_back(small_print(fmt::format("The first {} of {} shapes.", most, best.size())));
     return section;
 }
 
@@ -296,10 +279,8 @@ std::optional<Section> cases_section(RunPage &page) {
     section.parts.push_back(Html{embedded_text("cases.html")});
     if (page.explanations.without_tree > 0)
         section.parts.push_back(
-            paragraph(fmt::format(fmt::runtime(remark("bars_alone")),
-                                  count(static_cast<std::int64_t>(page.explanations.without_tree), "forecast",
-                                        "forecasts")),
-                      "small"));
+            small_print(remark("bars_alone", count(static_cast<std::int64_t>(page.explanations.without_tree),
+                                                   "forecast", "forecasts"))));
     return section;
 }
 
@@ -365,9 +346,9 @@ std::optional<Section> about_section(RunPage &page) {
     parts.push_back(std::move(facts));
     append(parts, stale_notes(page));
     for (const std::string &assumption : page.common)
-        parts.push_back(paragraph("Assumed of every forecast: " + escape_xml(assumption), "small"));
-    const bool any_ok = std::any_of(page.statistics.cases.begin(), page.statistics.cases.end(),
-                                    [](const CaseRow &r) { return r.status == Status::ok; });
+        parts.push_back(small_print("Assumed of every forecast: " + escape_xml(assumption)));
+    const bool any_ok =
+        std::ranges::any_of(page.statistics.cases, [](const CaseRow &r) { return r.status == Status::ok; });
     if (!page.statistics.statuses.empty())
         parts.push_back(details(count(std::ssize(page.run.cases), "case", "cases") + ": what became of them",
                                 {Listing{table_of<StatusCount>(
@@ -413,8 +394,7 @@ RunPage::RunPage(const Run &its_run, std::span<const Study> its_studies,
 }
 
 bool RunPage::timed() const {
-    return std::any_of(run.cases.begin(), run.cases.end(),
-                       [](const Case &c) { return !c.measurements.empty(); });
+    return std::ranges::any_of(run.cases, [](const Case &c) { return !c.measurements.empty(); });
 }
 
 Cell RunPage::case_cell(std::int64_t id, const std::string &text) const {
@@ -454,29 +434,22 @@ std::string answer(const ReportStatistics &statistics) {
     const auto off = [](double share) { return fmt::format("{:.1f}\u00a0%", 100.0 * share); };
     std::string text;
     if (all != nullptr)
-        text = fmt::format("Over {} the forecast is off by {} in the median, by at most {} in 90\u00a0% of "
-                           "them and by {} at worst; it is {} on average.",
-                           count(all->n, "measured case", "measured cases"), off(*all->median),
-                           off(*all->p90), off(*all->max),
-                           std::abs(*all->bias - 1.0) < 0.005
-                               ? "neither too fast nor too slow"
-                               : off(std::abs(*all->bias - 1.0)) +
-                                     (*all->bias < 1.0 ? " too fast" : " too slow"));
+        text = remark("answer_error", count(all->n, "measured case", "measured cases"), off(*all->median),
+                      off(*all->p90), "90\u00a0%", off(*all->max),
+                      std::abs(*all->bias - 1.0) < 0.005
+                          ? "neither too fast nor too slow"
+                          : off(std::abs(*all->bias - 1.0)) + (*all->bias < 1.0 ? " too fast" : " too slow"));
     else if (timed > 0)
         text = "No measured case of ours has a forecast, so nothing can be said about its error.";
     else if (const Choices choices = choices_of(statistics); !choices.best.empty())
-        text = fmt::format("{} µs for {} of {}, each by the fastest of the {} that were forecast. Nothing "
-                           "was measured, so the forecasts are not judged here.",
-                           microseconds(choices.total_s), count(choices.calls, "call", "calls"),
-                           count(std::ssize(choices.best), "shape", "shapes"),
-                           count(forecasts, "kernel", "kernels"));
+        text =
+            remark("answer_unmeasured", microseconds(choices.total_s), count(choices.calls, "call", "calls"),
+                   count(std::ssize(choices.best), "shape", "shapes"), count(forecasts, "kernel", "kernels"));
     else
         text = "Nothing was measured in this run, and no case that can run has a forecast.";
     if (best != nullptr) {
-        text += fmt::format(" Our fastest kernel beats cuDNN's fastest algorithm on {} of {} and loses on "
-                            "{}, {} in the geometric mean",
-                            best->wins, count(best->n, "shape", "shapes"), best->n - best->wins,
-                            times(*best->geomean));
+        text += " " + remark("answer_speed", best->wins, count(best->n, "shape", "shapes"),
+                             best->n - best->wins, times(*best->geomean));
         if (layouts != nullptr)
             text += fmt::format(", {} with cuDNN's NHWC plans among them", times(*layouts->geomean));
         if (direct != nullptr)
@@ -494,7 +467,7 @@ std::string answer(const ReportStatistics &statistics) {
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current, std::optional<std::vector<Figure>> figures) {
     if (!figures)
-        figures = report_figures(statistics, studies);
+        figures = figures_of(run, statistics, studies);
     return write_html(page_of(RunPage(run, studies, statistics, current, std::move(*figures))));
 }
 

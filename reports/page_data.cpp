@@ -9,15 +9,16 @@
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 
 #include <boost/mp11.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -42,6 +43,9 @@ std::string digits(double value) {
 std::string brief(double value) {
     return std::isfinite(value) ? fmt::format("{:.5g}", value) : "null";
 }
+std::string digits(std::optional<double> value) {
+    return value ? digits(*value) : "null";
+}
 std::string digits(std::optional<Seconds> time) {
     return time ? digits(time->value * us_per_s) : "null";
 }
@@ -60,9 +64,7 @@ class TextColumn {
         index_.push_back(text ? std::to_string(of(*text)) : "-1");
     }
     std::string texts() const { return list(texts_, json_text); }
-    std::string index() const {
-        return list(index_, [](const std::string &s) { return s; });
-    }
+    std::string index() const { return "[" + join(index_, ",") + "]"; }
     const std::vector<std::string> &distinct() const { return texts_; }
 
   private:
@@ -109,7 +111,33 @@ std::string rules_json(const Rules &rules) {
             if (!value.empty())
                 lines.push_back("[" + json_text(rule_text(member.name)) + "," + json_text(value) + "]");
         });
-    return list(lines, [](const std::string &line) { return line; });
+    return "[" + join(lines, ",") + "]";
+}
+
+/// How a term's value comes about, where it has no formula of its own: "sum of the parts".
+std::string how_combined(const Term &term) {
+    const auto number = [](std::optional<double> v) {
+        return v ? fmt::format("{:g}", *v) : std::string("?");
+    };
+    switch (term.kind) {
+    case TermKind::leaf:
+        return "";
+    case TermKind::sum:
+        return "sum of the parts";
+    case TermKind::max:
+        return "the longest of the parts";
+    case TermKind::pnorm:
+        return "soft maximum of the parts, exponent " + number(term.exponent);
+    case TermKind::pipeline:
+        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
+    case TermKind::schedule:
+        return "full waves · wave + tail, full waves = " + number(term.count);
+    case TermKind::scaled:
+        return number(term.count) + " times the part";
+    case TermKind::queue:
+        return number(term.count) + " jobs that share what serves them";
+    }
+    return "";
 }
 
 std::string tree_json(const Term &term) {
@@ -136,7 +164,7 @@ std::string rates_json(const CaseRow &row) {
     line("of the FFMA peak", "{:.2g} %", 100.0, &Rates::peak_share);
     line("FMAs per byte of L2", "{:.3g}", 1.0, &Rates::fmas_per_l2_byte);
     line("FMAs per byte of DRAM", "{:.3g}", 1.0, &Rates::fmas_per_dram_byte);
-    return list(lines, [](const std::string &text) { return text; });
+    return "[" + join(lines, ",") + "]";
 }
 
 std::string explanation(const CaseRow &row, const Prediction &prediction,
@@ -155,7 +183,7 @@ std::string explanation(const CaseRow &row, const Prediction &prediction,
         members.push_back("\"rules\":" + rules_json(*prediction.rules));
     std::vector<std::string> assumed;
     for (const std::string &said : prediction.assumptions)
-        if (std::find(common.begin(), common.end(), said) == common.end())
+        if (std::ranges::find(common, said) == common.end())
             assumed.push_back(said);
     if (!assumed.empty())
         members.push_back("\"assumed\":" + list(assumed, json_text));
@@ -213,36 +241,10 @@ std::string packed_text(const std::string &json) {
     return base64(gzip(json));
 }
 
-std::string how_combined(const Term &term) {
-    const auto number = [](std::optional<double> v) {
-        return v ? fmt::format("{:g}", *v) : std::string("?");
-    };
-    switch (term.kind) {
-    case TermKind::leaf:
-        return "";
-    case TermKind::sum:
-        return "sum of the parts";
-    case TermKind::max:
-        return "the longest of the parts";
-    case TermKind::pnorm:
-        return "soft maximum of the parts, exponent " + number(term.exponent);
-    case TermKind::pipeline:
-        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
-    case TermKind::schedule:
-        return "full waves · wave + tail, full waves = " + number(term.count);
-    case TermKind::scaled:
-        return number(term.count) + " times the part";
-    case TermKind::queue:
-        return number(term.count) + " jobs that share what serves them";
-    }
-    return "";
-}
-
 std::string rule_text(const std::string &member) {
     static const std::vector<std::vector<std::string>> known = explained("The papers' rules");
-    const auto row =
-        std::find_if(known.begin(), known.end(), [&](const auto &its) { return its[0] == member; });
-    return row == known.end() ? member : row->at(1);
+    const auto *row = first_where(known, [&](const auto &its) { return its[0] == member; });
+    return row == nullptr ? member : row->at(1);
 }
 
 Explanations explain(const Run &run, const ReportStatistics &statistics, std::span<const std::size_t> shown,
@@ -297,14 +299,14 @@ Figure drawn_once(Figure figure) {
         if (axis->scale != Scale::category)
             axis->low = range->low, axis->high = range->high;
     for_each_series(figure, [&](Series &series) {
-        const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                        [](const Point &point) { return point.low || point.high; });
+        const bool spread =
+            std::ranges::any_of(series.points, [](const Point &point) { return point.low || point.high; });
         if (spread || !(series.drawn == Drawn::points || is_joined(series)))
             return;
         // Of marks in a cell one that names a case comes first.
         if (series.drawn == Drawn::points)
-            std::stable_partition(series.points.begin(), series.points.end(),
-                                  [](const Point &point) { return point.id.has_value(); });
+            std::ranges::stable_partition(series.points,
+                                          [](const Point &point) { return point.id.has_value(); });
         std::set<std::pair<double, double>> taken;
         std::vector<Point> kept;
         for (Point &point : series.points) {
@@ -356,11 +358,11 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         shape.add(r.shape);
         layer.add(r.layer);
         const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
-        const bool declared = r.baseline && p &&
-                              std::find(p->assumptions.begin(), p->assumptions.end(),
-                                        declared_work_assumption) != p->assumptions.end();
+        const bool declared =
+            r.baseline && p &&
+            std::ranges::find(p->assumptions, declared_work_assumption) != p->assumptions.end();
         name.add(r.name + (declared ? " !" : ""));
-        if (std::find(group.distinct().begin(), group.distinct().end(), r.group) == group.distinct().end())
+        if (std::ranges::find(group.distinct(), r.group) == group.distinct().end())
             baseline.push_back(r.baseline ? "1" : "0");
         group.add(r.group);
         status.add(std::string(boost::describe::enum_to_string(r.status, "?")));
@@ -369,43 +371,43 @@ std::string page_columns(const Run &run, const ReportStatistics &statistics,
         regimes.push_back({regime_letter(r.paper), regime_letter(r.physical), regime_letter(r.tier2),
                            regime_letter(r.measured)});
     }
-    const std::array<std::pair<const char *, const TextColumn *>, 8> texts = {{{"study", &study},
-                                                                               {"layer", &layer},
-                                                                               {"shape", &shape},
-                                                                               {"name", &name},
-                                                                               {"group", &group},
-                                                                               {"status", &status},
-                                                                               {"note", &note},
-                                                                               {"limiter", &limiter}}};
-    const auto as_is = [](const std::string &s) { return s; };
-    const auto numbers = [&](auto write) {
-        return list(rows, [&](const CaseRow *row) { return write(*row); });
-    };
     const auto place = [&](std::size_t id) {
-        return std::to_string(std::lower_bound(shown.begin(), shown.end(), id) - shown.begin());
+        return std::to_string(std::ranges::lower_bound(shown, id) - shown.begin());
     };
-    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":{},\"regimes\":{},", json_text(run.profile_id),
-                                  list(baseline, as_is), list(regimes, json_text));
-    for (const auto &[key, column] : texts)
-        out += fmt::format("\"{}\":{{\"texts\":{},\"index\":{}}},", key, column->texts(), column->index());
+    std::string out = fmt::format("{{\"gpu\":{},\"baseline\":[{}],\"regimes\":{}", json_text(run.profile_id),
+                                  join(baseline, ","), list(regimes, json_text));
+    for (const auto &[key, column] : {std::pair("study", &study),
+                                      {"layer", &layer},
+                                      {"shape", &shape},
+                                      {"name", &name},
+                                      {"group", &group},
+                                      {"status", &status},
+                                      {"note", &note},
+                                      {"limiter", &limiter}})
+        out += fmt::format(",\"{}\":{{\"texts\":{},\"index\":{}}}", key, column->texts(), column->index());
     using Row = const CaseRow &;
-    const auto interval = [&](Row r, bool low) {
-        const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
-        return !p || r.baseline ? "null" : digits(low ? p->time_low_s : p->time_high_s);
+    const auto interval = [&](std::optional<Seconds> Prediction::*end) {
+        return [&run, end](Row r) {
+            const std::optional<Prediction> &p = run.cases[static_cast<std::size_t>(r.id)].prediction;
+            return !p || r.baseline ? std::nullopt : (*p).*end;
+        };
     };
-    out += "\"predicted\":" + numbers([](Row r) { return digits(r.predicted_s); });
-    out += ",\"low\":" + numbers([&](Row r) { return interval(r, true); });
-    out += ",\"high\":" + numbers([&](Row r) { return interval(r, false); });
-    out += ",\"tier0\":" + numbers([](Row r) { return digits(r.tier0_s); });
-    out += ",\"cold\":" + numbers([](Row r) { return digits(r.cold_s); });
-    out += ",\"cold_low\":" + numbers([](Row r) { return digits(r.cold_low_s); });
-    out += ",\"cold_high\":" + numbers([](Row r) { return digits(r.cold_high_s); });
-    out += ",\"warm\":" + numbers([](Row r) { return digits(r.warm_s); });
-    out += ",\"error\":" + numbers([](Row r) { return r.error ? digits(*r.error) : "null"; });
-    out += ",\"speedup\":" + numbers([](Row r) { return r.speedup ? digits(*r.speedup) : "null"; });
-    out += ",\"l2_error\":" +
-           numbers([](Row r) { return r.relative_l2_error ? digits(*r.relative_l2_error) : "null"; });
-    out += ",\"gfma\":" + list(shape.distinct(), [](const std::string &text) { return giga_fmas(text); });
+    const auto add = [&](const char *key, auto of) {
+        out += fmt::format(",\"{}\":{}", key,
+                           list(rows, [&](const CaseRow *row) { return digits(std::invoke(of, *row)); }));
+    };
+    add("predicted", &CaseRow::predicted_s);
+    add("low", interval(&Prediction::time_low_s));
+    add("high", interval(&Prediction::time_high_s));
+    add("tier0", &CaseRow::tier0_s);
+    add("cold", &CaseRow::cold_s);
+    add("cold_low", &CaseRow::cold_low_s);
+    add("cold_high", &CaseRow::cold_high_s);
+    add("warm", &CaseRow::warm_s);
+    add("error", &CaseRow::error);
+    add("speedup", &CaseRow::speedup);
+    add("l2_error", &CaseRow::relative_l2_error);
+    out += ",\"gfma\":" + list(shape.distinct(), giga_fmas);
     out += ",\"chunks\":" +
            list(explanations.cases, [&](const std::vector<std::size_t> &ids) { return list(ids, place); });
     return out + "}";

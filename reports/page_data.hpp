@@ -53,9 +53,6 @@ Explanations explain(const Run &run, const ReportStatistics &statistics, std::sp
 std::string page_columns(const Run &run, const ReportStatistics &statistics,
                          std::span<const std::size_t> shown, const Explanations &explanations);
 
-/// How a term's value comes about, where it has no formula of its own: "sum of the parts".
-std::string how_combined(const Term &term);
-
 /// The papers' name and place of a member of Rules.
 std::string rule_text(const std::string &member);
 

@@ -19,10 +19,6 @@
 namespace convcast {
 namespace {
 
-PagePart small(const std::string &html) {
-    return paragraph(html, "small");
-}
-
 /// A table below its heading, where it has a row.
 void add_below(std::vector<PagePart> &parts, const std::string &title, Table table) {
     if (table.rows.empty())
@@ -34,27 +30,23 @@ void add_below(std::vector<PagePart> &parts, const std::string &title, Table tab
 /// The cases that the forecast misses most.
 Group farthest(const RunPage &page) {
     constexpr std::size_t most = 20;
-    std::vector<CaseRow> rows;
-    std::copy_if(page.statistics.cases.begin(), page.statistics.cases.end(), std::back_inserter(rows),
-                 [](const CaseRow &row) { return !row.baseline && row.error; });
-    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(most, rows.size()));
-    std::partial_sort(rows.begin(), end, rows.end(), [](const CaseRow &a, const CaseRow &b) {
-        const double x = std::abs(*a.error), y = std::abs(*b.error);
-        return x != y ? x > y : a.id < b.id;
-    });
-    rows.erase(end, rows.end());
+    std::vector<const CaseRow *> rows;
+    for (const CaseRow &row : page.statistics.cases)
+        if (!row.baseline && row.error)
+            rows.push_back(&row);
+    std::ranges::sort(rows, {},
+                      [](const CaseRow *row) { return std::pair(-std::abs(*row->error), row->id); });
+    rows.resize(std::min(most, rows.size()));
+    Table table{{{"shape"},
+                 {"error", As::number},
+                 {"forecast", As::time},
+                 {"measured", As::time},
+                 {"strategy", As::text, Keep::low}}};
+    for (const CaseRow *row : rows)
+        table.rows.push_back({page.case_cell(row->id, row->shape), signed_percent(*row->error),
+                              row->predicted_s, row->cold_s, row->group});
     return {
-        "<div>",
-        "</div>\n",
-        {heading("Where it is farthest off"),
-         Listing{table_of<CaseRow>(
-                     rows,
-                     {{{"shape"}, [&page](const CaseRow &row) { return page.case_cell(row.id, row.shape); }},
-                      {{"error", As::number}, [](const CaseRow &row) { return signed_percent(*row.error); }},
-                      {{"forecast", As::time}, &CaseRow::predicted_s},
-                      {{"measured", As::time}, &CaseRow::cold_s},
-                      {{"strategy", As::text, Keep::low}, &CaseRow::group}}),
-                 "farthest"}}};
+        "<div>", "</div>\n", {heading("Where it is farthest off"), Listing{std::move(table), "farthest"}}};
 }
 
 /// Judged on the shapes whose times nothing was fitted to, the training part beside.
@@ -62,7 +54,7 @@ std::vector<PagePart> parts(const RunPage &page) {
     const Accuracy &a = page.statistics.accuracy;
     if (a.times.empty())
         return {};
-    std::vector<PagePart> parts = {Listing{times_table(a)}, small(remark("parts"))};
+    std::vector<PagePart> parts = {Listing{times_table(a)}, small_print(remark("parts"))};
     add_below(parts, "Work over the test part", work_table(a));
     add_below(parts, "Ranking the measured settings of a shape, test part", rankings_table(a));
     return {
@@ -71,48 +63,36 @@ std::vector<PagePart> parts(const RunPage &page) {
 
 /// The papers' gains beside those of this run.
 std::vector<PagePart> published(const RunPage &page) {
-    struct Gain {
-        const Study &study;
-        const PublishedGain &published;
-        const SpeedupStatistics *own = nullptr, *best = nullptr;
-    };
-    std::vector<Gain> gains;
+    Table table{{{"study"},
+                 {"GPU"},
+                 {"baseline"},
+                 {"remark"},
+                 {"that kernel here"},
+                 {"average", As::factor},
+                 {"range", As::factor},
+                 {"that kernel here, as run, against cuDNN", As::factor},
+                 {"our fastest here", As::factor}}};
     for (const Study &study : page.studies)
-        for (const PublishedGain &published : study.published) {
-            Gain &gain = gains.emplace_back(Gain{study, published});
-            if (published.baseline.starts_with("cuDNN"))
+        for (const PublishedGain &gain : study.published) {
+            std::optional<double> own, best;
+            if (gain.baseline.starts_with("cuDNN"))
                 for (const SpeedupStatistics &s : page.statistics.speedups)
                     if (s.study == study.id && s.against == "cudnn")
-                        (s.ours == "our fastest" ? gain.best : gain.own) = &s;
+                        (s.ours == "our fastest" ? best : own) = s.geomean;
+            table.rows.push_back(
+                {study.id, gain.gpu, gain.baseline, gain.remark, join(study.paper_kernels), gain.average,
+                 gain.low && gain.high ? Cell(Between{*gain.low, *gain.high}) : Cell(), own, best});
         }
-    if (gains.empty())
+    if (table.rows.empty())
         return {};
-    const auto geomean = [](const SpeedupStatistics *s) { return s != nullptr ? Cell(s->geomean) : Cell(); };
-    using G = const Gain &;
-    const std::vector<Field<Gain>> fields = {
-        {{"study"}, [](G g) { return g.study.id; }},
-        {{"GPU"}, [](G g) { return g.published.gpu; }},
-        {{"baseline"}, [](G g) { return g.published.baseline; }},
-        {{"remark"}, [](G g) { return g.published.remark; }},
-        {{"that kernel here"}, [](G g) { return join(g.study.paper_kernels, ", "); }},
-        {{"average", As::factor}, [](G g) { return g.published.average; }},
-        {{"range", As::factor},
-         [](G g) {
-             const std::optional<double> low = g.published.low, high = g.published.high;
-             return low && high ? Cell(Between{*low, *high}) : Cell();
-         }},
-        {{"that kernel here, as run, against cuDNN", As::factor}, [geomean](G g) { return geomean(g.own); }},
-        {{"our fastest here", As::factor}, [geomean](G g) { return geomean(g.best); }}};
-    return {details("What the papers published", {Listing{table_of<Gain>(gains, fields)}})};
+    return {details("What the papers published", {Listing{std::move(table)}})};
 }
 
 Group shapes(const RunPage &page) {
     constexpr std::size_t most = 150; // more rows than anyone reads; the CSV files beside the page have all
     std::vector<ShapeRow> rows = page.statistics.shapes;
     if (rows.size() > most) {
-        std::stable_sort(rows.begin(), rows.end(), [](const ShapeRow &a, const ShapeRow &b) {
-            return a.speedup.value_or(1e300) < b.speedup.value_or(1e300);
-        });
+        std::ranges::stable_sort(rows, {}, [](const ShapeRow &row) { return row.speedup.value_or(1e300); });
         rows.resize(most);
     }
     const auto of = [&page](std::optional<std::int64_t> ShapeRow::*id) {
@@ -145,54 +125,44 @@ std::vector<PagePart> maps(RunPage &page) {
     if (maps.empty())
         return {};
     const std::string caption = std::get<Drawing>(maps.front()).figure.caption;
-    return {beside("maps", std::move(maps)), paragraph(escape_xml(caption), "small")};
+    return {beside("maps", std::move(maps)), small_print(escape_xml(caption))};
 }
 
-/// One side of a launch's timeline, or the forecast over the measurement.
-struct TimelineLine {
-    std::string launch, source;
-    const TimelineSummary *summary = nullptr;
-    const TimelineSummary *forecast = nullptr, *measured = nullptr; ///< of a line of ratios
-};
-
+/// Both sides of each launch's timeline, and the forecast over the measurement.
 Table timeline_table(const std::vector<const TimelineRow *> &rows) {
-    std::vector<TimelineLine> lines;
+    Table table{{{"launch"},
+                 {""},
+                 {"CTAs", As::number},
+                 {"SMs", As::number},
+                 {"most on an SM at once", As::number},
+                 {"begins", As::time},
+                 {"makespan", As::time},
+                 {"mean CTA", As::time},
+                 {"5 %", As::time},
+                 {"95 %", As::time},
+                 {"tail", As::share}}};
+    const auto add = [&](const std::string &launch, const char *source,
+                         const std::optional<TimelineSummary> &its) {
+        if (its)
+            table.rows.push_back({launch, source, its->ctas, its->sms, its->most_at_once, its->start_s,
+                                  its->makespan_s, its->mean_cta_s, its->cta_p05_s, its->cta_p95_s,
+                                  its->tail_share});
+    };
+    const auto ratio = [](Seconds forecast, Seconds measured) {
+        return measured.value > 0.0 ? Cell(fmt::format("{:.3f}", forecast / measured)) : Cell();
+    };
+    const Cell none{};
     for (const TimelineRow *row : rows) {
-        const TimelineSummary *forecast = row->forecast ? &*row->forecast : nullptr,
-                              *measured = row->measured ? &*row->measured : nullptr;
-        if (forecast != nullptr)
-            lines.push_back({row->launch, "forecast", forecast});
-        if (measured != nullptr)
-            lines.push_back({row->launch, "measured", measured});
-        if (forecast != nullptr && measured != nullptr)
-            lines.push_back({row->launch, "forecast / measured", nullptr, forecast, measured});
+        add(row->launch, "forecast", row->forecast);
+        add(row->launch, "measured", row->measured);
+        if (!row->forecast || !row->measured)
+            continue;
+        const TimelineSummary &f = *row->forecast, &m = *row->measured;
+        table.rows.push_back({row->launch, "forecast / measured", none, none, none, none,
+                              ratio(f.makespan_s, m.makespan_s), ratio(f.mean_cta_s, m.mean_cta_s),
+                              ratio(f.cta_p05_s, m.cta_p05_s), ratio(f.cta_p95_s, m.cta_p95_s), none});
     }
-    const auto member = [](auto of) {
-        return [of](const TimelineLine &line) {
-            return line.summary != nullptr ? Cell((*line.summary).*of) : Cell();
-        };
-    };
-    const auto compared = [](Seconds TimelineSummary::*of) {
-        return [of](const TimelineLine &line) {
-            if (line.summary != nullptr)
-                return Cell((*line.summary).*of);
-            return ((*line.measured).*of).value > 0.0
-                       ? Cell(fmt::format("{:.3f}", (*line.forecast).*of / (*line.measured).*of))
-                       : Cell();
-        };
-    };
-    using T = TimelineSummary;
-    return table_of<TimelineLine>(lines, {{{"launch"}, &TimelineLine::launch},
-                                          {{""}, &TimelineLine::source},
-                                          {{"CTAs", As::number}, member(&T::ctas)},
-                                          {{"SMs", As::number}, member(&T::sms)},
-                                          {{"most on an SM at once", As::number}, member(&T::most_at_once)},
-                                          {{"begins", As::time}, member(&T::start_s)},
-                                          {{"makespan", As::time}, compared(&T::makespan_s)},
-                                          {{"mean CTA", As::time}, compared(&T::mean_cta_s)},
-                                          {{"5 %", As::time}, compared(&T::cta_p05_s)},
-                                          {{"95 %", As::time}, compared(&T::cta_p95_s)},
-                                          {{"tail", As::share}, member(&T::tail_share)}});
+    return table;
 }
 
 } // namespace
@@ -217,9 +187,8 @@ std::optional<Section> accuracy_section(RunPage &page) {
                                           {{"90th percentile", As::share}, &E::p90},
                                           {{"largest", As::share}, &E::max},
                                           {{"within 10 %", As::share}, &E::within_10_percent}};
-    const PagePart below =
-        small(fmt::format(fmt::runtime(remark("errors")), escape_xml(page.statistics.error),
-                          escape_xml(page.statistics.percentile)));
+    const PagePart below = small_print(
+        remark("errors", escape_xml(page.statistics.error), escape_xml(page.statistics.percentile)));
     section.parts = {
         beside("pair", std::move(pair)),
         details("The numbers, by strategy", {Listing{table_of<E>(page.statistics.errors, fields)}, below})};
@@ -237,12 +206,12 @@ std::optional<Section> regimes_section(RunPage &page) {
         section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
                                       forecast->agree, forecast->n, worth_of(*forecast));
     section.parts.push_back(
-        paragraph(fmt::format(fmt::runtime(remark("regimes")), word_button("compute bound", "compute"),
-                              word_button("memory bound", "memory"), word_button("exposed", "exposed")),
+        paragraph(remark("regimes", word_button("compute bound", "compute"),
+                         word_button("memory bound", "memory"), word_button("exposed", "exposed")),
                   "lead"));
     append(section.parts, std::move(maps_of));
     section.parts.push_back(beside("pair", std::move(pair)));
-    const PagePart below = small(remark("agreement"));
+    const PagePart below = small_print(remark("agreement"));
     if (!r.opinions.empty())
         section.parts.push_back(details("Which opinion agrees with the counters",
                                         {Listing{regimes_table(r)}, below, Listing{said_regimes_table(r)}}));
@@ -273,10 +242,10 @@ std::optional<Section> work_section(RunPage &page) {
         {{"farthest off", As::ratio}, &W::worst_ratio},
         {{"cases", As::number}, &W::n},
         {{"one side 0", As::number}, &W::zero}};
-    section.parts = {
-        paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
-        details("The numbers, by strategy and quantity",
-                {Listing{table_of<W>(page.statistics.work_errors, fields)}, small(remark("work_errors"))})};
+    section.parts = {paragraph(remark("work"), "lead"), beside("pair", page.figures_of("work")),
+                     details("The numbers, by strategy and quantity",
+                             {Listing{table_of<W>(page.statistics.work_errors, fields)},
+                              small_print(remark("work_errors"))})};
     return section;
 }
 
@@ -299,7 +268,7 @@ std::optional<Section> speed_section(RunPage &page) {
                              {{"faster", As::number}, &S::wins},
                              {{"shapes", As::number}, &S::n},
                              {{"not comparable", As::number}, &S::without}})},
-        small(remark("speed"))};
+        small_print(remark("speed"))};
     using N = NetworkStatistics;
     add_below(section.parts, "Networks: all convolutions, each with its fastest",
               table_of<N>(page.statistics.networks,
@@ -327,7 +296,6 @@ std::optional<Section> timelines_section(RunPage &page) {
     Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(paragraph(remark("timelines")));
-    std::vector<Figure> figures = timeline_figures(page.run);
     std::map<std::int64_t, std::vector<const TimelineRow *>> cases;
     for (const TimelineRow &row : page.statistics.timelines)
         cases[row.id].push_back(&row);
@@ -336,16 +304,15 @@ std::optional<Section> timelines_section(RunPage &page) {
             html_of(page.case_cell(id, page.statistics.row(id).shape + " " + page.statistics.row(id).name))));
         for (const Measurement &m : page.run.cases[static_cast<std::size_t>(id)].measurements)
             if (m.timeline && m.timeline->call_s) // what the stamps cost
-                parts.push_back(
-                    small(fmt::format(fmt::runtime(remark("stamped")), microseconds(*m.timeline->call_s),
-                                      microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
+                parts.push_back(small_print(remark("stamped", microseconds(*m.timeline->call_s),
+                                                   microseconds(m.time_s), m.timeline->step_ns.value_or(0))));
         parts.push_back(Listing{timeline_table(rows)});
-        for (Figure &f : figures)
+        for (Figure &f : page.figures)
             if (f.id.starts_with(fmt::format("timeline_{}_", id)))
                 parts.push_back(Drawing{std::move(f)});
     }
     if (cases.size() > most_drawn_timelines)
-        parts.push_back(small(fmt::format("The first {} are drawn.", most_drawn_timelines)));
+        parts.push_back(small_print(fmt::format("The first {} are drawn.", most_drawn_timelines)));
     return section;
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/base/readable.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 #include "reports/page_data.hpp"
 #include "reports/statistics.hpp"
 
@@ -11,11 +12,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -57,10 +56,6 @@ template <class E> std::string word_of(E value) {
     std::string name = boost::describe::enum_to_string(value, "?");
     std::replace(name.begin(), name.end(), '_', ' ');
     return name;
-}
-
-template <class T> void append(std::vector<T> &to, std::vector<T> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(to));
 }
 
 } // namespace convcast

@@ -49,7 +49,35 @@ std::string sentence(const std::string &text) {
     return text.empty() || text.back() == '.' ? text : text + ".";
 }
 
+/// "" if `pdf` was made, else why not. The PDF appears whole: it is written beside its place, then renamed.
+std::string svg_to_pdf(const fs::path &svg, const fs::path &pdf) try {
+    const MemoryFile out, log; // what fails is said by us
+    // With a fixed date the PDF's bytes do not depend on the clock.
+    Child child({"rsvg-convert", "--format=pdf", svg.string()}, {-1, out.descriptor(), log.descriptor()},
+                {"SOURCE_DATE_EPOCH=0"});
+    if (child.end().status != 0)
+        return "no PDF: rsvg-convert failed on " + svg.string();
+    write_file_atomically(pdf.string(), out.content());
+    return "";
+} catch (const InputError &error) {
+    return std::string("no PDF: ") + error.what();
+} catch (const std::system_error &error) {
+    return std::string("no PDF: cannot run ") + error.what();
+}
+
+/// Removes a link of the name of a file of an output folder that is about to be written.
+void replace_link(const fs::path &file) {
+    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
+    if (fs::is_symlink(file, failed))
+        fs::remove(file, failed);
+}
+
 } // namespace
+
+void write_into_folder(const fs::path &file, const std::string &text) {
+    replace_link(file);
+    write_file_atomically(file.string(), text);
+}
 
 void FigureFiles::write(const fs::path &file, const std::string &text) {
     if (in_folder)
@@ -85,12 +113,6 @@ void FigureFiles::write(const Figure &figure, const fs::path &stem, std::span<co
     }
     if (wanted(".pdf") || (only == ".tex" && figure.point_count() > tex_point_limit))
         write_pdf(svg, stem.string() + ".pdf");
-}
-
-void replace_link(const fs::path &file) {
-    std::error_code failed; // what cannot be removed cannot be replaced either, which writing says
-    if (fs::is_symlink(file, failed))
-        fs::remove(file, failed);
 }
 
 std::string bibtex() {
@@ -161,21 +183,6 @@ FigureFiles write_paper_drawing(const std::string &svg, const std::string &label
     refuse_without_pdf(out, target);
     write_beside(out, stem_of(target), label, caption);
     return out;
-}
-
-std::string svg_to_pdf(const std::filesystem::path &svg, const std::filesystem::path &pdf) try {
-    const MemoryFile out, log; // what fails is said by us
-    // With a fixed date the PDF's bytes do not depend on the clock.
-    Child child({"rsvg-convert", "--format=pdf", svg.string()}, {-1, out.descriptor(), log.descriptor()},
-                {"SOURCE_DATE_EPOCH=0"});
-    if (child.end().status != 0)
-        return "no PDF: rsvg-convert failed on " + svg.string();
-    write_file_atomically(pdf.string(), out.content());
-    return "";
-} catch (const InputError &error) {
-    return std::string("no PDF: ") + error.what();
-} catch (const std::system_error &error) {
-    return std::string("no PDF: cannot run ") + error.what();
 }
 
 } // namespace convcast

@@ -27,8 +27,9 @@ struct FigureFiles {
                const PaperWidth &width = PaperWidth::column(), const std::string &only = "");
 };
 
-/// Removes a link of the name of a file of an output folder that is about to be written.
-void replace_link(const std::filesystem::path &file);
+/// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
+/// leads to is not of the folder, and stays as it is. Throws InputError.
+void write_into_folder(const std::filesystem::path &file, const std::string &text);
 
 /// How this program and the papers whose methods it runs are cited.
 std::string bibtex();
@@ -54,8 +55,5 @@ std::vector<std::filesystem::path> files_of_paper_figure(const std::filesystem::
 /// A drawing that exists as SVG only, as `target`.svg or .pdf, with its caption and the references.
 FigureFiles write_paper_drawing(const std::string &svg, const std::string &label, const std::string &caption,
                                 const std::filesystem::path &target);
-
-/// "" if `pdf` was made, else why not. The PDF appears whole: it is written beside its place, then renamed.
-std::string svg_to_pdf(const std::filesystem::path &svg, const std::filesystem::path &pdf);
 
 } // namespace convcast

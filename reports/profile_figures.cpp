@@ -4,6 +4,7 @@
 #include "model/base/readable.hpp"
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -39,9 +41,7 @@ const std::vector<CurveText> &curve_texts() {
 }
 
 const CurveText *text_of(const std::string &name) {
-    const auto found = std::find_if(curve_texts().begin(), curve_texts().end(),
-                                    [&](const CurveText &text) { return name == text.name; });
-    return found == curve_texts().end() ? nullptr : &*found;
+    return first_with(curve_texts(), &CurveText::name, name);
 }
 
 std::string curve_id(const std::string &name) {
@@ -64,22 +64,16 @@ bool wants_powers_of_two(const Curve &curve) {
     return 2 * powers >= all;
 }
 
-double largest(const Curve &curve, const std::vector<double> CurveSeries::*values) {
-    double most = 0.0;
+/// The least and, where that is above 0, the largest of the finite values.
+std::pair<double, double> ends_of(const Curve &curve, const std::vector<double> CurveSeries::*values) {
+    double least = std::numeric_limits<double>::infinity(), most = 0.0;
     for (const CurveSeries &series : curve.series)
         for (const double value : series.*values)
-            if (std::isfinite(value))
-                most = std::max(most, value);
-    return most;
-}
-
-double smallest(const Curve &curve, const std::vector<double> CurveSeries::*values) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const CurveSeries &series : curve.series)
-        for (const double value : series.*values)
-            if (std::isfinite(value))
+            if (std::isfinite(value)) {
                 least = std::min(least, value);
-    return least;
+                most = std::max(most, value);
+            }
+    return {least, most};
 }
 
 /// Up to a round number with room for a mark at `most`.
@@ -105,8 +99,7 @@ template <class Q> void mark(Figure &figure, const std::optional<Param<Q>> &para
 std::vector<std::string> figure_groups() {
     std::vector<std::string> groups;
     for (const CurveText &text : curve_texts())
-        if (groups.empty() || groups.back() != text.group)
-            groups.push_back(text.group);
+        add_once(groups, text.group);
     return groups;
 }
 
@@ -118,8 +111,7 @@ std::string figure_group(const std::string &id) {
 Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     const CurveText *text = text_of(name);
     Figure figure{curve_id(name), text != nullptr ? text->title : name};
-    const double most =
-        curve.bandwidth.empty() ? 1.0 : *std::max_element(curve.bandwidth.begin(), curve.bandwidth.end());
+    const double most = curve.bandwidth.empty() ? 1.0 : std::ranges::max(curve.bandwidth);
     const ReadableUnit unit = readable_unit(most, "B/s");
     figure.x = {"bytes in flight, whole GPU", Scale::binary, {}, {}, {}, true};
     figure.y = {"bandwidth, " + unit.text, Scale::linear};
@@ -128,9 +120,7 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     Series points{"measured", 0};
     for (std::size_t i = 0; i < curve.bytes_in_flight.size(); ++i) {
         const double v = curve.bytes_in_flight[i], bandwidth = curve.bandwidth[i];
-        points.points.push_back({v, bandwidth / unit.size,
-                                 readable(v, "B") + " in flight: " + readable(bandwidth, "B/s"),
-                                 std::nullopt});
+        points.add(v, bandwidth / unit.size, readable(v, "B") + " in flight: " + readable(bandwidth, "B/s"));
     }
     if (!curve.fit || curve.bytes_in_flight.empty()) {
         figure.caption = "Eq. M1 does not describe these points, so there is no fit.";
@@ -142,16 +132,12 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
     mark(figure, fit.bytes_for_90, "90 % of BW");
     mark(figure, fit.bytes_for_95, "95 % of BW");
     figure.caption =
-        fmt::format("Points are measured; the line is eq. M1 with L0 = {}, BW = {} and p = {:.2f} fitted to "
-                    "them, off by {:.1f} % at worst. By the paper's rule V_s = {} in flight hide the "
-                    "latency; by the fit it takes {} for 90 % of BW and {} for 95 %.",
-                    with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"), fit.exponent,
-                    100.0 * fit.worst_error, readable(fit.paper_bytes, "B"), readable(fit.bytes_for_90, "B"),
-                    readable(fit.bytes_for_95, "B"));
+        remark("flight_fit", with_micro(readable(fit.latency_s, "s")), readable(fit.bandwidth, "B/s"),
+               fit.exponent, 100.0 * fit.worst_error, readable(fit.paper_bytes, "B"),
+               readable(fit.bytes_for_90, "B"), readable(fit.bytes_for_95, "B"));
     Series line{"fit of M1", 1, Drawn::curve};
-    const auto [first, last] =
-        std::minmax_element(curve.bytes_in_flight.begin(), curve.bytes_in_flight.end());
-    const double low = std::min(*first, fit.paper_bytes), high = std::max(*last, fit.bytes_for_95);
+    const auto [first, last] = std::ranges::minmax(curve.bytes_in_flight);
+    const double low = std::min(first, fit.paper_bytes), high = std::max(last, fit.bytes_for_95);
     constexpr int steps = 80;
     if (low > 0.0 && high > low && fit.latency_s > 0.0 && fit.bandwidth > 0.0 && fit.exponent > 0.0)
         for (int i = 0; i <= steps; ++i) {
@@ -161,7 +147,7 @@ Figure flight_figure(const std::string &name, const FlightCurve &curve) {
             const double a = fit.latency_s, b = v / fit.bandwidth, longer = std::max(a, b);
             const double time =
                 longer * std::pow(1.0 + std::pow(std::min(a, b) / longer, fit.exponent), 1.0 / fit.exponent);
-            line.points.push_back({v, v / time / unit.size, "fit", std::nullopt});
+            line.add(v, v / time / unit.size, "fit");
         }
     figure.series = {std::move(line), std::move(points)};
     return figure;
@@ -171,24 +157,22 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
     const CurveText *text = text_of(name);
     Figure figure{curve_id(name),
                   text != nullptr ? text->title : name + ": " + curve.y_name + " against " + curve.x_name,
-                  text != nullptr ? text->caption : "",
-                  {},
-                  {}};
-    const std::string spread = "Bars: 5th to 95th percentile.";
-    figure.caption += (figure.caption.empty() ? "" : " ") + spread;
+                  (text != nullptr && !text->caption.empty() ? text->caption + " " : "") +
+                      "Bars: 5th to 95th percentile."};
     figure.no_data = "the curve has no points";
     const bool bytes = curve.x_unit == "B";
-    const bool x_logarithmic = curve.x_logarithmic && smallest(curve, &CurveSeries::x) > 0.0;
+    const bool x_logarithmic = curve.x_logarithmic && ends_of(curve, &CurveSeries::x).first > 0.0;
     ReadableUnit x_unit{1.0, curve.x_unit};
     if (x_logarithmic && (bytes || wants_powers_of_two(curve)))
         figure.x = {
             bytes ? curve.x_name : labelled(curve.x_name, curve.x_unit), Scale::binary, {}, {}, {}, bytes};
     else {
-        x_unit = readable_unit(largest(curve, &CurveSeries::x), curve.x_unit);
+        x_unit = readable_unit(ends_of(curve, &CurveSeries::x).second, curve.x_unit);
         figure.x = {labelled(curve.x_name, with_micro(x_unit.text)),
                     x_logarithmic ? Scale::logarithmic : Scale::linear};
     }
-    const double least = smallest(curve, &CurveSeries::low), most = largest(curve, &CurveSeries::high);
+    const double least = ends_of(curve, &CurveSeries::low).first,
+                 most = ends_of(curve, &CurveSeries::high).second;
     const ReadableUnit y_unit = readable_unit(most, curve.y_unit);
     const bool y_logarithmic = curve.y_logarithmic && least > 0.0;
     figure.y = {labelled(curve.y_name, with_micro(y_unit.text)),
@@ -208,8 +192,7 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
             Point point{from.x[k] / x_unit.size, from.y[k] / y_unit.size,
                         (from.name.empty() ? "" : from.name + ": ") + curve.x_name + " " +
                             with_micro(readable(from.x[k], curve.x_unit)) + ", " + curve.y_name + " " +
-                            with_micro(readable(from.y[k], curve.y_unit)),
-                        std::nullopt};
+                            with_micro(readable(from.y[k], curve.y_unit))};
             if (std::isfinite(from.low[k]) && std::isfinite(from.high[k])) {
                 point.low = from.low[k] / y_unit.size;
                 point.high = from.high[k] / y_unit.size;
@@ -234,29 +217,21 @@ Figure curve_figure(const std::string &name, const Curve &curve, const GpuProfil
 
 std::vector<Figure> profile_figures(const GpuProfile &profile) {
     std::vector<Figure> figures;
-    std::vector<std::string> drawn;
-    const auto add_flight = [&](const std::string &name, const std::optional<FlightCurve> &curve) {
-        if (curve) {
-            figures.push_back(flight_figure(name, *curve));
-            drawn.push_back(name);
-        }
-    };
+    std::set<std::string> drawn;
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(profile.*member.pointer)>,
-                                     std::optional<FlightCurve>>)
-            add_flight(member.name, profile.*member.pointer);
+        const auto &curve = profile.*member.pointer;
+        if constexpr (std::is_same_v<std::decay_t<decltype(curve)>, std::optional<FlightCurve>>)
+            if (curve && drawn.insert(member.name).second)
+                figures.push_back(flight_figure(member.name, *curve));
     });
-    const auto add = [&](const std::string &name, const Curve &curve) { // flight curves are among these too
-        if (std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
-            figures.push_back(curve_figure(name, curve, profile));
-            drawn.push_back(name);
-        }
+    const auto add = [&](const auto &curve) { // flight curves are among these too
+        if (drawn.insert(curve.first).second)
+            figures.push_back(curve_figure(curve.first, curve.second, profile));
     };
     for (const CurveText &text : curve_texts())
         if (const auto found = profile.curves.find(text.name); found != profile.curves.end())
-            add(found->first, found->second);
-    for (const auto &[name, curve] : profile.curves)
-        add(name, curve);
+            add(*found);
+    std::ranges::for_each(profile.curves, add);
     for (std::size_t i = 0; i < figures.size(); ++i) // two names may make one name of a file
         while (std::any_of(figures.begin(), figures.begin() + static_cast<std::ptrdiff_t>(i),
                            [&](const Figure &earlier) { return earlier.id == figures[i].id; }))

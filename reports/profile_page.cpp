@@ -5,6 +5,7 @@
 #include "model/regime/rates.hpp"
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <regex>
@@ -110,6 +112,10 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
     return numbers;
 }
 
+std::int64_t measured_of(const std::vector<Number> &numbers) {
+    return std::ranges::count(numbers, "measured", &Number::status);
+}
+
 /// A recorded text with its numbers for people: "4.6613e+12 B/s" is "4.661 TB/s".
 std::string readable_text(const std::string &recorded) {
     static const std::regex pair("([0-9.]+e[+-][0-9]+) and ([0-9.]+e[+-][0-9]+) ([A-Za-z]+(/[a-z]+)?)");
@@ -145,11 +151,10 @@ class ProfilePage {
                 page.sections.push_back(std::move(section));
         };
         add({"missing", "absent", "Absent, and why", missing()});
-        add({"curves", "curves", "Curves",
-             curves()}); // behind the numbers, which ask which figures there are
+        add({"curves", "curves", "Curves", curves()}); // behind the numbers, which ask for the figures
         add({"peers", "other GPUs", "Other GPUs of the host", peers()});
         add(conditions());
-        add(method());
+        add({"method", "method", "How it was measured", {paragraph(remark("probes"))}});
         const std::vector<NumberRow> rows(numbers_.begin(), numbers_.end());
         page.data = script_rows(to_text(described::write(rows)));
         return page;
@@ -157,17 +162,15 @@ class ProfilePage {
 
   private:
     std::vector<Card> cards() const {
-        const auto measured = std::count_if(numbers_.begin(), numbers_.end(),
-                                            [](const Number &n) { return n.status == "measured"; });
-        const auto holding = std::count_if(profile_.checks.begin(), profile_.checks.end(),
-                                           [](const ProfileCheck &check) { return check.passed; });
+        const auto holding = std::ranges::count_if(profile_.checks, &ProfileCheck::passed);
         const Number *widest = nullptr;
         for (const Number &n : numbers_)
             if (n.status == "measured" && n.interval &&
                 (widest == nullptr || *n.interval > *widest->interval))
                 widest = &n;
         std::vector<Card> cards = {
-            {fmt::format("{} of {}", measured, numbers_.size() + profile_.missing.size()), "numbers measured",
+            {fmt::format("{} of {}", measured_of(numbers_), numbers_.size() + profile_.missing.size()),
+             "numbers measured",
              profile_.missing.empty() ? "none is absent"
                                       : fmt::format("{} absent, with the reason", profile_.missing.size())}};
         if (profile_.limits.sm_count > 0)
@@ -180,9 +183,8 @@ class ProfilePage {
         if (!profile_.checks.empty())
             cards.push_back({fmt::format("{} of {}", holding, profile_.checks.size()), "checks hold",
                              "numbers that must agree"});
-        for (const Number &n : numbers_)
-            if (n.name == "dram_read_bandwidth")
-                cards.push_back({n.value_text + "\u00a0" + n.unit, "read from DRAM", n.name});
+        if (const Number *n = first_with(numbers_, &Number::name, "dram_read_bandwidth"))
+            cards.push_back({n->value_text + "\u00a0" + n->unit, "read from DRAM", n->name});
         if (widest != nullptr)
             cards.push_back({fmt::format("±{:.1f}\u00a0%", 100.0 * *widest->interval),
                              "the widest 95\u00a0% interval", "of " + widest->name});
@@ -198,11 +200,9 @@ class ProfilePage {
             std::replace(name.begin(), name.end(), '_', ' ');
             facts.push_back({name, bytes ? readable(value, "B") : fmt::format("{:.0f}", value)});
         });
-        for (Fact &fact : facts_of(profile_.conditions))
-            facts.push_back(std::move(fact));
+        append(facts, facts_of(profile_.conditions));
         std::vector<std::string> notes;
-        for (const std::string &note : profile_.notes)
-            notes.push_back(readable_text(note));
+        std::ranges::transform(profile_.notes, std::back_inserter(notes), readable_text);
         return {"conditions",
                 "conditions",
                 "Which GPU, and how it was measured",
@@ -215,36 +215,27 @@ class ProfilePage {
             section.parts.push_back(paragraph("This profile has none."));
             return section;
         }
-        std::vector<ProfileCheck> checks = profile_.checks; // what fails comes first
-        std::stable_partition(checks.begin(), checks.end(),
-                              [](const ProfileCheck &check) { return !check.passed; });
-        section.parts.push_back(Listing{table_of<ProfileCheck>(
-            checks, {{{"check"}, &ProfileCheck::name},
-                     {{"result"},
-                      [](const ProfileCheck &check) {
-                          Cell cell(check.passed ? "holds" : "fails");
-                          cell.look = check.passed ? "ok" : "failed";
-                          return cell;
-                      }},
-                     {{.title = "numbers", .fit = Fit::wrap},
-                      [](const ProfileCheck &check) { return readable_text(check.text); }}})});
+        Table table{{{"check"}, {"result"}, {.title = "numbers", .fit = Fit::wrap}}};
+        for (const bool passed : {false, true}) // what fails comes first
+            for (const ProfileCheck &check : profile_.checks)
+                if (check.passed == passed) {
+                    table.rows.push_back({check.name, passed ? "holds" : "fails", readable_text(check.text)});
+                    table.rows.back()[1].look = passed ? "ok" : "failed";
+                }
+        section.parts.push_back(Listing{std::move(table)});
         return section;
     }
 
     std::vector<PagePart> numbers() const {
         std::vector<std::string> groups, sources;
-        const auto note = [](std::vector<std::string> &seen, const std::string &value) {
-            if (std::find(seen.begin(), seen.end(), value) == seen.end())
-                seen.push_back(value);
-        };
         std::string head, lines;
         for (const std::vector<std::string> &column : explained("Columns of the numbers of a profile"))
             head +=
                 fmt::format("<th scope=\"col\" title=\"{}\"{}>{}</th>", escape_xml(column.at(2)),
                             column[1].empty() ? "" : fmt::format(" data-key=\"{}\"", column[1]), column[0]);
         for (const Number &number : numbers_) {
-            note(groups, number.group);
-            note(sources, number.status);
+            add_once(groups, number.group);
+            add_once(sources, number.status);
             lines += number_line(number);
         }
         return {Html{(numbers_.empty() ? "<p>This profile has none.</p>\n" : "") +
@@ -277,28 +268,26 @@ class ProfilePage {
     /// The probe leads to its figure.
     std::string by_text(const std::string &by) const {
         const std::string probe = by.substr(0, by.find(' '));
-        if (std::none_of(figures_.begin(), figures_.end(), [&](const Figure &f) { return f.id == probe; }))
+        if (first_with(figures_, &Figure::id, probe) == nullptr)
             return escape_xml(by);
         return fmt::format("<a href=\"#f-{0}\">{0}</a>{1}", escape_xml(probe),
                            escape_xml(by.substr(probe.size())));
     }
 
     std::vector<PagePart> missing() const {
-        std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+        using Reason = std::pair<std::string, std::vector<std::string>>; // and the fields that have it
+        std::vector<Reason> reasons;
         for (const auto &[field, why] : profile_.missing) {
-            auto same = std::find_if(reasons.begin(), reasons.end(),
-                                     [&reason = why](const auto &entry) { return entry.first == reason; });
-            if (same == reasons.end())
-                same = reasons.insert(reasons.end(), {why, {}});
-            same->second.push_back(field);
+            Reason *known = first_with(reasons, &Reason::first, why);
+            Reason &its = known != nullptr ? *known : reasons.emplace_back(why, std::vector<std::string>());
+            its.second.push_back(field);
         }
         std::string out;
         for (const auto &[why, fields] : reasons)
             out += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", escape_xml(join(fields)),
                                escape_xml(why));
-        if (out.empty())
-            return {};
-        return {Html{"<dl>\n" + out + "</dl>\n"}};
+        return out.empty() ? std::vector<PagePart>()
+                           : std::vector<PagePart>{Html{"<dl>\n" + out + "</dl>\n"}};
     }
 
     /// Takes the figures.
@@ -306,8 +295,8 @@ class ProfilePage {
         std::vector<PagePart> parts;
         std::map<std::string, std::vector<PagePart>> drawings; // by group
         for (Figure &f : figures_) {
-            const std::string group = figure_group(f.id);
-            drawings[group].push_back(Drawing{std::move(f), SvgUse::in_column});
+            std::vector<PagePart> &its = drawings[figure_group(f.id)];
+            its.push_back(Drawing{std::move(f), SvgUse::in_column});
         }
         std::vector<std::string> groups = figure_groups();
         groups.emplace_back("More"); // of no group
@@ -330,20 +319,23 @@ class ProfilePage {
         if (largest == 0.0)
             return;
         const ReadableUnit unit = readable_unit(largest, UnitOf<Q>::text);
-        std::vector<Field<int>> fields = {{{"from \\ to"}, [](int from) { return std::to_string(from); }}};
+        Table table{{{"from \\ to"}}};
         for (const int to : gpus)
-            fields.push_back({{std::to_string(to), As::number}, [this, to, quantity, unit](int from) {
-                                  const auto link = std::find_if(
-                                      profile_.peers.begin(), profile_.peers.end(), [&](const PeerLink &l) {
-                                          return l.from == from && l.to == to && l.*quantity;
-                                      });
-                                  return link == profile_.peers.end()
-                                             ? Cell()
-                                             : Cell(short_number(((*link).*quantity)->value / unit.size) +
-                                                    (link->direct ? "" : "*"));
-                              }});
+            table.columns.push_back({std::to_string(to), As::number});
+        for (const int from : gpus) {
+            std::vector<Cell> &row = table.rows.emplace_back();
+            row.push_back(std::to_string(from));
+            for (const int to : gpus) {
+                const PeerLink *link = first_where(profile_.peers, [&](const PeerLink &its) {
+                    return its.from == from && its.to == to && its.*quantity;
+                });
+                row.push_back(link == nullptr ? Cell()
+                                              : Cell(short_number((link->*quantity)->value / unit.size) +
+                                                     (link->direct ? "" : "*")));
+            }
+        }
         parts.push_back(heading(title + ", " + with_micro(unit.text)));
-        parts.push_back(Listing{table_of<int>(gpus, fields)});
+        parts.push_back(Listing{std::move(table)});
     }
 
     std::vector<PagePart> peers() const {
@@ -358,12 +350,8 @@ class ProfilePage {
         matrix(parts, "Both ways at once, sum", gpus, &PeerLink::both_ways_bytes_per_s);
         matrix(parts, "One dependent load", gpus, &PeerLink::latency_s);
         if (detour)
-            parts.push_back(paragraph("*: no peer access, by way of the host.", "small"));
+            parts.push_back(small_print("*: no peer access, by way of the host."));
         return parts;
-    }
-
-    static Section method() {
-        return {"method", "method", "How it was measured", {paragraph(remark("probes"))}};
     }
 
     const GpuProfile &profile_;
@@ -375,10 +363,8 @@ class ProfilePage {
 
 std::string answer(const GpuProfile &profile) {
     const std::vector<Number> numbers = numbers_of(profile);
-    const auto measured =
-        std::count_if(numbers.begin(), numbers.end(), [](const Number &n) { return n.status == "measured"; });
-    const auto failed = std::count_if(profile.checks.begin(), profile.checks.end(),
-                                      [](const ProfileCheck &check) { return !check.passed; });
+    const std::int64_t measured = measured_of(numbers);
+    const auto failed = std::ranges::count(profile.checks, false, &ProfileCheck::passed);
     std::string text = count(std::ssize(numbers), "number", "numbers") + ", " +
                        (measured == std::ssize(numbers) ? "all" : std::to_string(measured) + " of them") +
                        " measured";

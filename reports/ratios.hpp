@@ -10,22 +10,18 @@
 
 namespace convcast {
 
-/// max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires a ratio above 0.
-inline double symmetric_error(double ratio) {
-    return std::max(ratio, 1.0 / ratio) - 1.0;
-}
-
 /// Errors of ratios: |ratio - 1|.
 class RatioErrors {
   public:
     void add(double ratio) {
         ratios_.push_back(ratio);
         errors_.push_back(std::abs(ratio - 1.0));
-        symmetric_.push_back(symmetric_error(ratio));
+        symmetric_.push_back(std::max(ratio, 1.0 / ratio) - 1.0);
     }
     std::int64_t n() const { return std::ssize(errors_); }
     double last() const { return errors_.back(); }
     double mean() const { return mean_of(errors_); }
+    /// Of max(ratio, 1 / ratio) - 1: the same for half and for twice the time. Requires ratios above 0.
     double symmetric() const { return mean_of(symmetric_); }
     double bias() const { return geometric_mean_of(ratios_); }
     /// By nearest rank. Requires a ratio, as the next two do.

@@ -5,6 +5,7 @@
 #include "model/shape/conv_shape.hpp"
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -56,13 +57,10 @@ Figure regime_confusion(const ReportStatistics &statistics) {
                 const double to = from + percent * static_cast<double>(count.n) / total;
                 Series &series = said.of(count.forecast, of_regime(count.forecast, "said ", Drawn::bars));
                 if (count.n > 0)
-                    series.points.push_back(
-                        {to,
-                         row,
-                         fmt::format("{}: {} measured as {} said to be {}", words_of_opinion(opinion),
-                                     count.n, measured, words_of(count.forecast)),
-                         {},
-                         from});
+                    series.add_bar(from, to, row,
+                                   fmt::format("{}: {} measured as {} said to be {}",
+                                               words_of_opinion(opinion), count.n, measured,
+                                               words_of(count.forecast)));
                 from = to;
             }
         }
@@ -79,13 +77,10 @@ Figure stall_reasons(const ReportStatistics &statistics) {
         if (stall.share < worth_a_bar)
             continue;
         const std::string regime = words_of(stall.measured);
-        waiting.add(
-            stall.measured, of_regime(stall.measured, "", Drawn::bars),
-            {percent * stall.share,
-             figure.add_row(regime + ": " + stall.reason),
-             fmt::format("{}: {} {:.1f} % ({} cases)", regime, stall.reason, percent * stall.share, stall.n),
-             {},
-             0.0});
+        waiting.of(stall.measured, of_regime(stall.measured, "", Drawn::bars))
+            .add_bar(0.0, percent * stall.share, figure.add_row(regime + ": " + stall.reason),
+                     fmt::format("{}: {} {:.1f} % ({} cases)", regime, stall.reason, percent * stall.share,
+                                 stall.n));
     }
     figure.series = waiting.take();
     return figure;
@@ -96,10 +91,9 @@ namespace {
 /// The number that a case has in a sweep: the map's height, or a knob of its setting. Absent where the case
 /// is not of the sweep.
 std::optional<double> swept_value(const CaseRow &row, const StudySweep &sweep) {
-    if (row.baseline ||
-        std::find(sweep.shapes.begin(), sweep.shapes.end(), row.shape) == sweep.shapes.end() ||
-        std::none_of(sweep.strategies.begin(), sweep.strategies.end(),
-                     [&](const std::string &setting) { return has_setting(row.name, setting); }))
+    if (row.baseline || std::ranges::find(sweep.shapes, row.shape) == sweep.shapes.end() ||
+        std::ranges::none_of(sweep.strategies,
+                             [&](const std::string &setting) { return has_setting(row.name, setting); }))
         return std::nullopt;
     return static_cast<double>(sweep.swept == "h" ? ConvShape::parse(row.shape).h
                                                   : knob_value(row.name, sweep.swept));
@@ -129,12 +123,10 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
     Series forecast{"forecast", styles::forecast, Drawn::lines};
     std::vector<std::pair<double, double>> n_fma, v_s;
     constexpr double pico = 1e12;
-    std::vector<std::pair<double, const CaseRow *>> rows;
+    std::multimap<double, const CaseRow *> rows;
     for (const CaseRow &row : statistics.cases)
         if (const std::optional<double> x = swept_value(row, sweep); x && *x > 0.0)
-            rows.emplace_back(*x, &row);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto &a, const auto &b) { return a.first < b.first; });
+            rows.emplace(*x, &row);
     for (const auto &[x, row] : rows) {
         const double fmas = ConvShape::parse(row->shape).fmas().value;
         if (row->round_over_n_fma.value_or(0.0) > 0.0)
@@ -142,10 +134,10 @@ Figure boundary_sweep(const ReportStatistics &statistics, const StudySweep &swee
         if (row->round_over_v_s.value_or(0.0) > 0.0)
             v_s.emplace_back(x, *row->round_over_v_s);
         if (row->predicted_s)
-            forecast.points.push_back({x, row->predicted_s->value / fmas * pico, describe(*row), row->id});
+            forecast.add(x, row->predicted_s->value / fmas * pico, describe(*row), row->id);
         if (row->cold_s && row->measured)
-            measured.add(*row->measured, of_regime(*row->measured, "measured, "),
-                         {x, row->cold_s->value / fmas * pico, describe(*row), row->id});
+            measured.of(*row->measured, of_regime(*row->measured, "measured, "))
+                .add(x, row->cold_s->value / fmas * pico, describe(*row), row->id);
     }
     for (const double x : crossings(n_fma))
         figure.references.push_back({Guide::vertical, x, fmt::format("N_FMA: a round has it at {:.3g}", x)});
@@ -231,16 +223,14 @@ std::vector<Series> boundary_lines(const PaperBounds &paper, bool by_map, int r,
             least_filters(paper, by_map, r, static_cast<int>(size), fmas, static_cast<int>(std::ceil(most)));
         if (size < r || !filters)
             continue;
-        std::vector<Point> &points = lines.back().points;
+        const std::vector<Point> &points = lines.back().points;
         if (!points.empty() && points.back().x == size)
             continue;
         const bool inside = *filters > least && *filters <= most;
         if (inside || !left) // the first beyond the frame leads to it
-            points.push_back(
-                {size,
-                 std::clamp(*filters, least, most),
-                 fmt::format("{} from {:.0f} filters on a map of {:.0f}", empty.name, *filters, size),
-                 {}});
+            lines.back().add(
+                size, std::clamp(*filters, least, most),
+                fmt::format("{} from {:.0f} filters on a map of {:.0f}", empty.name, *filters, size));
         if (!inside && !left)
             lines.push_back(empty);
         left = !inside;
@@ -260,10 +250,10 @@ Panel opinion_panel(const Opinion &opinion, const std::vector<MapPoint> &points)
         if (const std::optional<Regime> &regime = point.row->*opinion.regime) {
             Series empty = of_regime(*regime, "");
             empty.hollow = *regime == Regime::exposed;
-            series.add(*regime, empty,
-                       {point.size, point.filters,
-                        std::string(opinion.name) + ": " + words_of(*regime) + ", " + describe(*point.row),
-                        point.row->id});
+            series.of(*regime, empty)
+                .add(point.size, point.filters,
+                     std::string(opinion.name) + ": " + words_of(*regime) + ", " + describe(*point.row),
+                     point.row->id);
         }
     return {opinion.name, series.take()};
 }
@@ -276,11 +266,10 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
     Figure figure = explained_figure("regime_map");
     figure.id += fmt::format("_{}_{}x{}", division, r, r);
     figure.title += fmt::format(" of {} with filters of {} x {}", division, r, r);
-    double low = points.front().size, high = low, least = points.front().filters, most = least;
-    for (const MapPoint &point : points) {
-        low = std::min(low, point.size), high = std::max(high, point.size);
-        least = std::min(least, point.filters), most = std::max(most, point.filters);
-    }
+    double low = std::ranges::min(points, {}, &MapPoint::size).size,
+           high = std::ranges::max(points, {}, &MapPoint::size).size,
+           least = std::ranges::min(points, {}, &MapPoint::filters).filters,
+           most = std::ranges::max(points, {}, &MapPoint::filters).filters;
     constexpr double room = 1.6; // around the dots, so that a line beside them is seen
     low /= room, high *= room, least = std::max(1.0, least / (room * room)), most *= room;
     figure.x.low = low, figure.x.high = high, figure.y.low = least, figure.y.high = most;
@@ -291,8 +280,7 @@ std::optional<Figure> regime_map(const ReportStatistics &statistics, const std::
             figure.panels.push_back(std::move(panel));
     const bool by_map = division == "map_split";
     for (const bool fmas : {true, false})
-        for (Series &line : boundary_lines(*statistics.paper, by_map, r, fmas, low, high, least, most))
-            figure.series.push_back(std::move(line));
+        append(figure.series, boundary_lines(*statistics.paper, by_map, r, fmas, low, high, least, most));
     figure.caption += fmt::format(" N_FMA is {} FMAs an SM, V_s {} bytes on {} SMs.", statistics.paper->n_fma,
                                   statistics.paper->v_s_bytes, statistics.paper->sms);
     return figure;

@@ -1,5 +1,7 @@
 #include "reports/regimes.hpp"
 
+#include "reports/lists.hpp"
+
 #include <boost/describe.hpp>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -106,8 +109,7 @@ std::vector<StallStatistics> stalls_of(Regime regime, const std::vector<Judged> 
     std::vector<StallStatistics> out;
     for (const auto &[reason, sum] : shares)
         out.push_back({regime, reason, n, sum / static_cast<double>(n)});
-    std::stable_sort(out.begin(), out.end(),
-                     [](const StallStatistics &a, const StallStatistics &b) { return a.share > b.share; });
+    std::ranges::stable_sort(out, std::greater(), &StallStatistics::share);
     return out;
 }
 
@@ -136,10 +138,9 @@ std::string worth_of(const RegimeStatistics &row) {
 }
 
 const RegimeStatistics *over_all(const RegimeTables &tables, const std::string &opinion) {
-    for (const RegimeStatistics &row : tables.opinions)
-        if (row.group == "all" && row.opinion == opinion && row.n > 0)
-            return &row;
-    return nullptr;
+    return first_where(tables.opinions, [&](const RegimeStatistics &row) {
+        return row.group == "all" && row.opinion == opinion && row.n > 0;
+    });
 }
 
 RegimeTables regimes_of(const Run &run) {
@@ -150,8 +151,7 @@ RegimeTables regimes_of(const Run &run) {
         if (!item.strategy || item.status != Status::ok || !item.prediction || !cold || !cold->regime)
             continue;
         cases.push_back({&item, cold, item.strategy->substr(0, item.strategy->find(':'))});
-        if (std::find(groups.begin(), groups.end(), cases.back().group) == groups.end())
-            groups.push_back(cases.back().group);
+        add_once(groups, cases.back().group);
     }
     RegimeTables out;
     for (const std::string &group : groups)
@@ -161,8 +161,7 @@ RegimeTables regimes_of(const Run &run) {
                 out.opinions.push_back(std::move(statistics));
         }
     for (const Regime regime : all_regimes)
-        for (StallStatistics &stall : stalls_of(regime, cases))
-            out.stalls.push_back(std::move(stall));
+        append(out.stalls, stalls_of(regime, cases));
     return out;
 }
 

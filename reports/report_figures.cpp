@@ -4,6 +4,8 @@
 #include "model/strategies/list.hpp"
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/html.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,8 +31,8 @@ constexpr double percent = 100.0;
 std::vector<std::string> strategies_of(const ReportStatistics &statistics) {
     std::vector<std::string> names = strategy_names();
     for (const CaseRow &row : statistics.cases)
-        if (!row.baseline && std::find(names.begin(), names.end(), row.group) == names.end())
-            names.push_back(row.group);
+        if (!row.baseline)
+            add_once(names, row.group);
     return names;
 }
 
@@ -47,12 +50,11 @@ std::vector<Series> by_regime(const ReportStatistics &statistics, const std::str
         const std::optional<Regime> regime = row.measured ? row.measured : row.tier2;
         constexpr std::size_t unknown = 3;
         const std::size_t style = regime ? static_cast<std::size_t>(*regime) : unknown;
-        regimes.add(style, {regime ? words_of(*regime) : "regime unknown", style}, *p);
+        regimes.of(style, {regime ? words_of(*regime) : "regime unknown", style}).points.push_back(*p);
     }
     std::vector<Series> out = regimes.take();
     // Few marks lie on many, not under them.
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Series &a, const Series &b) { return a.points.size() > b.points.size(); });
+    std::ranges::stable_sort(out, std::greater(), [](const Series &series) { return series.points.size(); });
     return out;
 }
 
@@ -69,13 +71,11 @@ template <class Value> auto at_measured_time(Value value) {
 void square_axes(Figure &figure) {
     double low = 0.0, high = 0.0;
     for (const Series &series : figure.series)
-        for (const Point &point : series.points) {
-            if (point.x <= 0.0 || point.y <= 0.0)
-                continue; // at the edge anyway
-            const double least = std::min(point.x, point.y);
-            low = low > 0.0 ? std::min(low, least) : least;
-            high = std::max({high, point.x, point.y});
-        }
+        for (const Point &point : series.points)
+            if (const double least = std::min(point.x, point.y); least > 0.0) { // others are at the edge
+                low = low > 0.0 ? std::min(low, least) : least;
+                high = std::max({high, point.x, point.y});
+            }
     if (high <= 0.0)
         return;
     low = round_number(low, false);
@@ -95,7 +95,7 @@ double error_limit(const ReportStatistics &statistics) {
 }
 
 std::string cases_text(std::size_t n) {
-    return fmt::format(" {} {}.", n, n == 1 ? "case" : "cases");
+    return " " + count(std::int64_t(n), "case", "cases") + ".";
 }
 
 /// What has no place on logarithmic axes: " Not drawn: 12 forecast as 0, 3 counted as 0, 20 that are 0 in
@@ -159,8 +159,7 @@ Figure relative_error(const ReportStatistics &statistics) {
         const ErrorStatistics *errors = statistics.errors_of(strategy);
         return errors == nullptr ? -1.0 : *errors->median;
     };
-    std::stable_sort(strategies.begin(), strategies.end(),
-                     [&](const std::string &a, const std::string &b) { return off(a) > off(b); });
+    std::ranges::stable_sort(strategies, std::greater(), off);
     if (!strategies.empty() && off(strategies.front()) >= 0.0) {
         figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front(),
                                    percent * off(strategies.front()));
@@ -190,17 +189,15 @@ Figure error_cdf(const ReportStatistics &statistics) {
         Series series{model.name, model.style, Drawn::steps};
         for (const CaseRow &row : statistics.cases)
             if (const std::optional<Seconds> &time = row.*model.time; !row.baseline && row.cold_s && time)
-                series.points.push_back({std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
-                                         row.shape + " " + row.name + ": " + model.name + " " +
-                                             signed_percent(*time / *row.cold_s - 1.0),
-                                         row.id});
-        std::stable_sort(series.points.begin(), series.points.end(),
-                         [](const Point &a, const Point &b) { return a.x < b.x; });
+                series.add(std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
+                           row.shape + " " + row.name + ": " + model.name + " " +
+                               signed_percent(*time / *row.cold_s - 1.0),
+                           row.id);
+        std::ranges::stable_sort(series.points, {}, &Point::x);
         for (std::size_t i = 0; i < series.points.size(); ++i)
             series.points[i].y =
                 percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
-        if (!series.points.empty())
-            figure.series.push_back(std::move(series));
+        figure.add_drawn({std::move(series)});
     }
     if (!figure.series.empty())
         figure.caption += cases_text(figure.series.front().points.size());
@@ -213,6 +210,9 @@ Figure error_cdf(const ReportStatistics &statistics) {
     return figure;
 }
 
+namespace {
+
+/// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
     Figure figure = explained_figure("speedup");
     figure.id += "_" + (study.id.empty() ? "other_shapes" : file_name(study.id));
@@ -229,7 +229,7 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     const auto add = [](Series &series, const ShapeRow &shape, double row, std::optional<double> speedup,
                         const std::string &over, std::optional<std::int64_t> id) {
         if (speedup)
-            series.points.push_back({*speedup, row, shape.shape + ": " + times(*speedup) + over, id});
+            series.add(*speedup, row, shape.shape + ": " + times(*speedup) + over, id);
     };
     for (const ShapeRow &shape : statistics.shapes) {
         if (shape.study.value_or("") != study.id)
@@ -246,51 +246,49 @@ Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study
     if (!all.points.empty())
         figure.title = fmt::format(
             "{}: faster than cuDNN on {} of {} shapes", study.title.empty() ? "Other shapes" : study.title,
-            std::count_if(all.points.begin(), all.points.end(), [](const Point &p) { return p.x > 1.0; }),
-            all.points.size());
+            std::ranges::count_if(all.points, [](const Point &p) { return p.x > 1.0; }), all.points.size());
     // The hollow mark goes below, so that both show where they coincide.
     figure.series = {std::move(direct), std::move(all)};
-    if (!papers.points.empty())
-        figure.series.push_back(std::move(papers));
+    figure.add_drawn({std::move(papers)});
     return figure;
 }
 
+/// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
 Figure work_bytes(const ReportStatistics &statistics, const std::string &level) {
     const std::string name = level == "l2" ? "L2" : "DRAM";
     Figure figure = explained_figure("work_" + level);
     figure.references = {{Guide::diagonal, 1.0, "predicted = counted"}};
     figure.square = true;
-    Series reads{"reads", 0}, writes{"writes", 1, Drawn::points, true};
-    for (const WorkRow &work : statistics.work) {
-        const bool write = work.quantity == level + "_write_bytes";
-        if (!write && work.quantity != level + "_read_bytes")
-            continue;
-        const CaseRow &row = statistics.row(work.id);
-        (write ? writes : reads)
-            .points.push_back(
-                {work.counted * mega, work.predicted * mega,
-                 fmt::format("{} {}, {}: predicted {:.3g} MB, counted {:.3g} MB", row.shape, row.name,
-                             write ? "writes" : "reads", work.predicted * mega, work.counted * mega),
-                 row.id});
+    bool said = false;
+    for (const bool write : {false, true}) {
+        const char *which = write ? "write" : "read";
+        Series series{fmt::format("{}s", which), write ? std::size_t{1} : std::size_t{0}, Drawn::points,
+                      write};
+        std::vector<double> off;
+        for (const WorkRow &work : statistics.work) {
+            if (work.quantity != fmt::format("{}_{}_bytes", level, which))
+                continue;
+            const CaseRow &row = statistics.row(work.id);
+            series.add(work.counted * mega, work.predicted * mega,
+                       fmt::format("{} {}, {}: predicted {:.3g} MB, counted {:.3g} MB", row.shape, row.name,
+                                   series.name, work.predicted * mega, work.counted * mega),
+                       row.id);
+            if (work.counted > 0.0)
+                off.push_back(std::abs(work.predicted / work.counted - 1.0));
+        }
+        if (!off.empty() && !said) // of the reads, where there are some
+            figure.title = fmt::format("{} {}: half of the forecasts within {:.1f} % of the counters", name,
+                                       series.name, percent * percentile(off, 0.5));
+        said = said || !off.empty();
+        figure.add_drawn({std::move(series)});
     }
-    figure.add_drawn({std::move(reads), std::move(writes)});
     figure.tallies_zeros = true;
     figure.caption += fmt::format(" {} pairs.", figure.point_count()) + zeros_text(figure);
-    for (const char *which : {"read", "write"}) { // reads, where there are some
-        std::vector<double> off;
-        for (const WorkRow &work : statistics.work)
-            if (work.quantity == fmt::format("{}_{}_bytes", level, which) && work.counted > 0.0)
-                off.push_back(std::abs(work.predicted / work.counted - 1.0));
-        if (off.empty())
-            continue;
-        figure.title = fmt::format("{} {}s: half of the forecasts within {:.1f} % of the counters", name,
-                                   which, percent * percentile(off, 0.5));
-        break;
-    }
     square_axes(figure);
     return figure;
 }
 
+/// The bars of a case's forecast, with the measured time as a line.
 Figure waterfall_of(const CaseRow &row) {
     Figure figure = explained_figure("waterfall");
     figure.id += "_" + std::to_string(row.id);
@@ -302,15 +300,12 @@ Figure waterfall_of(const CaseRow &row) {
     for (const WaterfallBar &bar : row.waterfall) {
         const double from = sum;
         sum += bar.added_s.value;
-        parts.points.push_back({sum * us_per_s,
-                                figure.add_row(bar.name),
-                                bar.name + ": " + microseconds(bar.added_s) + " µs",
-                                {},
-                                from * us_per_s});
+        parts.add_bar(from * us_per_s, sum * us_per_s, figure.add_row(bar.name),
+                      bar.name + ": " + microseconds(bar.added_s) + " µs");
     }
     if (!row.waterfall.empty())
-        total.points.push_back({sum * us_per_s, figure.add_row("forecast"),
-                                "forecast: " + microseconds(Seconds(sum)) + " µs", row.id, 0.0});
+        total.add_bar(0.0, sum * us_per_s, figure.add_row("forecast"),
+                      "forecast: " + microseconds(Seconds(sum)) + " µs", row.id);
     if (row.cold_s)
         figure.references = {{Guide::vertical, row.cold_s->value * us_per_s,
                               "measured, cold L2: " + microseconds(*row.cold_s) + " µs"}};
@@ -318,20 +313,20 @@ Figure waterfall_of(const CaseRow &row) {
     return figure;
 }
 
-std::optional<std::int64_t> typical_case(const ReportStatistics &statistics) {
+/// The case whose waterfall stands for the run: the one with the median error, else the first with a
+/// forecast; nullptr where no case has a term.
+const CaseRow *typical_case(const ReportStatistics &statistics) {
     std::vector<std::pair<double, std::int64_t>> errors;
     for (const CaseRow &row : statistics.cases)
         if (row.error && !row.waterfall.empty())
             errors.emplace_back(std::abs(*row.error), row.id);
-    if (!errors.empty()) {
-        std::sort(errors.begin(), errors.end());
-        return errors[(errors.size() - 1) / 2].second;
-    }
-    for (const CaseRow &row : statistics.cases)
-        if (!row.waterfall.empty())
-            return row.id;
-    return std::nullopt;
+    std::ranges::sort(errors);
+    return errors.empty()
+               ? first_where(statistics.cases, [](const CaseRow &row) { return !row.waterfall.empty(); })
+               : &statistics.row(errors[(errors.size() - 1) / 2].second);
 }
+
+} // namespace
 
 std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
     std::vector<CaseColumns> columns;
@@ -355,13 +350,13 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
     add("accuracy", relative_error(statistics));
     add("overview", error_cdf(statistics));
     const auto has_shapes = [&](const std::string &study) {
-        return std::any_of(statistics.cases.begin(), statistics.cases.end(),
-                           [&](const CaseRow &row) { return row.study.value_or("") == study; });
+        return std::ranges::any_of(statistics.cases,
+                                   [&](const CaseRow &row) { return row.study.value_or("") == study; });
     };
     std::vector<Study> of_speed(studies.begin(), studies.end());
     for (const ShapeRow &shape : statistics.shapes) // of a study that was not handed in, or of none
-        if (const std::string id = shape.study.value_or(""); std::none_of(
-                of_speed.begin(), of_speed.end(), [&](const Study &study) { return study.id == id; })) {
+        if (const std::string id = shape.study.value_or("");
+            first_with(of_speed, &Study::id, id) == nullptr) {
             of_speed.emplace_back().id = id;
             of_speed.back().title = id;
         }
@@ -380,11 +375,18 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
                 add("regimes", boundary_sweep(statistics, sweep));
     add("work", work_bytes(statistics, "l2"));
     add("work", work_bytes(statistics, "dram"));
-    if (const std::optional<std::int64_t> id = typical_case(statistics)) {
-        Figure figure = waterfall_of(statistics.row(*id));
+    if (const CaseRow *row = typical_case(statistics)) {
+        Figure figure = waterfall_of(*row);
         figure.id = "waterfall";
         add("", std::move(figure));
     }
+    return figures;
+}
+
+std::vector<Figure> figures_of(const Run &run, const ReportStatistics &statistics,
+                               std::span<const Study> studies) {
+    std::vector<Figure> figures = report_figures(statistics, studies);
+    append(figures, timeline_figures(run));
     return figures;
 }
 

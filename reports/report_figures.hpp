@@ -16,19 +16,6 @@ Figure relative_error(const ReportStatistics &statistics);
 /// Of this forecast and of others' models: how many cases have at most an error.
 Figure error_cdf(const ReportStatistics &statistics);
 
-/// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
-Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study);
-
-/// Predicted against counted bytes, reads filled and writes hollow; `level` is "l2" or "dram".
-Figure work_bytes(const ReportStatistics &statistics, const std::string &level);
-
-/// The bars of a case's forecast, with the measured time as a line.
-Figure waterfall_of(const CaseRow &row);
-
-/// The case whose waterfall stands for the run: the one with the median error, else the first with a
-/// forecast. Absent when no case has a term.
-std::optional<std::int64_t> typical_case(const ReportStatistics &statistics);
-
 /// All of them in the order of the page: one speed-up figure per study that has shapes in the run.
 std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span<const Study> studies);
 
@@ -56,6 +43,10 @@ inline constexpr std::size_t most_drawn_timelines = 12;
 /// there are more launches than colours. Two figures a case, "timeline_3_forecast" and "timeline_3_measured"
 /// of the case with CaseRow::id 3, or one where it has only one of the two.
 std::vector<Figure> timeline_figures(const Run &run);
+
+/// All figures of a run: report_figures, then its timelines.
+std::vector<Figure> figures_of(const Run &run, const ReportStatistics &statistics,
+                               std::span<const Study> studies);
 
 /// The numbers of every timeline of a run, launch by launch, the whole call last where there are several.
 std::vector<TimelineRow> timeline_rows(const Run &run);

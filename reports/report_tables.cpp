@@ -20,12 +20,6 @@ std::function<Cell(const CaseRow &)> regime_name(std::optional<Regime> CaseRow::
     };
 }
 
-/// An opinion's counts of one measured regime: how often each of the three was said.
-struct SaidOf {
-    const RegimeStatistics *opinion;
-    const RegimeCount *counts;
-};
-
 } // namespace
 
 std::string cases_csv(const ReportStatistics &statistics) {
@@ -110,19 +104,17 @@ Table speedups_table(const std::vector<SpeedupStatistics> &speedups) {
 }
 
 Table said_regimes_table(const RegimeTables &tables) {
-    std::vector<SaidOf> rows;
+    Table table{{{.title = "regime by", .full = "opinion, all strategies"},
+                 {.title = "measured", .keep = Keep::must},
+                 {"said compute", As::number},
+                 {"memory", As::number},
+                 {"exposed", As::number}}};
     for (const RegimeStatistics &opinion : tables.opinions)
         if (opinion.group == "all")
             for (std::size_t i = 0; i + 2 < opinion.counts.size(); i += 3)
-                rows.push_back({&opinion, &opinion.counts[i]});
-    return table_of<SaidOf>(
-        rows, {{{.title = "regime by", .full = "opinion, all strategies"},
-                [](const SaidOf &said) { return words_of_opinion(*said.opinion); }},
-               {{.title = "measured", .keep = Keep::must},
-                [](const SaidOf &said) { return words_of(said.counts->measured); }},
-               {{"said compute", As::number}, [](const SaidOf &said) { return said.counts[0].n; }},
-               {{"memory", As::number}, [](const SaidOf &said) { return said.counts[1].n; }},
-               {{"exposed", As::number}, [](const SaidOf &said) { return said.counts[2].n; }}});
+                table.rows.push_back({words_of_opinion(opinion), words_of(opinion.counts[i].measured),
+                                      opinion.counts[i].n, opinion.counts[i + 1].n, opinion.counts[i + 2].n});
+    return table;
 }
 
 Table regimes_table(const RegimeTables &tables) {

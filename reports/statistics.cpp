@@ -6,6 +6,8 @@
 #include "model/base/text.hpp"
 #include "model/strategies/list.hpp"
 #include "model/time/term.hpp"
+#include "reports/explained.hpp"
+#include "reports/lists.hpp"
 #include "reports/ratios.hpp"
 #include "reports/report_figures.hpp"
 
@@ -36,10 +38,10 @@ std::optional<Seconds> usable(std::optional<Seconds> time) {
 std::optional<std::string> study_of(const Case &c, std::span<const Study> studies) {
     if (c.study)
         return c.study;
-    for (const Study &study : studies)
-        if (std::find(study.shapes.begin(), study.shapes.end(), c.shape) != study.shapes.end())
-            return study.id;
-    return std::nullopt;
+    const Study *study = first_where(studies, [&](const Study &its) {
+        return std::ranges::find(its.shapes, c.shape) != its.shapes.end();
+    });
+    return study != nullptr ? std::optional(study->id) : std::nullopt;
 }
 
 /// By the forecast's multiply-adds and by the peak that its share is of: a document's shape may be none.
@@ -64,9 +66,7 @@ std::optional<Rates> measured_rates_of(const Measurement &cold, Seconds cold_s, 
 }
 
 const Study *study_named(const std::string &id, std::span<const Study> studies) {
-    const auto found =
-        std::find_if(studies.begin(), studies.end(), [&](const Study &study) { return study.id == id; });
-    return found == studies.end() ? nullptr : &*found;
+    return first_with(studies, &Study::id, id);
 }
 
 /// How often a study's network has a shape; 1 where the study does not say.
@@ -176,8 +176,8 @@ ErrorStatistics errors_of(const std::string &name, const std::optional<std::stri
 std::vector<std::string> groups_of(const std::vector<CaseRow> &rows) {
     std::vector<std::string> groups;
     for (const CaseRow &row : rows)
-        if (!row.baseline && std::find(groups.begin(), groups.end(), row.group) == groups.end())
-            groups.push_back(row.group);
+        if (!row.baseline)
+            add_once(groups, row.group);
     return groups;
 }
 
@@ -238,17 +238,11 @@ bool is_papers_own(const CaseRow &row, const Case &item, std::span<const Study> 
     if (study == nullptr)
         return false;
     const std::vector<std::string> &own = study->paper_kernels;
-    const auto found = std::find(own.begin(), own.end(), row.group);
+    const auto found = std::ranges::find(own, row.group);
     if (found == own.end() || own.size() == 1)
         return found != own.end();
     return item.prediction && item.prediction->rules &&
            item.prediction->rules->method == found - own.begin() + 1;
-}
-
-/// "filter_split/map_split, as run": the paper's algorithms in the settings of the run, which are not the
-/// paper's own unless the run was given those.
-std::string papers_name(const Study &study) {
-    return join(study.paper_kernels, "/") + ", as run";
 }
 
 /// A choice of cuDNN's algorithms that our fastest is compared with.
@@ -309,20 +303,11 @@ std::vector<ShapeRow> shapes_of(const Run &run, const std::vector<CaseRow> &rows
             shape.speedup_papers = seconds(*shape.cudnn) / seconds(*shape.papers);
         if (shape.ours && shape.ours_tensor_cores)
             shape.speedup_tensor_cores = seconds(*shape.ours) / seconds(*shape.ours_tensor_cores);
-        std::int64_t settings = 0;
-        bool all_forecast = true;
-        std::optional<std::int64_t> picked;
-        for (const CaseRow *row : timed[{shape.study, shape.shape}]) {
-            ++settings;
-            all_forecast = all_forecast && row->predicted_s;
-            if (row->predicted_s &&
-                (!picked ||
-                 row->predicted_s->value < rows[static_cast<std::size_t>(*picked)].predicted_s->value))
-                picked = row->id;
-        }
-        if (settings >= 2 && all_forecast) {
-            shape.picked = picked;
-            shape.regret = seconds(*picked) / seconds(*shape.ours);
+        const std::vector<const CaseRow *> &settings = timed[{shape.study, shape.shape}];
+        if (settings.size() >= 2 &&
+            std::ranges::all_of(settings, [](const CaseRow *row) { return row->predicted_s.has_value(); })) {
+            shape.picked = (*std::ranges::min_element(settings, {}, &CaseRow::predicted_s))->id;
+            shape.regret = seconds(*shape.picked) / seconds(*shape.ours);
         }
     }
     return shapes;
@@ -349,8 +334,8 @@ SpeedupStatistics speedups_of(const std::string &study, const std::string &ours,
     if (ratios.empty())
         return out;
     out.geomean = geometric_mean_of(ratios);
-    out.min = *std::min_element(ratios.begin(), ratios.end());
-    out.max = *std::max_element(ratios.begin(), ratios.end());
+    out.min = std::ranges::min(ratios);
+    out.max = std::ranges::max(ratios);
     return out;
 }
 
@@ -358,13 +343,12 @@ std::optional<Seconds> network_sum(const Study &study, std::optional<std::int64_
                                    const std::vector<ShapeRow> &shapes, const std::vector<CaseRow> &rows) {
     Seconds sum(0.0);
     for (std::size_t i = 0; i < study.shapes.size(); ++i) {
-        const auto row = std::find_if(shapes.begin(), shapes.end(), [&](const ShapeRow &shape) {
+        const ShapeRow *row = first_where(shapes, [&](const ShapeRow &shape) {
             return shape.study == study.id && shape.shape == study.shapes[i];
         });
-        if (row == shapes.end() || !((*row).*which))
+        if (row == nullptr || !(row->*which))
             return std::nullopt;
-        sum +=
-            *rows[static_cast<std::size_t>(*((*row).*which))].cold_s * static_cast<double>(study.counts[i]);
+        sum += *rows[static_cast<std::size_t>(*(row->*which))].cold_s * static_cast<double>(study.counts[i]);
     }
     return sum;
 }
@@ -418,40 +402,34 @@ std::vector<WorkRow> work_of(const Run &run) {
 
 std::vector<WorkStatistics> work_errors_of(const std::vector<WorkRow> &work,
                                            const std::vector<CaseRow> &rows) {
-    std::vector<WorkStatistics> out;
-    std::map<std::string, std::vector<const WorkRow *>> of_group;
-    for (const WorkRow &w : work)
-        of_group[rows[static_cast<std::size_t>(w.id)].group].push_back(&w);
-    for (const std::string &group : groups_of(rows)) {
-        std::vector<std::string> seen; // in the order in which they first come
-        std::map<std::string, std::vector<double>> ratios;
-        std::map<std::string, WorkStatistics> of_quantity;
-        for (const WorkRow *w : of_group[group]) {
-            WorkStatistics &its = of_quantity[w->quantity];
-            if (its.quantity.empty()) {
-                its.group = group, its.quantity = w->quantity;
-                seen.push_back(w->quantity);
-            }
-            const double ratio = w->predicted == 0.0 && w->counted == 0.0 ? 1.0 : w->predicted / w->counted;
-            if (!std::isfinite(ratio) || ratio <= 0.0) {
-                ++its.zero;
-                continue;
-            }
-            ratios[w->quantity].push_back(ratio);
-            if (w->counted != 0.0 &&
-                (!its.worst_ratio || std::abs(std::log(ratio)) > std::abs(std::log(*its.worst_ratio)))) {
-                its.worst_ratio = ratio;
-                its.worst_case = w->id;
-            }
+    std::map<std::string, std::vector<WorkStatistics>> of_group; // in the order in which they first come
+    std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
+    for (const WorkRow &w : work) {
+        const std::string &group = rows[static_cast<std::size_t>(w.id)].group;
+        WorkStatistics *known = first_with(of_group[group], &WorkStatistics::quantity, w.quantity);
+        WorkStatistics &its = known != nullptr ? *known : of_group[group].emplace_back();
+        its.group = group, its.quantity = w.quantity;
+        const double ratio = w.predicted == 0.0 && w.counted == 0.0 ? 1.0 : w.predicted / w.counted;
+        if (!std::isfinite(ratio) || ratio <= 0.0) {
+            ++its.zero;
+            continue;
         }
-        for (const std::string &quantity : seen) {
-            WorkStatistics &its = of_quantity[quantity];
-            its.n = std::ssize(ratios[quantity]);
-            if (its.n > 0)
-                its.ratio_geomean = geometric_mean_of(ratios[quantity]);
-            out.push_back(std::move(its));
+        ratios[{group, w.quantity}].push_back(ratio);
+        if (w.counted != 0.0 &&
+            (!its.worst_ratio || std::abs(std::log(ratio)) > std::abs(std::log(*its.worst_ratio)))) {
+            its.worst_ratio = ratio;
+            its.worst_case = w.id;
         }
     }
+    std::vector<WorkStatistics> out;
+    for (const std::string &group : groups_of(rows))
+        for (WorkStatistics &its : of_group[group]) {
+            const std::vector<double> &all = ratios[{group, its.quantity}];
+            its.n = std::ssize(all);
+            if (its.n > 0)
+                its.ratio_geomean = geometric_mean_of(all);
+            out.push_back(std::move(its));
+        }
     return out;
 }
 
@@ -497,18 +475,14 @@ bool has_setting(const std::string &strategy, const std::string &setting) {
         return false;
     if (setting.find(':') == std::string::npos)
         return true;
-    const std::vector<std::string> has = split(knobs_text(strategy), ','),
-                                   wanted = split(knobs_text(setting), ',');
-    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string &knob) {
-        return std::find(has.begin(), has.end(), knob) != has.end();
+    const std::vector<std::string> has = split(knobs_text(strategy), ',');
+    return std::ranges::all_of(split(knobs_text(setting), ','), [&](const std::string &knob) {
+        return std::ranges::find(has, knob) != has.end();
     });
 }
 
 const ErrorStatistics *ReportStatistics::errors_of(const std::string &group) const {
-    const auto found = std::find_if(errors.begin(), errors.end(), [&](const ErrorStatistics &its) {
-        return its.group == group && its.n > 0;
-    });
-    return found == errors.end() ? nullptr : &*found;
+    return first_where(errors, [&](const ErrorStatistics &its) { return its.group == group && its.n > 0; });
 }
 
 const SpeedupStatistics *ReportStatistics::overall(const std::string &against) const {
@@ -522,11 +496,8 @@ const SpeedupStatistics *ReportStatistics::overall(const std::string &against) c
 ReportStatistics summarize(const Run &run, std::span<const Study> studies,
                            std::span<const JudgedCall> judged) {
     ReportStatistics out;
-    out.error = "|forecast / measured - 1|, measured with a cold L2; symmetric: max(forecast / measured, "
-                "measured / forecast) - 1, the same for half and for twice the time";
-    out.percentile =
-        "nearest rank: the smallest value that at least that share of the values does not exceed; the "
-        "median of an even number of values is the mean of the middle two";
+    out.error = remark("error_of_a_forecast");
+    out.percentile = remark("percentile");
     out.cases.reserve(run.cases.size());
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         out.cases.push_back(row_of(run.cases[i], static_cast<std::int64_t>(i), studies));
@@ -548,9 +519,7 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
 
     std::vector<std::string> names;
     for (const ShapeRow &shape : out.shapes)
-        if (const std::string name = shape.study.value_or("other shapes");
-            std::find(names.begin(), names.end(), name) == names.end())
-            names.push_back(name);
+        add_once(names, shape.study.value_or("other shapes"));
     if (names.size() > 1)
         names.emplace_back("all");
     for (const std::string &name : names) {
@@ -564,7 +533,8 @@ ReportStatistics summarize(const Run &run, std::span<const Study> studies,
             add("our fastest", rival.name, rival.speedup, true);
         if (const Study *study = study_named(name, studies);
             study != nullptr && !study->paper_kernels.empty())
-            add(papers_name(*study), "cudnn", &ShapeRow::speedup_papers, false);
+            // In the settings of the run, which are not the paper's own unless the run was given those.
+            add(join(study->paper_kernels, "/") + ", as run", "cudnn", &ShapeRow::speedup_papers, false);
         add("ours on tensor cores", "ours without tensor cores", &ShapeRow::speedup_tensor_cores, false);
     }
     out.networks = networks_of(studies, out.shapes, out.cases);

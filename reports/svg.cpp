@@ -158,7 +158,7 @@ class SvgWriter {
         return "M" + at(plot, s.x1, s.y1) + "L" + at(plot, s.x2, s.y2);
     }
 
-    std::string path(const PlotBox &plot, const std::vector<std::pair<double, double>> &points) const {
+    std::string path(const PlotBox &plot, const Polyline &points) const {
         std::string out;
         for (const auto &[x, y] : points)
             out += (out.empty() ? "M" : "L") + at(plot, x, y);

@@ -101,19 +101,18 @@ std::string markdown_text(const std::string &text) {
     return out;
 }
 
-Table without_empty_columns(Table table) {
-    Table kept;
-    kept.unit_of = table.unit_of;
-    kept.rows.resize(table.rows.size());
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        if (std::all_of(table.rows.begin(), table.rows.end(),
-                        [&](const std::vector<Cell> &row) { return row[i].is_empty(); }))
+Table without_empty_columns(Table table, const std::vector<std::string> &titles) {
+    for (std::size_t i = table.columns.size(); i-- > 0;) {
+        const bool may_go =
+            titles.empty() || std::ranges::find(titles, table.columns[i].title) != titles.end();
+        if (!may_go || !std::ranges::all_of(table.rows, [&](const auto &row) { return row[i].is_empty(); }))
             continue;
-        kept.columns.push_back(std::move(table.columns[i]));
-        for (std::size_t row = 0; row < table.rows.size(); ++row)
-            kept.rows[row].push_back(std::move(table.rows[row][i]));
+        const auto place = static_cast<std::ptrdiff_t>(i);
+        table.columns.erase(table.columns.begin() + place);
+        for (std::vector<Cell> &row : table.rows)
+            row.erase(row.begin() + place);
     }
-    return kept;
+    return table;
 }
 
 std::string to_markdown(const Table &every) {

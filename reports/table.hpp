@@ -84,7 +84,7 @@ struct Cell {
 
 struct Table {
     std::vector<Column> columns;
-    std::vector<std::vector<Cell>> rows;
+    std::vector<std::vector<Cell>> rows{};
     std::optional<Seconds>
         unit_of{}; ///< the time that the unit of all times fits; absent: the shortest of them
 };
@@ -107,8 +107,8 @@ template <class Row> Table table_of(const auto &rows, const std::vector<Field<Ro
     return table;
 }
 
-/// Leaves out columns that are empty in every row.
-Table without_empty_columns(Table table);
+/// Leaves out columns that are empty in every row: any, or those of these titles alone.
+Table without_empty_columns(Table table, const std::vector<std::string> &titles = {});
 
 /// The unit of the table's times.
 TimeUnit time_unit(const Table &table);

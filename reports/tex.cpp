@@ -2,6 +2,7 @@
 
 #include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
+#include "reports/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -65,8 +66,7 @@ std::string reference_look(const Figure &figure, std::size_t index, const Sizes 
 }
 
 /// One plot of points: "x,y" as they are drawn.
-std::string plot_of(const std::string &look, const std::vector<std::pair<double, double>> &points,
-                    const char *close = "") {
+std::string plot_of(const std::string &look, const Polyline &points, const char *close = "") {
     std::string out = fmt::format("\\addplot[{}, forget plot] coordinates {{", look);
     constexpr std::size_t a_line = 6;
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -79,12 +79,10 @@ std::string plot_of(const std::string &look, const std::vector<std::pair<double,
 class TexWriter {
   public:
     TexWriter(const Figure &figure, const PaperWidth &width)
-        : figure_(figure), width_(width), layout_(layout_of(figure, paper_sizes(width.bp))),
+        : figure_(figure), width_(width), layout_(layout_of(figure, sizes_for(SvgUse::standalone, width.bp))),
           sizes_(layout_.sizes) {}
 
     std::string write() {
-        const std::string font =
-            fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
         out_ = fmt::format("% {}\n% needs \\usepackage{{pgfplots}} \\pgfplotsset{{compat=1.17}}\n",
                            escape_tex(figure_.title));
         for (std::size_t i = 0; i < palette.size(); ++i)
@@ -97,8 +95,8 @@ class TexWriter {
         // The plots fill the width: margins and text stay as they are.
         out_ += fmt::format("\\pgfmathsetlengthmacro{{\\convcastplot}}{{(\\convcastwidth-{})/{}}}\n",
                             bp(layout_.left + layout_.right + gaps), layout_.columns);
-        out_ +=
-            fmt::format("\\begin{{tikzpicture}}[font={}, trim left=0bp, trim right=\\convcastwidth]\n", font);
+        out_ += fmt::format("\\begin{{tikzpicture}}[font={}, trim left=0bp, trim right=\\convcastwidth]\n",
+                            font());
         for (const PlotBox &plot : layout_.plots)
             axis(plot, &plot == &first);
         y_label();
@@ -109,6 +107,10 @@ class TexWriter {
     }
 
   private:
+    std::string font() const {
+        return fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text));
+    }
+
     /// Height above the lower end of the lowest plot.
     double above(double y) const { return layout_.bottom - y; }
 
@@ -141,8 +143,7 @@ class TexWriter {
             "  axis line style={{black!60, line width={6}}}, every axis/.append style={{font={7}}},\n"
             "  x tick label style={{inner sep={8}}}, y tick label style={{inner sep={8}}},\n",
             bp(layout_.left), plot.column, bp(layout_.plot_gap), bp(above(plot.bottom)),
-            layout_.square ? "\\convcastplot" : height, bp(sizes_.hair), bp(sizes_.thin),
-            fmt::format("\\fontsize{{{}}}{{{}}}\\selectfont", bp(sizes_.text), bp(1.2 * sizes_.text)),
+            layout_.square ? "\\convcastplot" : height, bp(sizes_.hair), bp(sizes_.thin), font(),
             bp(sizes_.gap * 0.7));
         out_ += ticks("x", figure_.x, layout_.ranges.x, layout_.x_ticks, plot.x_labels);
         out_ += ticks("y", figure_.y, layout_.ranges.y, layout_.y_ticks, plot.y_labels);
@@ -163,8 +164,7 @@ class TexWriter {
                 out_ += plot_of(reference_look(figure_, i, sizes_), {{s->x1, s->y1}, {s->x2, s->y2}});
         for (const Series *series : plot.series)
             draw(*series, plot);
-        for (const Band &band :
-             figure_.bands) // its ends lie on the marks, which cover it where they are many
+        for (const Band &band : figure_.bands) // its ends lie on the marks, of which many cover it
             for (const double end : {band.low, band.high})
                 if (const auto s = guide_segment(layout_.ranges, band.guide, end))
                     out_ += plot_of(fmt::format("black, no marks, line width={}", bp(sizes_.hair)),
@@ -224,8 +224,8 @@ class TexWriter {
         const Ranges &ranges = layout_.ranges;
         if (is_joined(series) && !series.points.empty())
             out_ += plot_of(line_look(series, sizes_), joined_points(series, ranges));
-        std::vector<std::pair<double, double>> spread, bars, inside;
-        std::array<std::vector<std::pair<double, double>>, 4> beyond; // left, right, below, above
+        Polyline spread, bars, inside;
+        std::array<Polyline, 4> beyond; // left, right, below, above
         for (const Point &point : series.points) {
             if (is_tallied(figure_, point))
                 continue;
@@ -242,10 +242,7 @@ class TexWriter {
             else if (has_marks(series))
                 inside.emplace_back(placed.x, placed.y);
         }
-        if (!spread.empty())
-            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
-                                        shade(series.style, 1.0), bp(sizes_.thin)),
-                            spread);
+        strokes(shade(series.style, 1.0), sizes_.thin, spread);
         if (!bars.empty())
             draw_bars(series, plot, bars);
         if (!inside.empty())
@@ -258,36 +255,34 @@ class TexWriter {
 
     /// Thick lines from end to end: pgfplots' own bars all begin at 0. A darker line around them is the
     /// outline.
-    void draw_bars(const Series &series, const PlotBox &plot,
-                   const std::vector<std::pair<double, double>> &bars) {
+    void draw_bars(const Series &series, const PlotBox &plot, const Polyline &bars) {
         const AxisRange &y = layout_.ranges.y;
         const double width = series.drawn == Drawn::bars
                                  ? sizes_.row * bar_share
                                  : (plot.bottom - plot.top) * series.thickness / (y.high - y.low);
         const double strength = bar_strength(series);
-        const auto layer = [&](double wide, double how_much) {
-            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
-                                        shade(series.style, how_much), bp(wide)),
-                            bars);
-        };
-        if (strength < 1.0)
-            layer(width, 1.0);
-        layer(strength < 1.0 ? width - 2.0 * sizes_.hair : width, strength);
+        const bool outlined = strength < 1.0;
+        if (outlined)
+            strokes(shade(series.style, 1.0), width, bars);
+        strokes(shade(series.style, strength), outlined ? width - 2.0 * sizes_.hair : width, bars);
         // A gap sets the bars of a row apart, or the end of an outline.
-        std::vector<std::pair<double, double>> ends;
+        Polyline ends;
         if (series.drawn == Drawn::bars)
             for (const Point &point : series.points)
                 if (point.from && layout_.ranges.x.holds(point.x) && point.x < layout_.ranges.x.high)
                     append_line(ends, {point.x, point.y - bar_share / 2.0},
                                 {point.x, point.y + bar_share / 2.0});
-        if (!ends.empty())
-            out_ += plot_of(fmt::format("{}, no marks, line width={}, unbounded coords=jump",
-                                        strength < 1.0 ? shade(series.style, 1.0) : "white", bp(sizes_.hair)),
-                            ends);
+        strokes(outlined ? shade(series.style, 1.0) : "white", sizes_.hair, ends);
     }
 
-    static void append_line(std::vector<std::pair<double, double>> &lines, std::pair<double, double> from,
-                            std::pair<double, double> to) {
+    /// Lines that append_line has set apart.
+    void strokes(const std::string &colour, double width, const Polyline &lines) {
+        if (!lines.empty())
+            out_ += plot_of(
+                fmt::format("{}, no marks, line width={}, unbounded coords=jump", colour, bp(width)), lines);
+    }
+
+    static void append_line(Polyline &lines, std::pair<double, double> from, std::pair<double, double> to) {
         if (!lines.empty())
             lines.emplace_back(std::numeric_limits<double>::quiet_NaN(),
                                std::numeric_limits<double>::quiet_NaN());
@@ -318,8 +313,9 @@ class TexWriter {
 } // namespace
 
 std::string escape_tex(std::string_view text) {
-    // What pdflatex with its default encodings does not set by itself.
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> beyond_ascii = {
+    // What pdflatex with its default encodings does not set by itself: beyond ASCII, and glyphs that differ
+    // in the OT1 encoding.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 18> others = {
         {{"µ", "\\ensuremath{\\mu}"},
          {"×", "\\ensuremath{\\times}"},
          {"±", "\\ensuremath{\\pm}"},
@@ -330,26 +326,22 @@ std::string escape_tex(std::string_view text) {
          {"…", "\\ldots{}"},
          {"→", "\\ensuremath{\\rightarrow}"},
          {"–", "--"},
-         {"\u00a0", "~"}}};
+         {"\u00a0", "~"},
+         {"\\", "\\textbackslash{}"},
+         {"~", "\\textasciitilde{}"},
+         {"^", "\\textasciicircum{}"},
+         {"<", "\\ensuremath{<}"},
+         {">", "\\ensuremath{>}"},
+         {"|", "\\ensuremath{|}"},
+         {"\"", "''"}}};
     std::string out;
     while (!text.empty()) {
         const std::size_t length = character_length(text);
         const std::string_view character = text.substr(0, length);
         const char c = text.front();
-        const auto known = std::find_if(beyond_ascii.begin(), beyond_ascii.end(),
-                                        [&](const auto &entry) { return entry.first == character; });
-        if (known != beyond_ascii.end())
+        const auto *known = first_where(others, [&](const auto &entry) { return entry.first == character; });
+        if (known != nullptr)
             out += known->second;
-        else if (c == '\\')
-            out += "\\textbackslash{}";
-        else if (c == '~')
-            out += "\\textasciitilde{}";
-        else if (c == '^')
-            out += "\\textasciicircum{}";
-        else if (c == '<' || c == '>' || c == '|')
-            out += fmt::format("\\ensuremath{{{}}}", c); // other glyphs in the OT1 encoding
-        else if (c == '"')
-            out += "''";
         else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
             out += fmt::format("\\{}", c);
         else if (length == 1 &&

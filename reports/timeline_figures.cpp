@@ -1,10 +1,12 @@
 #include "reports/report_figures.hpp"
 
+#include "reports/explained.hpp"
 #include "reports/figure_layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,28 +27,26 @@ constexpr double row_share = 0.9; ///< of its room in which an SM's CTAs lie; th
 struct Bar {
     CtaSpan span;
     std::int64_t lane = 0, ctas = 1;
+    std::pair<std::int64_t, std::int64_t> place() const { return {span.sm, lane}; }
 };
 
 /// Every CTA that takes time in the first lane of its SM that is free, by SM, lane and time.
 std::vector<Bar> bars_of(const Timeline &timeline) {
     std::vector<CtaSpan> spans = spans_of(timeline);
-    std::stable_sort(spans.begin(), spans.end(),
-                     [](const CtaSpan &a, const CtaSpan &b) { return a.start_s < b.start_s; });
+    std::ranges::stable_sort(spans, {}, &CtaSpan::start_s);
     std::map<std::int64_t, std::vector<Seconds>> lanes; ///< of an SM: when each is free again
     std::vector<Bar> bars;
     for (const CtaSpan &span : spans) {
         if (span.end_s == span.start_s)
             continue;
         std::vector<Seconds> &its = lanes[span.sm];
-        auto free = std::find_if(its.begin(), its.end(), [&](Seconds end) { return end <= span.start_s; });
+        auto free = std::ranges::find_if(its, [&](Seconds end) { return end <= span.start_s; });
         if (free == its.end())
             free = its.insert(its.end(), Seconds(0.0));
         *free = span.end_s;
         bars.push_back({span, free - its.begin()});
     }
-    std::stable_sort(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) {
-        return std::pair(a.span.sm, a.lane) < std::pair(b.span.sm, b.lane);
-    });
+    std::ranges::stable_sort(bars, {}, &Bar::place);
     return bars;
 }
 
@@ -57,22 +57,21 @@ struct Canvas {
     std::int64_t stride() const {
         return std::max<std::int64_t>(1, (sms * lanes + most_lanes - 1) / most_lanes);
     }
-};
-
-void enlarge(Canvas &canvas, const std::vector<Bar> &bars) {
-    for (const Bar &bar : bars) {
-        canvas.sms = std::max(canvas.sms, bar.span.sm + 1);
-        canvas.lanes = std::max(canvas.lanes, bar.lane + 1);
-        canvas.end_us = std::max(canvas.end_us, bar.span.end_s.value * us_per_s);
+    void enlarge(const std::vector<Bar> &bars) {
+        for (const Bar &bar : bars) {
+            sms = std::max(sms, bar.span.sm + 1);
+            lanes = std::max(lanes, bar.lane + 1);
+            end_us = std::max(end_us, bar.span.end_s.value * us_per_s);
+        }
     }
-}
+};
 
 /// Up to `group` CTAs of a launch that follow each other in a lane become one bar.
 std::vector<Bar> merged(const std::vector<Bar> &bars, std::int64_t group) {
     std::vector<Bar> out;
     for (const Bar &bar : bars) {
-        if (!out.empty() && out.back().ctas < group && out.back().span.sm == bar.span.sm &&
-            out.back().lane == bar.lane && out.back().span.launch == bar.span.launch) {
+        if (!out.empty() && out.back().ctas < group && out.back().place() == bar.place() &&
+            out.back().span.launch == bar.span.launch) {
             out.back().span.end_s = bar.span.end_s;
             ++out.back().ctas;
         } else {
@@ -90,8 +89,7 @@ std::vector<std::size_t> series_of(const Timeline &timeline, std::vector<Series>
         const std::string name = by_kernel || timeline.launches.size() == 1
                                      ? timeline.launches[i].kernel
                                      : fmt::format("{}: {}", i + 1, timeline.launches[i].kernel);
-        const auto found = std::find_if(series.begin(), series.end(),
-                                        [&](const Series &s) { return by_kernel && s.name == name; });
+        const auto found = by_kernel ? std::ranges::find(series, name, &Series::name) : series.end();
         places.push_back(static_cast<std::size_t>(found - series.begin()));
         if (found == series.end())
             series.push_back({name, series.size(), Drawn::spans});
@@ -125,27 +123,22 @@ Figure drawn(const Case &item, std::size_t id, const Timeline &timeline, std::ve
     std::int64_t of_lane = 0;
     for (std::size_t i = 0; i < bars.size(); ++i) {
         const Bar &bar = bars[i];
-        const bool same = i > 0 && bars[i - 1].span.sm == bar.span.sm && bars[i - 1].lane == bar.lane;
-        of_lane = same ? of_lane + 1 : 0;
+        of_lane = i > 0 && bars[i - 1].place() == bar.place() ? of_lane + 1 : 0;
         const bool pale = (bar.span.sm / stride + bar.lane + of_lane) % 2 == 1;
-        figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? listed : 0)]
-            .points.push_back(
-                {bar.span.end_s.value * us_per_s,
-                 static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
-                 bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
-                               : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta),
-                 {},
-                 bar.span.start_s.value * us_per_s});
+        figure.series[places[static_cast<std::size_t>(bar.span.launch)] + (pale ? listed : 0)].add_bar(
+            bar.span.start_s.value * us_per_s, bar.span.end_s.value * us_per_s,
+            static_cast<double>(bar.span.sm) + lane * (static_cast<double>(bar.lane) + 0.5),
+            bar.ctas == 1 ? fmt::format("CTA {}", bar.span.cta)
+                          : fmt::format("{} CTAs from {}", bar.ctas, bar.span.cta));
     }
     std::erase_if(figure.series,
                   [](const Series &series) { return series.unlisted && series.points.empty(); });
-    figure.caption = fmt::format(
-        "{}{}: {} CTAs in {:.4g} µs, each a bar in its SM's row, in two shades by turns; the CTAs of an SM "
-        "at one time "
-        "lie side by side.{}{}",
-        source == "forecast" ? "Forecast, " : "Measured, ", timeline.by, summary.ctas,
-        summary.makespan_s.value * us_per_s, stride > 1 ? fmt::format(" One SM in {} is drawn.", stride) : "",
-        group > 1 ? fmt::format(" A bar is up to {} CTAs one after another.", group) : "");
+    figure.caption = remark("cta_timeline", source == "forecast" ? "Forecast" : "Measured", timeline.by,
+                            summary.ctas, summary.makespan_s.value * us_per_s);
+    if (stride > 1)
+        figure.caption += fmt::format(" One SM in {} is drawn.", stride);
+    if (group > 1)
+        figure.caption += fmt::format(" A bar is up to {} CTAs one after another.", group);
     figure.no_data = "no CTA of it takes any time";
     return figure;
 }
@@ -179,18 +172,16 @@ std::vector<Figure> timeline_figures(const Run &run) {
     std::size_t cases = 0;
     for (std::size_t id = 0; id < run.cases.size() && cases < most_drawn_timelines; ++id) {
         const Case &item = run.cases[id];
-        const Timeline *forecast = forecast_of(item), *measured = measured_of(item);
-        if (forecast == nullptr && measured == nullptr)
-            continue;
-        ++cases;
+        const std::array timelines = {std::pair("forecast", forecast_of(item)),
+                                      std::pair("measured", measured_of(item))};
         Canvas canvas;
-        for (const Timeline *timeline : {forecast, measured})
+        for (const auto &[source, timeline] : timelines)
             if (timeline != nullptr)
-                enlarge(canvas, bars_of(*timeline));
-        if (forecast != nullptr)
-            figures.push_back(drawn(item, id, *forecast, bars_of(*forecast), canvas, "forecast"));
-        if (measured != nullptr)
-            figures.push_back(drawn(item, id, *measured, bars_of(*measured), canvas, "measured"));
+                canvas.enlarge(bars_of(*timeline));
+        for (const auto &[source, timeline] : timelines)
+            if (timeline != nullptr)
+                figures.push_back(drawn(item, id, *timeline, bars_of(*timeline), canvas, source));
+        cases += timelines[0].second != nullptr || timelines[1].second != nullptr ? 1 : 0;
     }
     return figures;
 }

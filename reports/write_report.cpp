@@ -50,11 +50,6 @@ void replace_listed(const std::filesystem::path &figures, std::set<std::string> 
 
 } // namespace
 
-void write_into_folder(const std::filesystem::path &file, const std::string &text) {
-    replace_link(file);
-    write_file_atomically(file.string(), text);
-}
-
 ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesystem::path &folder,
                           std::span<const CaseColumns> cases,
                           const std::function<void(std::size_t, const std::string &)> &progress) {
@@ -75,10 +70,7 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
 ReportFiles write_report(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                          const std::filesystem::path &folder, const Producer &current,
                          const ReportProgress &progress) {
-    std::vector<Figure> figures = report_figures(statistics, studies);
-    const std::size_t of_page = figures.size();
-    for (Figure &timeline : timeline_figures(run))
-        figures.push_back(std::move(timeline));
+    std::vector<Figure> figures = figures_of(run, statistics, studies);
     const std::size_t steps = figures.size() + 1;
     ReportFiles files = write_figures(figures, folder, case_columns(statistics),
                                       [&](std::size_t done, const std::string &next) {
@@ -87,7 +79,6 @@ ReportFiles write_report(const Run &run, std::span<const Study> studies, const R
                                       });
     if (progress)
         progress(figures.size(), steps, "the page");
-    figures.erase(figures.begin() + static_cast<std::ptrdiff_t>(of_page), figures.end());
     // Last: where a page lies, its figures lie too.
     write_into_folder(files.page, write_page(run, studies, statistics, current, std::move(figures)));
     return files;

@@ -21,10 +21,6 @@ struct ReportFiles {
     std::string pdf_note; ///< why there are no PDFs; "" when there are
 };
 
-/// Writes a file of an output folder, as write_file_atomically does. A link of its name is replaced: what it
-/// leads to is not of the folder, and stays as it is. Throws InputError.
-void write_into_folder(const std::filesystem::path &file, const std::string &text);
-
 /// The figures of a page that will be `folder`/page.html, in `folder`/figures; of an earlier page's there
 /// those that are not written anew are removed.
 ReportFiles
@@ -34,7 +30,7 @@ write_figures(const std::vector<Figure> &figures, const std::filesystem::path &f
 
 /// The page of a run. `statistics` must be those of `run` and `studies`. `current` is the running binary: a
 /// run recorded with other device or measuring code is marked as such; empty hashes if the binary cannot
-/// tell. `figures`: report_figures of both, where they are there already.
+/// tell. `figures`: figures_of these, where they are there already.
 std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
                        const Producer &current = {}, std::optional<std::vector<Figure>> figures = {});
 

@@ -99,7 +99,7 @@ TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
         for (const Series &series : figure.series)
             bars += series.drawn == Drawn::bars ? series.points.size() : 0;
         EXPECT_EQ(coordinates_of(tex, "only marks"), titles - bars) << figure.id;
-        const FigureLayout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+        const FigureLayout layout = layout_of(figure, sizes_for(SvgUse::standalone, PaperWidth::column().bp));
         for (const Tick &tick : layout.x_ticks)
             if (!tick.label.empty()) {
                 EXPECT_NE(tex.find("{" + escape_tex(tick.label) + "}"), std::string::npos) << figure.id;
@@ -110,7 +110,8 @@ TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
 
 TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
     const std::vector<Figure> figures = figures_of_sample();
-    const FigureLayout layout = layout_of(figures.front(), paper_sizes(PaperWidth::column().bp));
+    const FigureLayout layout =
+        layout_of(figures.front(), sizes_for(SvgUse::standalone, PaperWidth::column().bp));
     ASSERT_EQ(figures.front().id, "predicted_vs_measured");
     ASSERT_EQ(layout.plots.size(), 1u);
     const PlotBox &plot = layout.plots.front();
@@ -125,7 +126,7 @@ TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
 TEST(PaperFigure, AScatterAsWideAsAPageFillsIt) {
     const Figure figure = figures_of_sample().front();
     const double width = PaperWidth::page().bp;
-    const PlotBox plot = layout_of(figure, paper_sizes(width)).plots.front();
+    const PlotBox plot = layout_of(figure, sizes_for(SvgUse::standalone, width)).plots.front();
     EXPECT_GT(plot.right - plot.left, 0.85 * width) << "the rest is white";
     EXPECT_EQ(to_tex(figure, PaperWidth::page()).find("height=\\convcastplot"), std::string::npos)
         << "no longer a square";
@@ -144,7 +145,8 @@ TEST(PaperFigure, TheEndsOfABandLieOnTheMarks) {
 TEST(PaperFigure, TheForecastIsFirstInItsLegend) {
     for (const Figure &figure : figures_of_sample())
         if (figure.id == "error_cdf") {
-            const FigureLayout layout = layout_of(figure, paper_sizes(PaperWidth::column().bp));
+            const FigureLayout layout =
+                layout_of(figure, sizes_for(SvgUse::standalone, PaperWidth::column().bp));
             ASSERT_FALSE(layout.legend.empty());
             EXPECT_EQ(layout.legend.front().label, "this forecast");
         }
