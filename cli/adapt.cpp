@@ -43,7 +43,7 @@ constexpr int chosen_of_a_layer = 3;            ///< beside each strategy as it 
 
 FolderOfGpu folder_of(const Arguments &arguments) {
     std::string folder = arguments.text("output", "");
-    refuse_file_name("adapt", "-o", folder, "profile, run and calibration");
+    refuse_file_name(arguments, "-o", folder, "profile, run and calibration");
     while (folder.size() > 1 && folder.back() == '/')
         folder.pop_back();
     return {folder};

@@ -5,8 +5,6 @@
 #include "model/record/elsewhere.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -245,7 +243,7 @@ std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
     std::string text;
     for (std::size_t i = 0; i < overview.lettered.size(); ++i) {
         const std::string letter = letter_of(i);
-        text += headed(letter + "  ", variant_of(*overview.lettered[i]), letter.size() + 2, terminal_width());
+        text += headed(letter + "  ", variant_of(*overview.lettered[i]), letter.size() + 2);
     }
     const auto is_marked = [&](const char *mark) {
         return std::any_of(rows.begin(), rows.end(), [&](const Row &row) {
@@ -253,9 +251,9 @@ std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
         });
     };
     if (is_marked(" *"))
-        text += wrapped(tensor_core_remark, 0, terminal_width());
+        text += wrapped(tensor_core_remark);
     if (is_marked(" !"))
-        text += wrapped(declared_work_remark, 0, terminal_width());
+        text += wrapped(declared_work_remark);
     return text;
 }
 
@@ -263,7 +261,7 @@ std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
 std::string status_words(const std::vector<const Case *> &refused) {
     std::set<std::string> words;
     for (const Case *item : refused)
-        words.insert(boost::describe::enum_to_string(item->status, "?"));
+        words.insert(name_of(item->status));
     return join({words.begin(), words.end()}, " or ");
 }
 
@@ -313,8 +311,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     for (const Row &row : done)
         if (!time_of(row) && row.item->prediction->reason && !is_from_elsewhere(*row.item))
             timeless.push_back(row.item);
-    return (done.empty() ? "" : table(cases, terminal_width()) + legend_of(done, overview)) +
-           (total ? total_text(rows) : "") +
+    return (done.empty() ? "" : table(cases) + legend_of(done, overview)) + (total ? total_text(rows) : "") +
            (timeless.empty() ? "" : hanging("no time for " + refused_words(timeless))) +
            refused_text(rows, overview);
 }
@@ -426,8 +423,7 @@ std::string side_by_side(const std::vector<Row> &rows) {
                           return join(strategies, " -> ");
                       }});
     const std::vector<const Case *> refused = refused_of(rows);
-    return hanging(totals) + table(table_of<Layer>(layers, fields), terminal_width()) +
-           legend_of(rows, overview) +
+    return hanging(totals) + table(table_of<Layer>(layers, fields)) + legend_of(rows, overview) +
            (refused.empty() ? "" : hanging(status_words(refused) + ": " + refused_words(refused)));
 }
 

@@ -43,9 +43,10 @@ class Arguments {
     /// UsageError for another text, and for a bare number that is likely meant as a share.
     std::optional<double> share(const std::string &name) const;
     const std::vector<std::string> &positional() const { return positional_; }
+    /// Throws UsageError, "VERB: " and why.
+    [[noreturn]] void refuse(const std::string &why) const;
 
   private:
-    [[noreturn]] void refuse(const std::string &why) const;
     [[noreturn]] void refuse_with_help(const std::string &why) const;
     void read_words();
     void keep(const Option &option, const std::optional<std::string> &value);

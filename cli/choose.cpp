@@ -118,10 +118,9 @@ Asked asked_choice(const Arguments &arguments) {
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : arguments.texts("strategy"))
         if (is_baseline(text) || text.find(':') != std::string::npos)
-            throw UsageError(
-                "choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
-                join(strategy_names()) + ", got '" + text + "'");
-    asked.format = format_of("choose", arguments, true);
+            arguments.refuse("it tries the knobs itself; --strategy takes a strategy's name, one of " +
+                             join(strategy_names()) + ", got '" + text + "'");
+    asked.format = format_of(arguments, true);
     asked.output = arguments.text("output", "-");
     if (asked.is_timed()) {
         if (asked.output != "-")
@@ -134,11 +133,10 @@ Asked asked_choice(const Arguments &arguments) {
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
     if (asked.is_timed())
-        questions = {read_question("choose", arguments, [&](int sms) {
-            return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms;
-        })};
+        questions = {read_question(
+            arguments, [&](int sms) { return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms; })};
     else
-        questions = read_questions("choose", arguments, asked.format != Format::json);
+        questions = read_questions(arguments, asked.format != Format::json);
     for (const Question &question : questions)
         require_times(question.profile, "choose");
     return questions;
@@ -214,14 +212,15 @@ void rank_pieces(const Question &question, const Extent &extent, Terms terms, st
     }
 }
 
-std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked) {
+std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked,
+                                  const Arguments &arguments) {
     std::vector<RankedShape> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.view.blocks && asked.format != Format::json)
         asked.view.extent.top = 1; // a line for each shape
     if (total * asked.view.extent.top > most_held)
-        throw UsageError(fmt::format(
-            "choose: {} shapes with the first {} of each are asked, and an answer as a "
+        arguments.refuse(fmt::format(
+            "{} shapes with the first {} of each are asked, and an answer as a "
             "table or as JSON has at most {} cases; ask for --top 1, or write lines{}, "
             "of which there may be any number: -o chosen.jsonl",
             total, asked.view.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
@@ -241,13 +240,13 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
 
 /// Writes what an earlier, interrupted answer to the same question has, and takes its shapes from the
 /// question.
-void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer, Question &question) {
+void go_on_with(const Arguments &arguments, const Run &head, RunLineWriter &writer, Question &question) {
+    const std::string file = arguments.text("resume");
     std::set<std::pair<std::string, std::string>> there; // shapes and their studies
     read_document_pieces(file, [&](Run piece, std::size_t) {
         if (piece.profile_hash != head.profile_hash || piece.conditions != head.conditions)
-            throw UsageError("choose: " + file +
-                             " was chosen with another profile, other facts or another "
-                             "calibration; give what it was made with, or leave out --resume");
+            arguments.refuse(file + " was chosen with another profile, other facts or another "
+                                    "calibration; give what it was made with, or leave out --resume");
         for (const Case &item : piece.cases)
             there.emplace(item.shape, item.study.value_or(""));
         writer.add(piece);
@@ -258,13 +257,13 @@ void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer,
 }
 
 /// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
-/// interrupt keeps the pieces before it. `resume`: such a document, or "". Returns the exit code.
-int choose_lines(Question question, const Asked &asked, const std::string &resume) {
+/// interrupt keeps the pieces before it. Returns the exit code.
+int choose_lines(Question question, const Asked &asked, const Arguments &arguments) {
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
     const std::size_t all = question.shapes.size();
     RunLineWriter writer(asked.output, piece);
-    if (!resume.empty())
-        go_on_with(resume, piece, writer, question);
+    if (arguments.has("resume"))
+        go_on_with(arguments, piece, writer, question);
     std::atomic<std::size_t> kept = all - question.shapes.size();
     std::mutex writing; // guards the writer and whether it is done
     bool finished = false;
@@ -326,7 +325,7 @@ std::string document_of(const std::vector<RankedShape> &answers, const std::vect
 } // namespace
 
 int choose(const Arguments &arguments) {
-    refuse_overwriting("choose", arguments, Documents::filled);
+    refuse_overwriting(arguments, Documents::filled);
     (void)PaperWidth::parse(arguments.text("width")); // found before the work
     if (arguments.has("network"))
         return choose_network(arguments);
@@ -334,11 +333,10 @@ int choose(const Arguments &arguments) {
     const std::vector<Question> questions = questions_of(arguments, asked);
     if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
         !asked.is_timed() && !asked.view.extent.regimes)
-        return choose_lines(questions.front(), asked, arguments.text("resume", ""));
+        return choose_lines(questions.front(), asked, arguments);
     if (arguments.has("resume"))
-        throw UsageError(
-            "choose: --resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
-    std::vector<RankedShape> answers = rank_all(questions, asked);
+        arguments.refuse("--resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
+    std::vector<RankedShape> answers = rank_all(questions, asked, arguments);
     if (asked.view.extent.regimes)
         write_choice_figure(drawn_answers(answers), arguments);
     std::map<std::string, std::string> conditions;

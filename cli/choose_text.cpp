@@ -6,8 +6,6 @@
 #include "model/choose/why.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,9 +80,8 @@ std::string forecast_table(const RankedShape &answer) {
                       }});
     Table ranking = table_of<Row>(rows, fields);
     ranking.unit_of = rows.empty() ? std::nullopt : rows.front().best;
-    return table(ranking, terminal_width()) + (std::any_of(rows.begin(), rows.end(), is_marked)
-                                                   ? wrapped(tensor_core_remark, 0, terminal_width())
-                                                   : "");
+    return table(ranking) +
+           (std::any_of(rows.begin(), rows.end(), is_marked) ? wrapped(tensor_core_remark) : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -98,9 +95,8 @@ std::string refused_line(const Choice &choice, const Question &question, bool wh
         names.push_back(strategy_name_of(item));
     }
     const bool reasons = why || !question.strategies.empty() || choice.ranked.empty();
-    return hanging(
-        std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?") : "not possible") +
-        ": " + (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
+    return hanging(std::string(reasons ? name_of(cases.front()->status) : "not possible") + ": " +
+                   (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
 }
 
 /// By how much the first is safe: which other strategies tie with it, and the first that does not.
@@ -301,7 +297,7 @@ std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
                           now.shape->shape.id() +
                               (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
                               what,
-                          4, terminal_width());
+                          4);
     }
     return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
 }
@@ -310,8 +306,7 @@ std::string reasons(const Choice &choice) {
     std::string text;
     for (const Case &item : choice.ranked)
         if (item.prediction->margin)
-            text +=
-                headed("  ", why_text(*item.prediction->margin, strategy_name_of(item)), 4, terminal_width());
+            text += headed("  ", why_text(*item.prediction->margin, strategy_name_of(item)), 4);
     return text.empty() ? "" : hanging("why " + *choice.ranked.front().strategy + " is first: it is") + text;
 }
 
@@ -366,27 +361,23 @@ std::string measured_table(const RankedShape &answer, std::int64_t count) {
     const auto place_of = [&](Line row) -> Cell {
         const std::optional<Seconds> time = time_of(*row.item);
         const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
-        return !time ? Cell(boost::describe::enum_to_string(row.item->status, "?"))
+        return !time ? Cell(name_of(row.item->status))
                      : Cell(std::to_string(
                            std::lower_bound(order.begin(), order.end(), std::pair(*time, index)) -
                            order.begin() + 1));
     };
-    std::string text = table(
-        table_of<Row>(
-            rows,
-            {{{"rank", As::number}, &Row::rank},
-             {{"forecast", As::number, Keep::must},
-              [](Line row) { return time_cell(row.item->forecast_s()); }},
-             {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
-             {{"error", As::number, Keep::must},
-              [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
-             {{"place", As::number, Keep::high}, place_of},
-             {{"strategy", As::text, Keep::must, Fit::wrap},
-              [&](Line row) {
-                  const bool says_why = !time_of(*row.item) && row.item->reason;
-                  return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
-              }}}),
-        terminal_width());
+    std::string text = table(table_of<Row>(
+        rows,
+        {{{"rank", As::number}, &Row::rank},
+         {{"forecast", As::number, Keep::must}, [](Line row) { return time_cell(row.item->forecast_s()); }},
+         {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
+         {{"error", As::number, Keep::must},
+          [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
+         {{"place", As::number, Keep::high}, place_of},
+         {{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
+              const bool says_why = !time_of(*row.item) && row.item->reason;
+              return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
+          }}}));
     text += refused_line(choice, *answer.question, false);
     if (order.empty())
         return text;
@@ -407,8 +398,7 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     std::string text;
     if (answers.size() > 1 && !view.blocks) {
         text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers) +
-                                answers.front().question->images,
-                            0, terminal_width())) +
+                            answers.front().question->images)) +
                compact(answers, !view.sweep);
         if (view.sweep)
             text += turns(answers, *view.sweep);
@@ -440,8 +430,7 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     });
     if (shortened && view.measured == 0)
         text += wrapped("Of further settings of rank 1's strategy the table shows only the knobs that differ "
-                        "from rank 1.",
-                        0, terminal_width());
+                        "from rank 1.");
     return text + places_text(answers, view.extent.placed);
 }
 

@@ -74,7 +74,7 @@ void refuse_options_of(const Arguments &arguments, Compared kind) {
           Known{Compared::networks, "networks", {"gpu", "batch", "input-size"}}})
         for (const char *option : options)
             if (of != kind && arguments.has(option))
-                throw UsageError(std::string("compare: --") + option + " is of " + are + ", and these are " +
+                arguments.refuse("--" + std::string(option) + " is of " + are + ", and these are " +
                                  (kind == Compared::runs       ? "two Run documents"
                                   : kind == Compared::profiles ? "profiles of GPUs"
                                                                : "networks"));
@@ -86,10 +86,10 @@ ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocumen
     options.fail_over = arguments.share("fail-over");
     const std::string l2 = arguments.text("l2", "cold");
     if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
-        throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
+        arguments.refuse("--l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
     const std::string by = arguments.text("by", "setting");
     if (!boost::describe::enum_from_string(by.c_str(), options.by))
-        throw UsageError("compare: --by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
+        arguments.refuse("--by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
     const Run before = given[0].run(), after = given[1].run();
     unread = code_of(before) != 0 || code_of(after) != 0;
     return compare_runs(before, given[0].shown, after, given[1].shown, options);
@@ -105,8 +105,7 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
         if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("compare: no number or curve is named '" + name + "'" +
-                             did_you_mean(name, known) +
+            arguments.refuse("no number or curve is named '" + name + "'" + did_you_mean(name, known) +
                              " See docs/profile.md or convcast list --schema profile");
     return compare_profiles(profiles, options);
 }
@@ -137,17 +136,16 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
     const auto recorded = std::find_if(given.begin(), given.end(),
                                        [](const NamedDocument &one) { return one.is_a("network_run"); });
     if (gpus.size() > 2)
-        throw UsageError(
-            fmt::format("compare: networks are compared on one GPU or two, got {} --gpu", gpus.size()));
+        arguments.refuse(fmt::format("networks are compared on one GPU or two, got {} --gpu", gpus.size()));
     if (given.size() == 1 && recorded != given.end())
-        throw UsageError("compare: " + recorded->shown +
+        arguments.refuse(recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");
     for (const char *option : {"gpu", "batch", "input-size"})
         if (arguments.has(option) && std::all_of(given.begin(), given.end(), [](const NamedDocument &one) {
                 return one.is_a("network_run");
             }))
-            throw UsageError(
-                std::string("compare: --") + option +
+            arguments.refuse(
+                "--" + std::string(option) +
                 " is of a network that is forecast, and these are recorded; give a network's name, "
                 "for example: convcast compare resnet18 " +
                 given.front().shown);
@@ -164,19 +162,19 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
 } // namespace
 
 int compare(const Arguments &arguments) {
-    refuse_overwriting("compare", arguments);
+    refuse_overwriting(arguments);
     const std::vector<std::string> &names = arguments.positional();
     if (names.empty())
         throw UsageError(std::string(expected) +
                          "got 0 files, for example: convcast compare before.json after.json");
     if (std::count(names.begin(), names.end(), "-") > 1)
-        throw UsageError("compare: standard input (-) can be only one of the files");
+        arguments.refuse("standard input (-) can be only one of the files");
     std::vector<NamedDocument> given;
     for (const std::string &name : names)
         given.push_back(look_at(name));
     const Compared kind = kind_of(given, arguments.texts("gpu").size() > 1);
     refuse_options_of(arguments, kind);
-    const Format format = format_of("compare", arguments, true);
+    const Format format = format_of(arguments, true);
     bool unread = false;
     const ComparedFiles comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)
                                      : kind == Compared::profiles ? of_profiles(arguments, given)

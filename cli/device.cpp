@@ -2,6 +2,7 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/cublas.hpp"
@@ -268,9 +269,7 @@ NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, st
                                 int ordinal) {
     LadderOptions options;
     options.batch = batch;
-    options.done = [](const NetworkCase &rung) {
-        note(rung.name() + ": " + boost::describe::enum_to_string(rung.status, "?"));
-    };
+    options.done = [](const NetworkCase &rung) { note(rung.name() + ": " + name_of(rung.status)); };
     return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
         return run_ladder(compiler, device, ladder, network, options);
     });
@@ -306,7 +305,7 @@ void run_scaling_on_devices(const Network &network, NetworkRun &run,
         run.conditions[name] = value;
     SplitRunOptions options;
     options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-        note(fmt::format("{}: {}{}", item.name(), boost::describe::enum_to_string(item.status, "?"),
+        note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
                          item.reason ? ", " + *item.reason : ""));
         keep(so_far);
     };

@@ -53,13 +53,9 @@ int doctor(const Arguments &arguments) {
         using Line = const Finding &;
         write_file_atomically(
             "-", table(table_of<Finding>(findings,
-                                         {{{"state"},
-                                           [](Line finding) {
-                                               return boost::describe::enum_to_string(finding.health, "?");
-                                           }},
+                                         {{{"state"}, [](Line finding) { return name_of(finding.health); }},
                                           {{"what"}, &Finding::what},
-                                          {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}}),
-                       terminal_width()));
+                                          {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}})));
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding &finding) { return finding.health == Health::broken; });

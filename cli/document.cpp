@@ -77,14 +77,14 @@ struct Output {
 };
 
 /// Throws UsageError where one of the files is one of those that are read.
-void refuse_any(const std::string &verb, const Output &output, const std::vector<Input> &inputs) {
+void refuse_any(const Arguments &arguments, const Output &output, const std::vector<Input> &inputs) {
     for (const Input &input : inputs)
         for (const std::filesystem::path &file : output.files)
             if (same_file(file.string(), input.file))
-                throw UsageError(fmt::format(
-                    "{}: {} {} {}would take the place of {}{}, which is read: the {} would be lost; write to "
+                arguments.refuse(fmt::format(
+                    "{} {} {}would take the place of {}{}, which is read: the {} would be lost; write to "
                     "another {}",
-                    verb, output.option, output.name,
+                    output.option, output.name,
                     file == output.name ? "" : fmt::format("also writes {}, which ", file.string()),
                     input.option.empty() ? "" : input.option + " ", input.file, input.what,
                     output.files.size() == 1 ? "file" : "place"));
@@ -208,7 +208,7 @@ Run read_document(const std::string &file) {
     return NamedDocument{file, shown_name(file), std::nullopt, ""}.run();
 }
 
-void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
+void refuse_overwriting(const Arguments &arguments, Documents documents) {
     std::vector<Output> outputs;
     for (const auto &[option, kind] : option_table().writes)
         if (arguments.has(option) && kind != "folder") {
@@ -220,16 +220,16 @@ void refuse_overwriting(const std::string &verb, const Arguments &arguments, Doc
     const std::vector<Input> inputs =
         outputs.empty() ? std::vector<Input>() : inputs_of(arguments, documents);
     for (const Output &output : outputs)
-        refuse_any(verb, output, inputs);
+        refuse_any(arguments, output, inputs);
 }
 
-void refuse_overwriting_by_figure(const std::string &id, const std::string &verb,
-                                  const Arguments &arguments) {
+void refuse_overwriting_by_figure(const std::string &id, const Arguments &arguments) {
     const std::string name = arguments.text("output", "");
-    refuse_any(verb, {"-o", name, files_of_paper_figure(name, id)}, inputs_of(arguments, Documents::read));
+    refuse_any(arguments, {"-o", name, files_of_paper_figure(name, id)},
+               inputs_of(arguments, Documents::read));
 }
 
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+void refuse_overwriting_in(const std::string &folder, const Arguments &arguments,
                            const std::vector<std::string> &besides, const std::string &option) {
     namespace fs = std::filesystem;
     std::vector<fs::path> written = {fs::path(folder), fs::path(folder) / "page.html"};
@@ -239,13 +239,13 @@ void refuse_overwriting_in(const std::string &folder, const std::string &verb, c
     for (const char *part : {"figures", "tables"})
         for (const fs::directory_entry &file : fs::directory_iterator(fs::path(folder) / part, none))
             written.push_back(file.path());
-    refuse_any(verb, {option, folder, written}, inputs_of(arguments, Documents::read));
+    refuse_any(arguments, {option, folder, written}, inputs_of(arguments, Documents::read));
 }
 
-void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+void refuse_file_name(const Arguments &arguments, const std::string &option, const std::string &folder,
                       const std::string &holds, const std::string &for_a_file) {
     if (ends_as_file(folder))
-        throw UsageError(verb + ": " + option + " " + folder + " would be a folder, for " + holds +
+        arguments.refuse(option + " " + folder + " would be a folder, for " + holds +
                          ", though its name ends as a file's" +
                          (for_a_file.empty() ? "" : "; for a file say of what: " + for_a_file) +
                          "; for a folder of this name type " + folder + "/");

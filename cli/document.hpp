@@ -59,19 +59,18 @@ enum class Documents {
 /// Throws UsageError where a file that the command reads would be written over: by -o, by the figure of
 /// `choose` or the diagram of `predict` with what lies beside them, an archive, samples or weights. Links to
 /// a file count as the file, and a kernel's source and its includes as read.
-void refuse_overwriting(const std::string &verb, const Arguments &arguments,
-                        Documents documents = Documents::read);
+void refuse_overwriting(const Arguments &arguments, Documents documents = Documents::read);
 
 /// The same for a folder that gets a page, its figures and tables, and these files besides.
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+void refuse_overwriting_in(const std::string &folder, const Arguments &arguments,
                            const std::vector<std::string> &besides = {}, const std::string &option = "-o");
 
 /// The same for the figure `id` that -o names a file or a folder for.
-void refuse_overwriting_by_figure(const std::string &id, const std::string &verb, const Arguments &arguments);
+void refuse_overwriting_by_figure(const std::string &id, const Arguments &arguments);
 
 /// Throws UsageError where a folder is to be made under a name that ends as a file's, as in -o x.png. `holds`
 /// says what it would hold, and `for_a_file` what to type where a file was meant.
-void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+void refuse_file_name(const Arguments &arguments, const std::string &option, const std::string &folder,
                       const std::string &holds, const std::string &for_a_file = "");
 
 } // namespace convcast::cli

@@ -24,14 +24,14 @@ void say_what_is_written(const FigureFiles &written) {
 
 void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments) {
     if (cases.size() != 1 || !cases.front().strategy)
-        throw UsageError("predict: --diagram draws one shape by one strategy, for example: convcast predict "
+        arguments.refuse("--diagram draws one shape by one strategy, for example: convcast predict "
                          "--shape n1c64h56w56k64r3s3 --strategy stride_fixed_block --diagram partition.svg");
     const Case &item = cases.front();
     if (!item.prediction || !item.prediction->plan)
-        throw UsageError("predict: nothing to draw of " + item.shape + " by " + *item.strategy + ": " +
+        arguments.refuse("nothing to draw of " + item.shape + " by " + *item.strategy + ": " +
                          item.reason.value_or("it has no plan"));
     if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
-        throw UsageError("predict: --diagram: " + problem);
+        arguments.refuse("--diagram: " + problem);
     const PaperWidth width = PaperWidth::parse(arguments.text("width"));
     const FigureFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
                                                     partition_caption(item), arguments.text("diagram", ""));
@@ -40,8 +40,8 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
 
 void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments) {
     if (answers.size() < 2)
-        throw UsageError(
-            "choose: --figure draws how the choice changes and needs two answers at least: run a size "
+        arguments.refuse(
+            "--figure draws how the choice changes and needs two answers at least: run a size "
             "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
             "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
     const ChoiceFigure drawn = who_wins(answers);

@@ -31,10 +31,6 @@ namespace {
 
 constexpr std::size_t most_suggestions = 12;
 
-std::size_t page_width() {
-    return std::max<std::size_t>(40, terminal_width());
-}
-
 /// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
 std::string folded(const std::string &name) {
     std::string out;
@@ -162,7 +158,7 @@ template <class Q> std::string value_text(const Param<Q> &number) {
     if (number.interval)
         text +=
             ", from " + readable(number.interval->low, unit) + " to " + readable(number.interval->high, unit);
-    return text + ", " + boost::describe::enum_to_string(number.source, "?");
+    return text + ", " + name_of(number.source);
 }
 
 /// The value of a field of a profile, or why it has none; "" where no field has this name.

@@ -20,7 +20,7 @@
 namespace convcast::cli {
 
 int facts(const Arguments &arguments) {
-    refuse_overwriting("facts", arguments);
+    refuse_overwriting(arguments);
 
     std::vector<CountedCall> calls;
     Facts facts;
@@ -28,16 +28,15 @@ int facts(const Arguments &arguments) {
     for (const std::string &file : arguments.positional()) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
-        const GpuProfile profile = document_profile("facts", run, arguments, file);
+        const GpuProfile profile = document_profile(run, arguments, file);
         if (facts.architecture.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = architecture_of(profile);
             capability = capability_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
-            throw UsageError("facts: " + file +
-                             " was measured with other kernels than the documents before it");
+            arguments.refuse(file + " was measured with other kernels than the documents before it");
         } else if (facts.architecture != architecture_of(profile)) {
-            throw UsageError("facts: " + file + " was measured on " + architecture_of(profile) +
+            arguments.refuse(file + " was measured on " + architecture_of(profile) +
                              ", the documents before it on " + facts.architecture);
         }
         for (CountedCall &call :

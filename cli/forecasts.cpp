@@ -2,11 +2,10 @@
 
 #include "cli/knowledge.hpp"
 #include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
 #include "model/record/elsewhere.hpp"
-
-#include <boost/describe.hpp>
 
 #include <fmt/format.h>
 
@@ -101,8 +100,7 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
             continue;
         if (!exactly)
             name = text;
-        const std::string why =
-            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + item.reason.value_or("");
+        const std::string why = name_of(item.status) + ": " + item.reason.value_or("");
         const auto [place, is_new] = places_.try_emplace({name, why}, named_.size());
         if (is_new)
             named_.push_back({name, why, item.shape, 0});

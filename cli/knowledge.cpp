@@ -41,7 +41,7 @@ std::string assumptions_text(const Knowledge &knowledge) {
         // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
         const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
         if (reason == std::string::npos || said.find(", in ") > reason)
-            text += headed("  - ", said, 4, terminal_width());
+            text += headed("  - ", said, 4);
         else
             numbers += (numbers.empty() ? "" : "; ") + said.substr(0, reason);
     }
@@ -49,7 +49,7 @@ std::string assumptions_text(const Knowledge &knowledge) {
         text += headed("  - ",
                        numbers + "; where each comes from: the page that `convcast report` makes of the "
                                  "profile, or --json",
-                       4, terminal_width());
+                       4);
     return text.empty() ? text : "assumed of all these forecasts:\n" + text;
 }
 

@@ -17,8 +17,7 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
 
 /// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
 /// --batch, or else `default_batch`.
-std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
-                         const std::optional<ScheduleReading> &schedule, Ladder &ladder,
-                         std::int64_t default_batch = 1);
+std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
+                         Ladder &ladder, std::int64_t default_batch = 1);
 
 } // namespace convcast::cli

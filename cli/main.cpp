@@ -61,8 +61,9 @@ constexpr Verb verbs[] = {
 };
 
 /// A page in the width of other answers: a pager behind a pipe does not wrap either.
-std::string for_reading(const std::string &page) {
-    return fitted(page, std::max<std::size_t>(40, terminal_width()));
+int print_page(const std::string &page) {
+    write_file_atomically("-", fitted(page, page_width()));
+    return ok;
 }
 
 std::string overview() {
@@ -99,11 +100,11 @@ int dispatch(const Words &words) {
     if (name == completion_verb)
         return write_file_atomically("-", completions_of(Words(words.begin() + 1, words.end()))), ok;
     if (help && words.size() == 2 && has_help(words[1]))
-        return write_file_atomically("-", for_reading(help_text(words[1]))), ok;
+        return print_page(help_text(words[1]));
     if ((help || name == "--version") && words.size() > 1)
         throw UsageError("unexpected word '" + words[1] + "' after " + name);
     if (help)
-        return write_file_atomically("-", for_reading(overview())), ok;
+        return print_page(overview());
     if (name == "--version") {
         const Producer made = producer();
         write_file_atomically("-", "convcast " + made.version + "\ndevice code " + made.device_code_hash +
@@ -115,7 +116,7 @@ int dispatch(const Words &words) {
         if (name == verb.name) {
             const Arguments arguments(name, with_shipped_files(Words(words.begin() + 1, words.end())));
             if (arguments.has("help"))
-                return write_file_atomically("-", for_reading(help_text(name))), ok;
+                return print_page(help_text(name));
             return verb.run(arguments);
         }
         names.emplace_back(verb.name);

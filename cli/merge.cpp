@@ -50,15 +50,14 @@ std::string missing_shards(const std::vector<NamedRun> &documents) {
 } // namespace
 
 int merge(const Arguments &arguments) {
-    refuse_overwriting("merge", arguments);
+    refuse_overwriting(arguments);
     const std::vector<std::string> &files = arguments.positional();
     const bool bare = arguments.has("bare");
     if (files.size() < 2 && !(bare && files.size() == 1))
-        throw UsageError(
-            "merge: it joins two Run documents or more, for example: convcast merge shard_1.json "
-            "shard_2.json -o run.json");
+        arguments.refuse("it joins two Run documents or more, for example: convcast merge shard_1.json "
+                         "shard_2.json -o run.json");
     if (std::count(files.begin(), files.end(), "-") > 1)
-        throw UsageError("merge: standard input (-) was given twice; it can be read once");
+        arguments.refuse("standard input (-) was given twice; it can be read once");
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
     for (const std::string &file : files) {

@@ -81,7 +81,7 @@ void refuse_questions(const Arguments &arguments, const std::vector<std::string>
                                        first->shape->id());
 }
 
-Asked read_asked(const std::string &verb, const Arguments &arguments, ProfileVariant gpu,
+Asked read_asked(const Arguments &arguments, ProfileVariant gpu,
                  std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
     asked.profile = std::move(gpu.profile);
@@ -99,10 +99,9 @@ Asked read_asked(const std::string &verb, const Arguments &arguments, ProfileVar
     const std::vector<std::string> names = strategy_names();
     for (const std::string &name : asked.question.strategies)
         if (std::find(names.begin(), names.end(), name) == names.end())
-            throw UsageError(
-                verb + ": --network chooses the knobs itself; --strategy takes a strategy's name, got '" +
-                name + "'" + did_you_mean(name, names) + " Known: " + join(names));
-    require_times(asked.profile, verb + " --network");
+            arguments.refuse("--network chooses the knobs itself; --strategy takes a strategy's name, got '" +
+                             name + "'" + did_you_mean(name, names) + " Known: " + join(names));
+    require_times(asked.profile, arguments.verb() + " --network");
     asked.knowledge = read_knowledge(arguments, asked.profile);
     return asked;
 }
@@ -174,7 +173,7 @@ std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
 }
 
 std::string heading(const NetworkRun &forecast, const Asked &asked) {
-    const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
+    const auto line = [](const std::string &text) { return wrapped(text, 2); };
     const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
     return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.first().batch)) +
            "\n" +
@@ -216,7 +215,7 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
 /// What the nodes add up to, and what is not shown of them.
 std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     std::string text;
-    const auto add = [&](const std::string &line) { text += headed("  ", line, 2, terminal_width()); };
+    const auto add = [&](const std::string &line) { text += wrapped(line, 2); };
     double share = 0.0;
     for (const NetworkLaunch &launch : shown.first().launches)
         share += launch.share;
@@ -246,25 +245,24 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
 std::string what_if_text(const NetworkRun &forecast) {
     std::string text =
         "\n" + wrapped(forecast.first().chosen_s ? "what would change it, with this schedule:"
-                                                 : "what would change it, strategies chosen anew:",
-                       0, terminal_width());
+                                                 : "what would change it, strategies chosen anew:");
     for (const ChangedNetwork &change : forecast.first().what_if)
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
                                    100.0 * (change.time_s / time_of(forecast) - 1.0)),
-                       change.change, 24, terminal_width());
+                       change.change, 24);
     const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
     if (std::any_of(forecast.first().launches.begin(), forecast.first().launches.end(), helped))
         text += wrapped(
             "helps: the change of the GPU that shortens this node most, and by how much, its strategy "
             "as it is",
-            2, terminal_width());
+            2);
     return text;
 }
 
 std::string assumptions(const NetworkRun &forecast) {
     std::string text = "\n";
     for (const std::string &assumption : forecast.assumptions)
-        text += headed("assumed: ", assumption, 9, terminal_width());
+        text += headed("assumed: ", assumption, 9);
     return text;
 }
 
@@ -278,19 +276,18 @@ std::string candidates_text(const NetworkRun &forecast) {
         for (const NetworkLaunch &other : forecast.first().launches)
             if (other.shape == launch.shape && !other.candidates.empty())
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
-        text += headed(bold(*launch.shape) + "  ", layers, 2, terminal_width());
-        std::vector<std::vector<std::string>> rows;
+        text += headed(bold(*launch.shape) + "  ", layers, 2);
         const Seconds best = std::min_element(launch.candidates.begin(), launch.candidates.end(),
                                               [](const NetworkCandidate &a, const NetworkCandidate &b) {
                                                   return a.time_s < b.time_s;
                                               })
                                  ->time_s;
-        for (const NetworkCandidate &way : launch.candidates)
-            rows.push_back({short_time(way.time_s), fmt::format("{:.2f}", way.time_s / best), way.strategy});
-        text += table({{"time", Align::right},
-                       {"/ best", Align::right},
-                       {"strategy", Align::left, Keep::must, Fit::wrap}},
-                      rows, terminal_width());
+        using Way = const NetworkCandidate &;
+        text += table(table_of<NetworkCandidate>(
+            launch.candidates,
+            {{{"time", As::number}, [](Way way) { return short_time(way.time_s); }},
+             {{"/ best", As::number}, [&](Way way) { return fmt::format("{:.2f}", way.time_s / best); }},
+             {{"strategy", As::text, Keep::must, Fit::wrap}, &NetworkCandidate::strategy}}));
         if (best < launch.candidates.front().time_s)
             text +=
                 wrapped(launch.operators.size() > 1 && launch.candidates.front().time_s > best * network_tie
@@ -298,7 +295,7 @@ std::string candidates_text(const NetworkRun &forecast) {
                               "the network is faster than with the fastest by itself."
                             : "The first is taken: the forecast cannot tell these apart, and it is of those "
                               "that prepare their filters once.",
-                        2, terminal_width());
+                        2);
         text += "\n";
     }
     return text;
@@ -339,11 +336,11 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
 }
 
 /// The forecast in the format that is asked for; `text` is the answer for a terminal.
-void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::string &verb,
-                  const Arguments &arguments, const std::string &text) {
+void write_answer(const PlannedNetwork &plan, const Asked &asked, const Arguments &arguments,
+                  const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
-    const Format format = format_of(verb, arguments, true);
-    const Table sheet = network_sheet(dearest(forecast, arguments), verb == "choose");
+    const Format format = format_of(arguments, true);
+    const Table sheet = network_sheet(dearest(forecast, arguments), arguments.verb() == "choose");
     std::string total =
         fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n", short_time(time_of(forecast)),
                     *forecast.first().nodes, forecast.first().batch);
@@ -385,7 +382,7 @@ Network asked_network(const Arguments &arguments) {
         .first->second;
 }
 
-std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {
+std::optional<ScheduleReading> asked_schedule(const Arguments &arguments) {
     if (!arguments.has("schedule"))
         return std::nullopt;
     const std::string file = arguments.text("schedule", "");
@@ -395,10 +392,9 @@ std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arg
         static_cast<int>(std::min<std::int64_t>(reading.schedule.batch, std::numeric_limits<int>::max())), 1,
         std::numeric_limits<int>::max());
     if (arguments.has("batch") && batch != reading.schedule.batch && reading.problems.empty())
-        throw UsageError(
-            fmt::format("{}: --batch {} and {}, which is of batch {}, were both given; a schedule "
-                        "says its batch, whose line can be changed",
-                        verb, batch, file, reading.schedule.batch));
+        arguments.refuse(fmt::format("--batch {} and {}, which is of batch {}, were both given; a schedule "
+                                     "says its batch, whose line can be changed",
+                                     batch, file, reading.schedule.batch));
     return reading;
 }
 
@@ -406,13 +402,12 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
     return schedule && !schedule->schedule.rungs.empty() && schedule->schedule.lines.empty();
 }
 
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
-                             std::optional<ScheduleReading> schedule) {
+AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     ProfileVariant gpu;
     gpu.profile = find_profile(arguments.text("gpu", "h200"));
     supply_assumed(gpu.profile, arguments);
     gpu.title = gpu.profile.name;
-    Asked asked = read_asked(verb, arguments, std::move(gpu), std::move(schedule));
+    Asked asked = read_asked(arguments, std::move(gpu), std::move(schedule));
     asked.question.what_if = false;
     AskedPlan planned;
     planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
@@ -428,18 +423,24 @@ namespace {
 /// The network on each GPU, number of SMs or supposed number, held against the first.
 int compare_variants(const std::vector<ProfileVariant> &variants, const Arguments &arguments,
                      const std::optional<ScheduleReading> &schedule) {
-    if (format_of("predict", arguments, true) != Format::text)
-        throw UsageError(
-            "predict: a document of a network is of one GPU, one number of SMs and one value of each "
-            "--set; ask once for each");
+    if (format_of(arguments, true) != Format::text)
+        arguments.refuse("a document of a network is of one GPU, one number of SMs and one value of each "
+                         "--set; ask once for each");
     if (arguments.has("top-nodes"))
-        throw UsageError("predict: --top-nodes is of one GPU, one number of SMs and one value of each --set; "
+        arguments.refuse("--top-nodes is of one GPU, one number of SMs and one value of each --set; "
                          "`convcast compare` of a network on two GPUs has its nodes side by side");
-    std::vector<std::vector<std::string>> rows;
+    Table all{{{"GPU"},
+               {"time", As::number},
+               {"change", As::number},
+               {"images a second", As::number},
+               {"convolutions", As::number},
+               {"dense layers", As::number},
+               {"the rest", As::number}},
+              {}};
     std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
-        Asked asked = read_asked("predict", arguments, variant, schedule);
+        Asked asked = read_asked(arguments, variant, schedule);
         asked.question.what_if = false;
         const NetworkRun forecast =
             plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
@@ -447,7 +448,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
             title = bold(fmt::format("{}, batch {}", forecast.network, forecast.first().batch));
         if (left_out.empty())
             left_out = left_out_words(forecast, asked);
-        rows.push_back(
+        all.rows.push_back(
             {variant.name, short_time(time_of(forecast)),
              first ? fmt::format("{:+.1f} %", 100.0 * (time_of(forecast) / *first - 1.0)) : "",
              fmt::format("{:.0f}", static_cast<double>(forecast.first().batch) / time_of(forecast).value),
@@ -455,16 +456,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
              short_time(*forecast.first().others_s)});
         first = first.value_or(time_of(forecast));
     }
-    const std::string text = title + "\n" +
-                             table({{"GPU"},
-                                    {"time", Align::right},
-                                    {"change", Align::right},
-                                    {"images a second", Align::right},
-                                    {"convolutions", Align::right},
-                                    {"dense layers", Align::right},
-                                    {"the rest", Align::right}},
-                                   rows, terminal_width()) +
-                             (left_out.empty() ? "" : hanging(left_out));
+    const std::string text = title + "\n" + table(all) + (left_out.empty() ? "" : hanging(left_out));
     write_file_atomically(arguments.text("output", "-"), printable(text));
     return 0;
 }
@@ -475,35 +467,35 @@ int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return predict_scaling(arguments);
     refuse_questions(arguments, {"top-nodes"});
-    auto schedule = asked_schedule("predict", arguments);
+    auto schedule = asked_schedule(arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
-    const bool as_text = format_of("predict", arguments, true) == Format::text;
-    std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, as_text);
+    const bool as_text = format_of(arguments, true) == Format::text;
+    std::vector<ProfileVariant> variants = asked_profiles(arguments, as_text);
     if (variants.size() > 1)
         return compare_variants(variants, arguments, schedule);
-    const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
+    const Asked asked = read_asked(arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkRun &forecast = plan.forecast;
     const NetworkRun shown = dearest(forecast, arguments);
-    write_answer(plan, asked, "predict", arguments,
-                 heading(forecast, asked) + table(launches_table(shown), terminal_width()) +
-                     totals_text(forecast, shown) + what_if_text(forecast) + assumptions(forecast));
+    write_answer(plan, asked, arguments,
+                 heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
+                     what_if_text(forecast) + assumptions(forecast));
     return 0;
 }
 
 int choose_network(const Arguments &arguments) {
     refuse_questions(arguments, {"top"});
-    std::vector<ProfileVariant> variants = asked_profiles("choose", arguments, false);
+    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
     if (variants.size() > 1)
-        throw UsageError("choose: --network takes one GPU, one number of SMs and one value of each --set; "
+        arguments.refuse("--network takes one GPU, one number of SMs and one value of each --set; "
                          "`convcast predict --network` sets several side by side");
-    Asked asked = read_asked("choose", arguments, std::move(variants.front()));
+    Asked asked = read_asked(arguments, std::move(variants.front()));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
     const NetworkRun &forecast = plan.forecast;
-    write_answer(plan, asked, "choose", arguments,
+    write_answer(plan, asked, arguments,
                  heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
     return 0;
 }

@@ -39,7 +39,7 @@ int run_network(const Arguments &arguments);
 
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.
-std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments);
+std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
@@ -47,14 +47,13 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule);
 /// The whole network with the launches of its forecast, or of a schedule.
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
-/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned for `verb`.
+/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned.
 struct AskedPlan {
     PlannedNetwork plan;
     GpuProfile profile;
     std::map<std::string, std::string> conditions;
 };
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
-                             std::optional<ScheduleReading> schedule);
+AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
 /// Training on the IDX files of --data, split over GPUs.
 int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,

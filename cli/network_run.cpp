@@ -45,8 +45,8 @@ double rate_of(const Arguments &arguments, double otherwise) {
     const std::optional<double> rate = number_of(text);
     constexpr double most = 1000.0;
     if (!rate || !(*rate > 0.0 && *rate <= most))
-        throw UsageError("run: --rate takes a number above 0 and up to 1000, for example --rate 3, got '" +
-                         text + "'");
+        arguments.refuse("--rate takes a number above 0 and up to 1000, for example --rate 3, got '" + text +
+                         "'");
     return *rate;
 }
 
@@ -57,7 +57,7 @@ double share_of(const Arguments &arguments, const std::string &option, double ot
     const std::string text = arguments.text(option, "");
     const std::optional<double> share = number_of(text);
     if (!share || !(*share >= 0.0 && *share < 1.0))
-        throw UsageError("run: --" + option + " takes a number from 0 and below 1, for example --" + option +
+        arguments.refuse("--" + option + " takes a number from 0 and below 1, for example --" + option +
                          (option == "momentum" ? " 0.9" : " 0.0005") + ", got '" + text + "'");
     return *share;
 }
@@ -124,7 +124,7 @@ DataSets asked_data(const Arguments &arguments, const Network &network) {
                                              to_text(images->shape), network.id, to_text(network.input)));
     }
     if (held_out >= sets.images.labels.size())
-        throw UsageError(fmt::format("run: --hold-out {} leaves none of the {} images to train on", held_out,
+        arguments.refuse(fmt::format("--hold-out {} leaves none of the {} images to train on", held_out,
                                      sets.images.labels.size()));
     if (held_out > 0)
         sets.tests = split_off(sets.images, held_out);
@@ -150,7 +150,7 @@ std::string training_text(const NetworkRun &run) {
                        its.tested_on) +
            fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", its.checked,
                        *trained.disagreements) +
-           table(cases_table(run), terminal_width());
+           table(cases_table(run));
 }
 
 /// Trains on the IDX files of --data, or on generated images, on one GPU or split over `devices`. 1 where GPU
@@ -194,7 +194,7 @@ int run_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return run_scaling_network(arguments);
     const Network network = asked_network(arguments);
-    auto schedule = asked_schedule("run", arguments);
+    auto schedule = asked_schedule(arguments);
     std::vector<std::string> taken = {"network", "batch",  "schedule",     "strategy",    "gpu",
                                       "device",  "facts",  "assume",       "calibration", "format",
                                       "json",    "output", "tensor-cores", "input-size",  "save-tensors"};
@@ -204,16 +204,16 @@ int run_network(const Arguments &arguments) {
         return run_whole_network(arguments, std::move(schedule));
     for (const char *other : {"strategy", "tensor-cores"})
         if (arguments.has(other))
-            throw UsageError("run: --network and --" + std::string(other) +
-                             " were both given; the ladder of " + network.id + " already says what to run");
+            arguments.refuse("--network and --" + std::string(other) + " were both given; the ladder of " +
+                             network.id + " already says what to run");
     Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);
     for (const char *other : training_options)
         if (arguments.has(other))
-            throw UsageError("run: --" + std::string(other) +
+            arguments.refuse("--" + std::string(other) +
                              " is of training, which needs images: --data FOLDER");
-    const std::int64_t batch = asked_rungs("run", arguments, schedule, ladder);
+    const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);

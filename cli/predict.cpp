@@ -20,8 +20,6 @@
 #include "model/base/files.hpp"
 #include "model/record/run_lines.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +33,9 @@
 namespace convcast::cli {
 namespace {
 
-void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge) {
-    check_timeline_count("predict", cases);
+void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                   const Arguments &arguments) {
+    check_timeline_count(arguments, cases);
     for (Case &item : cases)
         add_forecast_timeline(item, profile, knowledge);
 }
@@ -44,7 +43,7 @@ void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Kn
 /// Gives a document, or a piece of one, today's forecasts beside what was measured.
 void forecast_document(Run &given, const std::string &file, const Arguments &arguments,
                        const std::function<void(std::size_t)> &progress = {}) {
-    const GpuProfile profile = document_profile("predict", given, arguments, file);
+    const GpuProfile profile = document_profile(given, arguments, file);
     const Knowledge knowledge = read_knowledge(arguments, profile);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
@@ -57,7 +56,7 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
     forecast_again(given, profile, knowledge,
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew, progress);
     if (arguments.has("timeline"))
-        add_timelines(given.cases, profile, knowledge);
+        add_timelines(given.cases, profile, knowledge, arguments);
 }
 
 /// From lines to lines, piece by piece: however large the document, a piece is in memory. Returns the exit
@@ -101,16 +100,15 @@ int predict_lines(const Question &question, bool compiled, const std::string &ou
 }
 
 /// An answer that is not written as it comes is held in memory.
-void check_held(const std::vector<Question> &questions) {
+void check_held(const std::vector<Question> &questions, const Arguments &arguments) {
     std::size_t cases = 0;
     for (const Question &question : questions)
         cases += most_cases_of(question);
     if (cases > most_held)
-        throw UsageError(
-            fmt::format("predict: up to {} forecasts are asked, and an answer as a table or as JSON "
-                        "has at most {}; name a strategy with --strategy, or write lines{}, of "
-                        "which there may be any number: -o forecast.jsonl",
-                        cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+        arguments.refuse(fmt::format("up to {} forecasts are asked, and an answer as a table or as JSON "
+                                     "has at most {}; name a strategy with --strategy, or write lines{}, of "
+                                     "which there may be any number: -o forecast.jsonl",
+                                     cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
 }
 
 /// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
@@ -132,17 +130,17 @@ void sort_by_time(std::vector<Case> &cases) {
 } // namespace
 
 int predict(const Arguments &arguments) {
-    refuse_overwriting("predict", arguments);
-    const Format format = format_of("predict", arguments, true);
+    refuse_overwriting(arguments);
+    const Format format = format_of(arguments, true);
     if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
-                   ? predict_ladder(arguments, asked_schedule("predict", arguments))
+                   ? predict_ladder(arguments, asked_schedule(arguments))
                    : predict_network(arguments);
     if (!arguments.positional().empty()) {
         const bool as_sheet = format == Format::csv || format == Format::markdown;
         const std::string file = arguments.positional().front(), output = arguments.text("output", "-");
         if (!file_exists(file) && names_shape(file))
-            throw UsageError("predict: a shape stands behind --shape: predict --shape " + file);
+            arguments.refuse("a shape stands behind --shape: predict --shape " + file);
         const bool adds = arguments.has("time") || arguments.has("times");
         if (names_lines(output) && holds_lines(file) && !adds && !as_sheet)
             return forecast_lines(file, output, arguments);
@@ -160,7 +158,7 @@ int predict(const Arguments &arguments) {
         return code_of(document);
     }
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
-    std::vector<Question> questions = read_questions("predict", arguments, !document);
+    std::vector<Question> questions = read_questions(arguments, !document);
     const std::string output = arguments.text("output", "-");
     const bool drawn = arguments.has("timeline") || arguments.has("diagram");
     if (document && names_lines(output) && questions.size() == 1 && !drawn && !arguments.has("time") &&
@@ -169,7 +167,7 @@ int predict(const Arguments &arguments) {
         const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
         return predict_lines(question, compiled, output);
     }
-    check_held(questions);
+    check_held(questions, arguments);
     std::size_t asked = 0;
     for (const Question &question : questions)
         asked += most_cases_of(question);
@@ -185,7 +183,7 @@ int predict(const Arguments &arguments) {
             answers.emplace_back(ForecastCases{&question, held_cases(question, {}, with_terms)});
         add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
-            add_timelines(answer.cases, question.profile, question.knowledge);
+            add_timelines(answer.cases, question.profile, question.knowledge, arguments);
         if (arguments.has("diagram"))
             write_diagram(answer.cases, question.profile, arguments);
         refusals.add(question, answer.cases);

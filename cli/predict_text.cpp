@@ -7,8 +7,6 @@
 #include "model/predict.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +45,7 @@ std::string how(const Term &term) {
     case TermKind::max:
         break;
     }
-    return boost::describe::enum_to_string(term.kind, "");
+    return name_of(term.kind);
 }
 
 /// Columns that the names of a tree take, indented by their depth.
@@ -63,8 +61,7 @@ void append_term(std::string &out, const Term &term, int depth, int most, std::s
     const std::string lead =
         fmt::format("    {:<{}}{:>10}  ", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
                     names, short_time(term.value_s));
-    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58),
-                  terminal_width());
+    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58));
     if (depth + 1 >= most)
         return;
     for (const Term &child : term.children)
@@ -86,7 +83,7 @@ std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile
     std::vector<RuleLine> lines = {
         {"FMAs a core and clock", std::to_string(papers::fmas_per_core_and_clock),
          profile.ffma_rate ? fmt::format("{:.3g}, {}", profile.ffma_rate->value.value / limits.cores_per_sm,
-                                         boost::describe::enum_to_string(profile.ffma_rate->source, "?"))
+                                         name_of(profile.ffma_rate->source))
                            : "1, what a core retires"},
         {"N_FMA, FMAs of an SM", count(static_cast<double>(*rules.n_fma)),
          rules.hardware_n_fma ? count(*rules.hardware_n_fma) + fmt::format(" in {:.0f} clk", latency) : ""},
@@ -185,7 +182,7 @@ std::string explained(const Case &item, int depth) {
                                   launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
                                   short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,
                                   launch.waves, launch.waves == 1 ? "" : "s"),
-                      10, terminal_width());
+                      10);
     }
     if (p.work && p.work->fmas && p.work->l2_read_bytes)
         out += headed("  work: ",
@@ -193,7 +190,7 @@ std::string explained(const Case &item, int depth) {
                                   grouped(static_cast<long long>(*p.work->fmas)),
                                   short_bytes(*p.work->l2_read_bytes),
                                   short_bytes(p.work->dram_read_bytes.value_or(0.0))),
-                      8, terminal_width());
+                      8);
     if (p.term) {
         out += "  time, term by term:\n";
         append_term(out, *p.term, 0, depth, std::min<std::size_t>(name_width(*p.term, 0, depth), 40));
@@ -211,8 +208,7 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
         out += aligned(table1_lines(rules, profile));
     } else {
         out += headed("  the papers' rules: ",
-                      "no Table 1, as the profile lacks " + papers::missing_for_table1(profile), 4,
-                      terminal_width());
+                      "no Table 1, as the profile lacks " + papers::missing_for_table1(profile), 4);
     }
     if (const std::vector<RuleLine> lines = case_lines(rules); !lines.empty())
         out += "  of this case\n" + aligned(lines);
@@ -220,7 +216,7 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
         if (const std::optional<Regime> regime = paper_regime(rules))
             out += "    by the paper's rule: " + words_or_dash(regime) + "\n";
     for (const std::string &remark : rules.remarks)
-        out += headed("    note: ", remark, 10, terminal_width());
+        out += headed("    note: ", remark, 10);
     return out;
 }
 
@@ -251,7 +247,7 @@ std::string behind(const Case &item, const Question &question, const Behind &ask
     const std::vector<std::string> &common = question.knowledge.assumptions;
     for (const std::string &assumption : item.prediction->assumptions)
         if (std::find(common.begin(), common.end(), assumption) == common.end())
-            out += headed("  assumed: ", assumption, 11, terminal_width());
+            out += headed("  assumed: ", assumption, 11);
     return out;
 }
 
@@ -279,11 +275,9 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
                 block = refusal_line(item) + block;
             if ((asked.terms || asked.rules) && !block.empty())
                 out += "\n" +
-                       bold(headed("",
-                                   item.shape + " on " +
-                                       (question.variant.empty() ? question.profile.id : question.variant) +
-                                       ", " + item.called(),
-                                   0, terminal_width())) +
+                       bold(wrapped(item.shape + " on " +
+                                    (question.variant.empty() ? question.profile.id : question.variant) +
+                                    ", " + item.called())) +
                        block;
         }
     return out;

@@ -92,7 +92,7 @@ void add_lists(Question &question, const Arguments &arguments) {
     }
 }
 
-void add_studies(Question &question, const std::string &verb, const Arguments &arguments) {
+void add_studies(Question &question, const Arguments &arguments) {
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (std::size_t i = 0; i < study.shapes.size(); ++i)
@@ -103,8 +103,7 @@ void add_studies(Question &question, const std::string &verb, const Arguments &a
                                        study.counts.empty() ? 1 : study.counts[i],
                                        ""});
         if (!study.sweeps.empty() && arguments.has("strategy"))
-            throw UsageError(verb + ": the study " + study.id +
-                             " sweeps settings of its own; leave out --strategy");
+            arguments.refuse("the study " + study.id + " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
                 question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1, ""});
@@ -124,16 +123,16 @@ std::optional<std::vector<std::string>> baselines_for(const std::string &text, c
 }
 
 /// Shapes and strategies, without a GPU.
-Question asked_of(const std::string &verb, const Arguments &arguments) {
+Question asked_of(const Arguments &arguments) {
     Question question;
     question.baselines = baselines_for;
     add_shapes(question, arguments);
-    add_studies(question, verb, arguments);
+    add_studies(question, arguments);
     add_lists(question, arguments);
     if (question.shapes.empty())
-        throw UsageError(verb +
-                         ": no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study " +
-                         "NAME, one of " + join(shipped_studies()));
+        arguments.refuse("no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study "
+                         "NAME, one of " +
+                         join(shipped_studies()));
     if (arguments.has("batch"))
         question.images = ", batch " + arguments.text("batch", "");
     for (const std::string &text : arguments.texts("strategy")) {
@@ -146,15 +145,14 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
     return question;
 }
 
-[[noreturn]] void refuse_variants(const std::string &verb) {
-    throw UsageError(verb + ": more than " + std::to_string(most_variants) +
+[[noreturn]] void refuse_variants(const Arguments &arguments) {
+    arguments.refuse("more than " + std::to_string(most_variants) +
                      " GPUs, SMs and --set; give fewer values of them, or ask in several commands");
 }
 
 /// All combinations that take one value from each --set: "dram_read_bandwidth=x1,x2" gives two. With
 /// `beside_itself` a single combination has the profile without changes before it.
-std::vector<std::vector<std::string>> settings_of(const std::string &verb, const Arguments &arguments,
-                                                  bool beside_itself) {
+std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bool beside_itself) {
     std::vector<std::vector<std::string>> all(1);
     for (const std::string &text : arguments.texts("set")) {
         const std::size_t equals = std::min(text.find('='), text.size());
@@ -163,7 +161,7 @@ std::vector<std::vector<std::string>> settings_of(const std::string &verb, const
         std::vector<std::vector<std::string>> more;
         const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
         if (all.size() * (commas + 1) > most_variants)
-            refuse_variants(verb);
+            refuse_variants(arguments);
         for (const std::vector<std::string> &before : all)
             for (const std::string &value : split(values, ',')) {
                 more.push_back(before);
@@ -188,21 +186,21 @@ std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
 
 } // namespace
 
-std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself, const SmsGiven &sms_given) {
+std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
+                                           const SmsGiven &sms_given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
     std::vector<std::optional<std::int64_t>> sms = {std::nullopt};
     if (const std::string text = arguments.text("sms", ""); !text.empty()) {
         sms.clear();
-        for (const std::int64_t number : number_list(text, verb + ": --sms"))
+        for (const std::int64_t number : number_list(text, arguments.verb() + ": --sms"))
             sms.emplace_back(number);
     }
-    const std::vector<std::vector<std::string>> settings = settings_of(verb, arguments, beside_itself);
+    const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
     if (gpus.size() * sms.size() * settings.size() > most_variants)
-        refuse_variants(verb);
+        refuse_variants(arguments);
     std::vector<ProfileVariant> variants;
     for (const std::string &gpu : gpus)
         for (const std::optional<std::int64_t> &limit : sms)
@@ -214,7 +212,7 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
                     set_number(variant.profile, text);
                 if (limit) {
                     if (*limit < 1 || *limit > variant.profile.limits.sm_count)
-                        throw UsageError(verb + ": --sms must be integers from 1 to " +
+                        arguments.refuse("--sms must be integers from 1 to " +
                                          std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
                                          variant.profile.id + ", got '" + std::to_string(*limit) + "'");
                     variant.sms = static_cast<int>(*limit);
@@ -232,11 +230,11 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
     return variants;
 }
 
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
+std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
                                      const SmsGiven &sms_given) {
-    const Question asked = asked_of(verb, arguments);
+    const Question asked = asked_of(arguments);
     std::vector<Question> questions;
-    for (ProfileVariant &variant : asked_profiles(verb, arguments, beside_itself, sms_given)) {
+    for (ProfileVariant &variant : asked_profiles(arguments, beside_itself, sms_given)) {
         Question &question = questions.emplace_back(asked);
         question.profile = std::move(variant.profile);
         question.sms = variant.sms;
@@ -249,10 +247,10 @@ std::vector<Question> read_questions(const std::string &verb, const Arguments &a
     return questions;
 }
 
-Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given) {
-    std::vector<Question> questions = read_questions(verb, arguments, false, sms_given);
+Question read_question(const Arguments &arguments, const SmsGiven &sms_given) {
+    std::vector<Question> questions = read_questions(arguments, false, sms_given);
     if (questions.size() > 1)
-        throw UsageError(verb + ": it takes one GPU, one number of SMs and one value of each --set");
+        arguments.refuse("it takes one GPU, one number of SMs and one value of each --set");
     return std::move(questions.front());
 }
 
@@ -267,8 +265,7 @@ std::optional<int> sms_of(const Run &document, const std::string &file) {
     return sms;
 }
 
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
-                            const std::string &file) {
+GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file) {
     GpuProfile profile;
     try {
         profile =
@@ -276,7 +273,7 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
     } catch (const UsageError &) {
         if (arguments.has("gpu"))
             throw;
-        throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
+        arguments.refuse("the document was forecast from the profile '" + document.profile_id +
                          "', which does not ship; give it again with --gpu FILE");
     }
     supply_assumed(profile, arguments);
@@ -292,8 +289,8 @@ GpuProfile document_profile(const std::string &verb, const Run &document, const 
                                       [](const Case &item) { return item.prediction.has_value(); });
     if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
-        throw UsageError(
-            verb + ": the document was forecast from a profile '" + document.profile_id +
+        arguments.refuse(
+            "the document was forecast from a profile '" + document.profile_id +
             "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
             "was made with");
     return profile;

@@ -23,7 +23,7 @@ namespace convcast::cli {
 using SmsGiven = std::function<int(int asked)>;
 
 /// Throws UsageError when no shape is asked, and for several GPUs, numbers of SMs or values of --set.
-Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given = {});
+Question read_question(const Arguments &arguments, const SmsGiven &sms_given = {});
 
 /// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
 /// GPU.
@@ -32,7 +32,7 @@ std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const 
 /// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
 /// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if
 /// there are several. Throws UsageError, also where they are too many to read.
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
+std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
                                      const SmsGiven &sms_given = {});
 
 /// A GPU as it is asked about.
@@ -44,8 +44,8 @@ struct ProfileVariant {
 };
 
 /// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.
-std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself, const SmsGiven &sms_given = {});
+std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
+                                           const SmsGiven &sms_given = {});
 
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.
@@ -53,8 +53,7 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was; with what --assume supposes and the document's number of SMs.
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
-                            const std::string &file);
+GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file);
 
 /// The document around cases: who made it, from which profile, and with which facts and calibration.
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

@@ -30,8 +30,6 @@
 #include "reports/report_tables.hpp"
 #include "reports/write_report.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,11 +70,11 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
     }
     const std::string there = names.empty() ? "there is none" : "there are " + names;
     if (found == nullptr)
-        throw UsageError("report: no figure '" + id + "' of this document; " + there);
+        arguments.refuse("no figure '" + id + "' of this document; " + there);
     if (found->point_count() == 0)
-        throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
+        arguments.refuse("figure '" + id + "' is empty: " + found->no_data + "; " + there);
     if (!arguments.has("output"))
-        throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
+        arguments.refuse("--figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
                          "folder for all four, for example: --figure " +
                          id + " -o " + id + ".pdf");
     const FigureFiles written = write_paper_figure(
@@ -96,7 +94,7 @@ bool is_forecast_here(const Case &item, bool anew) {
 
 /// "", or a table for a terminal below what `above` says of it.
 std::string table_below(const std::string &above, const Table &shown) {
-    const std::string text = table(shown, terminal_width());
+    const std::string text = table(shown);
     return text.empty() ? "" : above + text;
 }
 
@@ -244,9 +242,9 @@ void write_bundle_of(const Arguments &arguments, BundleFiles files, const Tempor
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume", "time", "times"})
         if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
+            arguments.refuse("--" + std::string(other) + " is for a run's cases; this is a profile");
     if (!arguments.has("figure") && arguments.has("format") && arguments.text("format", "") != "json")
-        throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
+        arguments.refuse("--format csv and markdown are of a run; a profile has --json, and "
                          "`convcast compare` prints its numbers in any format");
     const PageReport report = report_on(profile);
     if (arguments.has("bundle") && !arguments.has("figure")) {
@@ -263,7 +261,7 @@ int answer_with_page(const PageReport &report, const std::string &text, const st
                      const Arguments &arguments) {
     if (arguments.has("figure"))
         return write_figure(report.figures, {}, report.gpu, arguments), 0;
-    const bool as_json = format_of("report", arguments, false) == Format::json;
+    const bool as_json = format_of(arguments, false) == Format::json;
     std::string files;
     if (!as_json || arguments.has("output"))
         files = files_text(write_report(report, arguments.text("output", "page")));
@@ -273,18 +271,18 @@ int answer_with_page(const PageReport &report, const std::string &text, const st
 
 int report(const Arguments &arguments) {
     (void)PaperWidth::parse(arguments.text("width"));
-    const Format format = format_of("report", arguments, false);
+    const Format format = format_of(arguments, false);
     const bool sheet = format == Format::csv || format == Format::markdown;
     if (arguments.has("bundle"))
         check_bundle_name(arguments.text("bundle"));
     if (arguments.has("figure") && arguments.has("output"))
-        refuse_overwriting_by_figure(arguments.text("figure", ""), "report", arguments);
+        refuse_overwriting_by_figure(arguments.text("figure", ""), arguments);
     else if (sheet || arguments.has("bundle"))
-        refuse_overwriting("report", arguments);
+        refuse_overwriting(arguments);
     else if (arguments.has("output") || format != Format::json)
-        refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
+        refuse_overwriting_in(arguments.text("output", "page"), arguments);
     if (!arguments.has("figure") && !sheet)
-        refuse_file_name("report", "-o", arguments.text("output", "page"), "a page and its figures",
+        refuse_file_name(arguments, "-o", arguments.text("output", "page"), "a page and its figures",
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
     const std::string file = arguments.positional().front();
@@ -313,20 +311,19 @@ int report(const Arguments &arguments) {
     const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
     if (std::any_of(run.cases.begin(), run.cases.end(),
                     [&](const Case &item) { return is_forecast_here(item, anew); })) {
-        profile = document_profile("report", run, arguments, file);
+        profile = document_profile(run, arguments, file);
         knowledge = read_knowledge(arguments, *profile);
         forecast_here(run, *profile, *knowledge, whole, anew);
         run.conditions["forecast"] = (anew ? "again, by version " : "by version ") + producer().version;
         note_knowledge(run, *knowledge);
     } else if (anew) {
-        throw UsageError("report: " + shown +
-                         " has no measured case to forecast with --facts, --calibration or " +
+        arguments.refuse(shown + " has no measured case to forecast with --facts, --calibration or " +
                          "--assume; `convcast predict " + file + "` makes the forecasts of any case anew");
     } else if (arguments.has("gpu")) {
-        profile = document_profile("report", run, arguments, file);
+        profile = document_profile(run, arguments, file);
     } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {
         try {
-            profile = document_profile("report", run, arguments, file);
+            profile = document_profile(run, arguments, file);
         } catch (const UsageError &) {
             profile.reset(); // the one that ships is another one
         }

@@ -142,15 +142,14 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
 void refuse_options_of_runs(const Arguments &arguments) {
     for (const char *other : {"study", "facts", "calibration", "assume"})
         if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other +
-                             " is for a run's cases; this is about a network");
+            arguments.refuse("--" + std::string(other) + " is for a run's cases; this is about a network");
     for (const char *other : {"bundle", "time", "times"})
         if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other +
+            arguments.refuse("--" + std::string(other) +
                              " is of a run; of a network there are the page, --figure and --json");
     if (arguments.has("format") && arguments.text("format", "") != "json" &&
         arguments.text("format", "") != "text")
-        throw UsageError("report: --format csv and markdown are of a run; of a network there are the page, "
+        arguments.refuse("--format csv and markdown are of a run; of a network there are the page, "
                          "--figure and --json");
 }
 
@@ -159,9 +158,9 @@ int report_of_network(const std::string &document, const std::string &shown, con
     auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
     const NetworkCase &first = run.first();
     if (first.training && arguments.has("figure"))
-        throw UsageError("report: a training has no figure; leave out --figure");
+        arguments.refuse("a training has no figure; leave out --figure");
     if (first.training && arguments.has("gpu"))
-        throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
+        arguments.refuse("--gpu is for forecasts, and a training has none; leave it out");
     BesideNetwork beside;
     std::string text;
     const std::string name = gpu_name(run.conditions, run.profile_id);

@@ -1,6 +1,7 @@
 #include "cli/sheet.hpp"
 
 #include "cli/answers.hpp"
+#include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict.hpp"
 
@@ -27,8 +28,7 @@ std::function<Cell(const Row &)> forecast(std::optional<Seconds> Prediction::*fi
 }
 
 Cell regime_of(const Prediction &p) {
-    return p.regimes && p.regimes->tier2 ? Cell(boost::describe::enum_to_string(*p.regimes->tier2, "?"))
-                                         : Cell();
+    return p.regimes && p.regimes->tier2 ? Cell(name_of(*p.regimes->tier2)) : Cell();
 }
 
 Cell knobs_of(const Row &row) {
@@ -50,7 +50,7 @@ Table case_sheet(const std::vector<Row> &rows) {
          {{"rank", As::number}, &Row::rank},
          {{"strategy"}, [](Line row) { return row.item->kernel(); }},
          {{"knobs"}, knobs_of},
-         {{"status"}, [](Line row) { return boost::describe::enum_to_string(row.item->status, "?"); }},
+         {{"status"}, [](Line row) { return name_of(row.item->status); }},
          {{"time", As::time}, forecast(&Prediction::time_s)},
          {{"time_low", As::time}, forecast(&Prediction::time_low_s)},
          {{"time_high", As::time}, forecast(&Prediction::time_high_s)},
@@ -74,7 +74,7 @@ Table case_sheet(const std::vector<Row> &rows) {
 
 } // namespace
 
-Format format_of(const std::string &, const Arguments &arguments, bool output_is_document) {
+Format format_of(const Arguments &arguments, bool output_is_document) {
     const std::string output = output_is_document ? arguments.text("output", "-") : "";
     if (!arguments.has("format") && !arguments.has("json") &&
         (output.ends_with(".csv") || output.ends_with(".md")))

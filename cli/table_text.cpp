@@ -284,8 +284,14 @@ std::vector<std::vector<std::string>> cell_texts(const Table &of) {
 
 } // namespace
 
-std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                  std::size_t width) {
+std::string table(const Table &of, std::size_t width) {
+    if (of.rows.empty())
+        return "";
+    std::vector<Column> columns = of.columns;
+    for (Column &column : columns)
+        if (column.as == As::time)
+            column.title += " (" + time_unit(of).name + ")";
+    const std::vector<std::vector<std::string>> rows = cell_texts(of);
     const TableLayout layout =
         LayoutMaker(columns, rows, width_is_known() ? width : std::string::npos).make();
     LinePrinter line(columns, layout);
@@ -297,16 +303,6 @@ std::string table(const std::vector<Column> &columns, const std::vector<std::vec
     if (!more.empty())
         text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
     return text;
-}
-
-std::string table(const Table &of, std::size_t width) {
-    if (of.rows.empty())
-        return "";
-    std::vector<Column> columns = of.columns;
-    for (Column &column : columns)
-        if (column.as == As::time)
-            column.title += " (" + time_unit(of).name + ")";
-    return table(columns, cell_texts(of), width);
 }
 
 } // namespace convcast::cli

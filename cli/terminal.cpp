@@ -110,6 +110,10 @@ std::size_t terminal_width() {
     return 100;
 }
 
+std::size_t page_width() {
+    return std::max<std::size_t>(40, terminal_width());
+}
+
 std::string fitted(const std::string &page, std::size_t width) {
     std::vector<std::string> lines;
     std::size_t widest = 0;

@@ -38,15 +38,15 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
 
 } // namespace
 
-void check_timeline_count(const std::string &verb, const std::vector<Case> &cases) {
+void check_timeline_count(const Arguments &arguments, const std::vector<Case> &cases) {
     const auto drawn = std::count_if(cases.begin(), cases.end(), [](const Case &item) {
         return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
     });
     if (drawn > most_timeline_cases)
-        throw UsageError(
-            fmt::format("{}: --timeline is for at most {} cases, these are {}; ask for fewer shapes or "
+        arguments.refuse(
+            fmt::format("--timeline is for at most {} cases, these are {}; ask for fewer shapes or "
                         "name strategies",
-                        verb, most_timeline_cases, drawn));
+                        most_timeline_cases, drawn));
 }
 
 bool can_have_timeline(const Case &item) {
@@ -73,22 +73,20 @@ std::string timeline_text(const Case &item) {
     const auto time = [](Seconds TimelineSummary::*member) {
         return [member](Line row) { return short_time(row.summary.*member); };
     };
-    return table(
-        table_of<TimelineRow>(
-            rows, {{{"timeline"}, &TimelineRow::name},
-                   {{"", As::text, Keep::must}, &TimelineRow::source},
-                   {{"CTAs", As::number}, [](Line row) { return row.summary.ctas; }},
-                   {{"SMs", As::number}, [](Line row) { return row.summary.sms; }},
-                   {{"at once", As::number}, [](Line row) { return row.summary.most_at_once; }},
-                   {{"begins", As::number, Keep::low}, time(&TimelineSummary::start_s)},
-                   {{"makespan", As::number, Keep::must}, time(&TimelineSummary::makespan_s)},
-                   {{"mean CTA", As::number}, time(&TimelineSummary::mean_cta_s)},
-                   {{"5 to 95 %", As::number, Keep::low},
-                    [](Line row) {
-                        return short_time(row.summary.cta_p05_s) + " to " + short_time(row.summary.cta_p95_s);
-                    }},
-                   {{"tail", As::share, Keep::high}, [](Line row) { return row.summary.tail_share; }}}),
-        terminal_width());
+    return table(table_of<TimelineRow>(
+        rows, {{{"timeline"}, &TimelineRow::name},
+               {{"", As::text, Keep::must}, &TimelineRow::source},
+               {{"CTAs", As::number}, [](Line row) { return row.summary.ctas; }},
+               {{"SMs", As::number}, [](Line row) { return row.summary.sms; }},
+               {{"at once", As::number}, [](Line row) { return row.summary.most_at_once; }},
+               {{"begins", As::number, Keep::low}, time(&TimelineSummary::start_s)},
+               {{"makespan", As::number, Keep::must}, time(&TimelineSummary::makespan_s)},
+               {{"mean CTA", As::number}, time(&TimelineSummary::mean_cta_s)},
+               {{"5 to 95 %", As::number, Keep::low},
+                [](Line row) {
+                    return short_time(row.summary.cta_p05_s) + " to " + short_time(row.summary.cta_p95_s);
+                }},
+               {{"tail", As::share, Keep::high}, [](Line row) { return row.summary.tail_share; }}}));
 }
 
 } // namespace convcast::cli

@@ -1,6 +1,7 @@
 // --timeline of predict and run: when each CTA runs, and on which SM.
 #pragma once
 
+#include "cli/arguments.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
@@ -14,7 +15,7 @@ namespace convcast::cli {
 inline constexpr int most_timeline_cases = 100;
 
 /// Throws UsageError where `cases` has more strategies to draw than that.
-void check_timeline_count(const std::string &verb, const std::vector<Case> &cases);
+void check_timeline_count(const Arguments &arguments, const std::vector<Case> &cases);
 
 /// Has a plan, of no more CTAs than a timeline may have; says so where it has too many.
 bool can_have_timeline(const Case &item);

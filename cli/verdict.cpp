@@ -7,8 +7,6 @@
 #include "model/regime/words.hpp"
 #include "model/strategies/list.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,9 +85,7 @@ std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
 /// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
 std::string said_of(const std::string &variant, const std::string &said) {
     const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
-    return variant.empty()
-               ? said
-               : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
+    return variant.empty() ? said : wrapped(variant + ": " + said.substr(0, first)) + said.substr(first);
 }
 
 } // namespace
@@ -247,7 +243,7 @@ std::string calls_words(const Case &item) {
 }
 
 std::string hanging(const std::string &text) {
-    return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
+    return wrapped(text, 2).substr(std::min<std::size_t>(2, text.size()));
 }
 
 std::string output_words(const std::string &shape) {
@@ -258,23 +254,17 @@ std::string output_words(const std::string &shape) {
 std::string verdict_line(const std::string &label, const std::string &text) {
     constexpr std::size_t indent = 15;
     return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
-                  indent, terminal_width());
+                  indent);
 }
 
 std::string refusal_line(const Case &item) {
-    return headed("  ",
-                  std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                      item.reason.value_or(""),
-                  2, terminal_width());
+    return wrapped(name_of(item.status) + ": " + item.reason.value_or(""), 2);
 }
 
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
-    std::string out =
-        bold(headed("",
-                    (item.name ? *item.name + ", " : "") + item.shape + " (" + output_words(item.shape) +
-                        ") on " + question.gpu + ", " + item.called(),
-                    0, terminal_width()));
+    std::string out = bold(wrapped((item.name ? *item.name + ", " : "") + item.shape + " (" +
+                                   output_words(item.shape) + ") on " + question.gpu + ", " + item.called()));
     if (item.status != Status::ok)
         return out + refusal_line(item);
     const Prediction &p = *item.prediction;

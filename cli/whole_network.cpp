@@ -32,7 +32,7 @@ std::string whole_heading(const NetworkRun &run) {
     std::string text =
         bold(fmt::format("{} on {}, batch {}", run.network, run.conditions.at("gpu"), its.batch)) + "\n";
     if (its.reason)
-        return text + "  " + boost::describe::enum_to_string(its.status, "?") + ": " + *its.reason + "\n";
+        return text + "  " + name_of(its.status) + ": " + *its.reason + "\n";
     text +=
         fmt::format("  outputs of all images within {:.1e} of double precision in relative L2; weights: {}\n",
                     *its.output_error, *its.weights);
@@ -56,20 +56,20 @@ std::string whole_heading(const NetworkRun &run) {
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     for (const char *other : training_options)
         if (arguments.has(other))
-            throw UsageError("run: --" + std::string(other) +
+            arguments.refuse("--" + std::string(other) +
                              " is of training, which needs a network with a ladder");
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);
-    const AskedPlan asked = plan_asked_network("run", arguments, std::move(schedule));
+    const AskedPlan asked = plan_asked_network(arguments, std::move(schedule));
     if (const auto why = why_not_whole(asked.plan.network))
-        throw UsageError("run: " + *why);
+        arguments.refuse(*why);
     NetworkRun run =
         run_whole_on_device(asked.plan, arguments.integer("device"), arguments.text("save-tensors", ""));
     for (const auto &[name, value] : asked.conditions)
         run.conditions.emplace(name, value);
     run.conditions["version"] = producer().version;
-    write_network(arguments, run, whole_heading(run) + table(launches_table(run), terminal_width()));
+    write_network(arguments, run, whole_heading(run) + table(launches_table(run)));
     return code_of(run);
 }
 
