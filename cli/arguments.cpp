@@ -65,7 +65,7 @@ Arguments::Arguments(std::string verb, std::vector<std::string> words)
     }
     if (has("help"))
         return;
-    refuse_by_table();
+    refuse_options_of("");
     for (const Option *option : known_)
         if (option->takes == Takes::integer || option->takes == Takes::number_or_none)
             (void)integer(option->name);
@@ -147,19 +147,31 @@ std::vector<std::string> Arguments::values_of(const std::string &name) const {
     return option != nullptr && option->takes == Takes::word ? positional_ : texts(name);
 }
 
-void Arguments::refuse_by_table() const {
+bool Arguments::is_refused(const Refusal &refusal, std::string &other) const {
+    const auto there = [&](const std::string &what) { return is_there(what); };
+    const auto is_one_of = [](const std::vector<std::string> &names, const std::string &name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (!is_one_of(refusal.verbs, verb_) || !std::all_of(refusal.given.begin(), refusal.given.end(), there) ||
+        std::any_of(refusal.without.begin(), refusal.without.end(), there))
+        return false;
+    if (const auto found = std::find_if(refusal.with.begin(), refusal.with.end(), there);
+        found != refusal.with.end())
+        other = *found;
+    for (const std::string &name : refusal.only.empty() ? std::vector<std::string>() : given())
+        if (other.empty() && !is_one_of(refusal.only, name))
+            other = name;
+    return !other.empty() || (refusal.with.empty() && refusal.only.empty());
+}
+
+void Arguments::refuse_options_of(const std::string &of, const std::string &what) const {
     for (const Refusal &refusal : option_table().refusals) {
-        const auto there = [&](const std::string &what) { return is_there(what); };
-        if (std::find(refusal.verbs.begin(), refusal.verbs.end(), verb_) == refusal.verbs.end() ||
-            !std::all_of(refusal.given.begin(), refusal.given.end(), there) ||
-            std::any_of(refusal.without.begin(), refusal.without.end(), there))
+        std::string says = refusal.says, other;
+        if (refusal.of != of || !is_refused(refusal, other))
             continue;
-        const auto other = std::find_if(refusal.with.begin(), refusal.with.end(), there);
-        if (!refusal.with.empty() && other == refusal.with.end())
-            continue;
-        std::string says = refusal.says;
         put(says, "{verb}", verb_);
-        put(says, "{other}", refusal.with.empty() ? "" : *other);
+        put(says, "{other}", other);
+        put(says, "{what}", what);
         if (!refusal.given.empty()) {
             const std::vector<std::string> values = values_of(refusal.given.front());
             put(says, "{given}", refusal.given.front());
@@ -179,13 +191,6 @@ std::vector<std::string> Arguments::given() const {
 std::vector<std::string> Arguments::texts(const std::string &name) const {
     const auto found = given_.find(name);
     return found == given_.end() ? std::vector<std::string>() : found->second;
-}
-
-void Arguments::refuse_all_but(const std::vector<std::string> &names, const std::string &what,
-                               const std::string &instead) const {
-    for (const std::string &name : given())
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            refuse("--" + name + " does not go with " + what + "; " + instead);
 }
 
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {

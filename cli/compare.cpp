@@ -5,6 +5,7 @@
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
@@ -28,9 +29,6 @@
 namespace convcast::cli {
 namespace {
 
-constexpr const char *expected =
-    "compare: expected two Run documents, two networks, or two or more profiles, ";
-
 /// What a word names.
 Compared kind_of(const NamedDocument &one) {
     if (one.is_a("run"))
@@ -52,32 +50,14 @@ Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
     const std::size_t least = kind == Compared::networks && two_gpus ? 1 : 2;
     if (static_cast<std::size_t>(alike) < given.size() || given.size() < least ||
         (kind != Compared::profiles && given.size() > 2))
-        throw UsageError(fmt::format(
-            "{}got {} among {} file{}, for example: convcast compare before.json after.json", expected,
-            count_text(alike, kind == Compared::runs       ? "Run document"
-                              : kind == Compared::networks ? "network"
-                                                           : "profile"),
-            given.size(), given.size() == 1 ? "" : "s"));
+        throw UsageError(
+            fmt::format("compare: expected two Run documents, two networks, or two or more profiles, got {} "
+                        "among {} file{}, for example: convcast compare before.json after.json",
+                        count_text(alike, kind == Compared::runs       ? "Run document"
+                                          : kind == Compared::networks ? "network"
+                                                                       : "profile"),
+                        given.size(), given.size() == 1 ? "" : "s"));
     return kind;
-}
-
-/// Throws UsageError for an option that these things do not know.
-void refuse_options_of(const Arguments &arguments, Compared kind) {
-    struct Known {
-        Compared kind;
-        const char *are;
-        std::vector<const char *> options;
-    };
-    for (const auto &[of, are, options] :
-         {Known{Compared::runs, "two Run documents", {"fail-over", "by", "l2", "all"}},
-          Known{Compared::profiles, "profiles of GPUs", {"only"}},
-          Known{Compared::networks, "networks", {"gpu", "batch", "input-size"}}})
-        for (const char *option : options)
-            if (of != kind && arguments.has(option))
-                arguments.refuse("--" + std::string(option) + " is of " + are + ", and these are " +
-                                 (kind == Compared::runs       ? "two Run documents"
-                                  : kind == Compared::profiles ? "profiles of GPUs"
-                                                               : "networks"));
 }
 
 ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
@@ -140,15 +120,9 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
     if (given.size() == 1 && recorded != given.end())
         arguments.refuse(recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");
-    for (const char *option : {"gpu", "batch", "input-size"})
-        if (arguments.has(option) && std::all_of(given.begin(), given.end(), [](const NamedDocument &one) {
-                return one.is_a("network_run");
-            }))
-            arguments.refuse(
-                "--" + std::string(option) +
-                " is of a network that is forecast, and these are recorded; give a network's name, "
-                "for example: convcast compare resnet18 " +
-                given.front().shown);
+    if (std::all_of(given.begin(), given.end(),
+                    [](const NamedDocument &one) { return one.is_a("network_run"); }))
+        arguments.refuse_options_of("recorded networks", given.front().shown);
     if (gpus.empty())
         gpus = {"h200"};
     if (given.size() == 1)
@@ -164,16 +138,13 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
 int compare(const Arguments &arguments) {
     refuse_overwriting(arguments);
     const std::vector<std::string> &names = arguments.positional();
-    if (names.empty())
-        throw UsageError(std::string(expected) +
-                         "got 0 files, for example: convcast compare before.json after.json");
     if (std::count(names.begin(), names.end(), "-") > 1)
         arguments.refuse("standard input (-) can be only one of the files");
     std::vector<NamedDocument> given;
     for (const std::string &name : names)
         given.push_back(look_at(name));
     const Compared kind = kind_of(given, arguments.texts("gpu").size() > 1);
-    refuse_options_of(arguments, kind);
+    arguments.refuse_options_of(name_of(kind));
     const Format format = format_of(arguments, true);
     bool unread = false;
     const ComparedFiles comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)

@@ -106,9 +106,7 @@ std::string training_text(const NetworkRun &run, const Ladder &ladder, const std
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule) {
     const bool training = arguments.has("training");
     const std::string asked = training ? "training" : "ladder";
-    arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
-                              "assume", "format", "json", "output"},
-                             "--" + asked, "a ladder's implementations have kernels of their own");
+    arguments.refuse_options_of("ladder", asked);
     const Network network = asked_network(arguments);
     Ladder ladder = find_ladder(network);
     if (training)

@@ -63,22 +63,17 @@ std::string given_schedule(const ScheduleReading &reading) {
 }
 
 /// Nothing that was asked is passed over in silence.
-void refuse_questions(const Arguments &arguments, const std::vector<std::string> &more = {}) {
-    std::vector<std::string> taken = {"network", "batch",      "schedule", "strategy", "tensor-cores",
-                                      "gpu",     "sms",        "set",      "facts",    "calibration",
-                                      "assume",  "input-size", "format",   "json",     "output"};
-    taken.insert(taken.end(), more.begin(), more.end());
+void refuse_questions(const Arguments &arguments) {
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, 1, [](const ConvShape &) { return false; });
     const auto first = std::find_if(schedule.begin(), schedule.end(), [](const ScheduledLaunch &launch) {
         return launch.kind == LaunchKind::convolution;
     });
-    arguments.refuse_all_but(taken, "--network",
-                             first == schedule.end()
-                                 ? "it is of single shapes"
-                                 : "it is of single shapes, for example the network's first one: --shape " +
-                                       first->shape->id());
+    arguments.refuse_options_of("network",
+                                first == schedule.end()
+                                    ? ""
+                                    : ", for example the network's first one: --shape " + first->shape->id());
 }
 
 Asked read_asked(const Arguments &arguments, ProfileVariant gpu,
@@ -423,12 +418,7 @@ namespace {
 /// The network on each GPU, number of SMs or supposed number, held against the first.
 int compare_variants(const std::vector<ProfileVariant> &variants, const Arguments &arguments,
                      const std::optional<ScheduleReading> &schedule) {
-    if (format_of(arguments, true) != Format::text)
-        arguments.refuse("a document of a network is of one GPU, one number of SMs and one value of each "
-                         "--set; ask once for each");
-    if (arguments.has("top-nodes"))
-        arguments.refuse("--top-nodes is of one GPU, one number of SMs and one value of each --set; "
-                         "`convcast compare` of a network on two GPUs has its nodes side by side");
+    arguments.refuse_options_of("networks");
     Table all{{{"GPU"},
                {"time", As::number},
                {"change", As::number},
@@ -466,7 +456,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions(arguments, {"top-nodes"});
+    refuse_questions(arguments);
     auto schedule = asked_schedule(arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
@@ -485,7 +475,7 @@ int predict_network(const Arguments &arguments) {
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions(arguments, {"top"});
+    refuse_questions(arguments);
     std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
     if (variants.size() > 1)
         arguments.refuse("--network takes one GPU, one number of SMs and one value of each --set; "

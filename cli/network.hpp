@@ -6,17 +6,12 @@
 #include "model/network/scaling.hpp"
 #include "model/network/schedule_text.hpp"
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
-
-/// Options of training, which need --network and --data.
-inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
-                                                "decay", "hold-out", "weights", "from"};
 
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);

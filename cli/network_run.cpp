@@ -195,24 +195,13 @@ int run_network(const Arguments &arguments) {
         return run_scaling_network(arguments);
     const Network network = asked_network(arguments);
     auto schedule = asked_schedule(arguments);
-    std::vector<std::string> taken = {"network", "batch",  "schedule",     "strategy",    "gpu",
-                                      "device",  "facts",  "assume",       "calibration", "format",
-                                      "json",    "output", "tensor-cores", "input-size",  "save-tensors"};
-    taken.insert(taken.end(), training_options.begin(), training_options.end());
-    arguments.refuse_all_but(taken, "--network", "it is of single shapes");
+    arguments.refuse_options_of("network");
     if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))
         return run_whole_network(arguments, std::move(schedule));
-    for (const char *other : {"strategy", "tensor-cores"})
-        if (arguments.has(other))
-            arguments.refuse("--network and --" + std::string(other) + " were both given; the ladder of " +
-                             network.id + " already says what to run");
+    arguments.refuse_options_of("ladder", network.id);
     Ladder ladder = find_ladder(network);
     if (arguments.has("data"))
         return train_network(arguments, network, ladder);
-    for (const char *other : training_options)
-        if (arguments.has(other))
-            arguments.refuse("--" + std::string(other) +
-                             " is of training, which needs images: --data FOLDER");
     const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
     const std::string output = arguments.text("output", "-");
     if (output != "-")

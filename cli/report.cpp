@@ -240,12 +240,7 @@ void write_bundle_of(const Arguments &arguments, BundleFiles files, const Tempor
 }
 
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume", "time", "times"})
-        if (arguments.has(other))
-            arguments.refuse("--" + std::string(other) + " is for a run's cases; this is a profile");
-    if (!arguments.has("figure") && arguments.has("format") && arguments.text("format", "") != "json")
-        arguments.refuse("--format csv and markdown are of a run; a profile has --json, and "
-                         "`convcast compare` prints its numbers in any format");
+    arguments.refuse_options_of("profile");
     const PageReport report = report_on(profile);
     if (arguments.has("bundle") && !arguments.has("figure")) {
         write_bundle_of(arguments, {{"profile.json", write_profile(profile)}}, TemporaryFolder(),

@@ -139,28 +139,12 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
 
 } // namespace
 
-void refuse_options_of_runs(const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume"})
-        if (arguments.has(other))
-            arguments.refuse("--" + std::string(other) + " is for a run's cases; this is about a network");
-    for (const char *other : {"bundle", "time", "times"})
-        if (arguments.has(other))
-            arguments.refuse("--" + std::string(other) +
-                             " is of a run; of a network there are the page, --figure and --json");
-    if (arguments.has("format") && arguments.text("format", "") != "json" &&
-        arguments.text("format", "") != "text")
-        arguments.refuse("--format csv and markdown are of a run; of a network there are the page, "
-                         "--figure and --json");
-}
-
 int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    refuse_options_of_runs(arguments);
+    arguments.refuse_options_of("network");
     auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
     const NetworkCase &first = run.first();
-    if (first.training && arguments.has("figure"))
-        arguments.refuse("a training has no figure; leave out --figure");
-    if (first.training && arguments.has("gpu"))
-        arguments.refuse("--gpu is for forecasts, and a training has none; leave it out");
+    if (first.training)
+        arguments.refuse_options_of("training");
     BesideNetwork beside;
     std::string text;
     const std::string name = gpu_name(run.conditions, run.profile_id);

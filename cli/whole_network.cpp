@@ -54,10 +54,7 @@ std::string whole_heading(const NetworkRun &run) {
 } // namespace
 
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
-    for (const char *other : training_options)
-        if (arguments.has(other))
-            arguments.refuse("--" + std::string(other) +
-                             " is of training, which needs a network with a ladder");
+    arguments.refuse_options_of("network without ladder");
     const std::string output = arguments.text("output", "-");
     if (output != "-")
         check_writable(output);
