@@ -1,9 +1,6 @@
-#include "cli/ladder.hpp"
-
 #include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
-#include "cli/network_cases.hpp"
 #include "cli/question.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"

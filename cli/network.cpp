@@ -2,11 +2,9 @@
 
 #include "cli/answers.hpp"
 #include "cli/knowledge.hpp"
-#include "cli/ladder.hpp"
 #include "cli/onnx_graph.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -409,7 +407,6 @@ AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleR
     planned.conditions = conditions_of(asked.knowledge);
     if (asked.question.schedule)
         planned.conditions["schedule"] = given_schedule(*asked.question.schedule);
-    planned.profile = std::move(asked.profile);
     return planned;
 }
 

@@ -1,7 +1,8 @@
-#include "cli/network_cases.hpp"
+#include "cli/network.hpp"
 
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
+#include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -93,10 +94,12 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu) {
     return text;
 }
 
-void write_network(const Arguments &arguments, const NetworkRun &run, const std::string &text) {
+int write_network(const Arguments &arguments, NetworkRun run, const std::string &text) {
+    run.conditions["version"] = producer().version;
     const bool document = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
                           document ? to_text(described::write(run)) : printable(text));
+    return code_of(run);
 }
 
 } // namespace convcast::cli

@@ -1,6 +1,6 @@
 #include "cli/report_network.hpp"
+#include "cli/network.hpp"
 
-#include "cli/network_cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"

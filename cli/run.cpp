@@ -7,7 +7,6 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/resumed.hpp"
-#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"

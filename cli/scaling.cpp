@@ -1,9 +1,6 @@
-#include "cli/scaling.hpp"
-
 #include "cli/device.hpp"
 #include "cli/knowledge.hpp"
 #include "cli/network.hpp"
-#include "cli/network_cases.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
@@ -13,10 +10,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace convcast::cli {
@@ -31,10 +26,8 @@ std::vector<std::int64_t> batches_of(const Arguments &arguments) {
     const std::string text = arguments.text("batch", "");
     std::vector<std::int64_t> batches;
     for (const std::string &part : split(text, ',')) {
-        std::int64_t batch = 0;
-        const auto [last, error] = std::from_chars(part.data(), part.data() + part.size(), batch);
-        if (error != std::errc{} || last != part.data() + part.size() || batch < 1 ||
-            batch > most_split_batch)
+        const std::int64_t batch = number_of<std::int64_t>(part).value_or(0);
+        if (batch < 1 || batch > most_split_batch)
             arguments.refuse(fmt::format("--batch takes integers from 1 to {} with --devices, for example "
                                          "2048,65536, got '{}'",
                                          most_split_batch, text));
@@ -71,39 +64,31 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     return asked;
 }
 
-int train_on_several(const Arguments &arguments, const AskedScaling &asked) {
-    if (asked.question.splits.size() != 1 || asked.question.batches.size() != 1)
-        if (arguments.texts("split").size() > 1 || arguments.text("batch", "").find(',') != std::string::npos)
-            arguments.refuse("training takes one --split and one --batch");
-    return train_network_on(arguments, asked.network, asked.question.devices,
-                            arguments.has("split") ? asked.question.splits.front() : DeviceSplit::batch);
-}
-
 } // namespace
 
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
-    NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
-    run.conditions["version"] = producer().version;
-    write_network(arguments, run, cases_text(run, asked.profile.name));
-    return 0;
+    const NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
+    return write_network(arguments, run, cases_text(run, asked.profile.name));
 }
 
 int run_scaling_network(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
-    if (arguments.has("data"))
-        return train_on_several(arguments, asked);
+    if (arguments.has("data")) {
+        if (arguments.texts("split").size() > 1 || arguments.text("batch", "").find(',') != std::string::npos)
+            arguments.refuse("training takes one --split and one --batch");
+        return train_network(arguments, asked.network, asked.question.devices,
+                             arguments.has("split") ? asked.question.splits.front() : DeviceSplit::batch);
+    }
     const std::string output = arguments.text("output", "-");
-    if (output != "-")
-        check_writable(output);
+    check_writable(output);
     NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
     run.conditions["version"] = producer().version;
     run_scaling_on_devices(asked.network, run, [&](const NetworkRun &so_far) {
         if (output != "-")
             write_file_atomically(output, to_text(described::write(so_far)));
     });
-    write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
-    return code_of(run);
+    return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
 }
 
 } // namespace convcast::cli
