@@ -142,10 +142,9 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
     const RunEnd end = run_on_device(run, profile, request);
     write_run_file(files.run(), run);
     if (end == RunEnd::incomplete)
-        note(fmt::format(
-            "the time is over and {} of {} cases were not run; the same command runs them",
-            std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); }),
-            run.cases.size()));
+        note(fmt::format("the time is over and {} of {} cases were not run; the same command runs them",
+                         std::ranges::count_if(run.cases, [](const Case &item) { return is_open(item); }),
+                         run.cases.size()));
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, and the same command goes on");
     return run;
@@ -228,9 +227,7 @@ int adapt(const Arguments &arguments) {
     write_file_atomically(files.readme(), readme_of(files, profile, run, calibration, readme_width));
     write_file_atomically(
         "-", arguments.has("json") ? text : readme_of(files, profile, run, calibration, terminal_width()));
-    const auto wrong = std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) {
-        return item.status == Status::wrong_result || item.status == Status::failed;
-    });
+    const std::ptrdiff_t wrong = wrong_cases(run.cases);
     if (wrong > 0)
         note(fmt::format(
             "{} cases failed or gave a wrong result and were left out; convcast report {} --gpu {} -o page "

@@ -22,6 +22,8 @@ Cell time_cell(const std::optional<Seconds> &time);
 
 /// Whether a strategy's text names one that computes on tensor cores.
 bool on_tensor_cores(const std::string &strategy);
+/// Its text, with the mark * behind it if it does.
+std::string marked(const std::string &strategy);
 /// What the mark * behind such a strategy means, as a line.
 extern const char *const tensor_core_remark;
 

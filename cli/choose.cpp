@@ -369,13 +369,9 @@ int choose(const Arguments &arguments) {
     for (const RankedShape &answer : answers)
         add_refusals(refusals, answer);
     refusals.say(asked.format != Format::text);
-    const bool failed =
-        refusals.any() || std::any_of(answers.begin(), answers.end(), [](const RankedShape &answer) {
-            return std::any_of(
-                answer.choice.ranked.begin(), answer.choice.ranked.end(), [](const Case &item) {
-                    return item.status == Status::wrong_result || item.status == Status::failed;
-                });
-        });
+    const bool failed = refusals.any() || std::ranges::any_of(answers, [](const RankedShape &answer) {
+                            return wrong_cases(answer.choice.ranked) > 0;
+                        });
     return failed ? 1 : 0;
 }
 

@@ -71,7 +71,7 @@ std::string forecast_table(const RankedShape &answer) {
         {{"time", As::time, Keep::must}, [](Line row) { return row.item->forecast_s(); }},
         {{"/ best", As::number, Keep::high},
          [](Line row) { return row.over_best() ? Cell(fmt::format("{:.2f}", *row.over_best())) : Cell(); }}};
-    if (std::any_of(rows.begin(), rows.end(), [](Line row) { return row.measured().has_value(); }))
+    if (std::ranges::any_of(rows, [](Line row) { return row.measured().has_value(); }))
         fields.push_back({{"measured", As::time, Keep::high}, &Row::measured});
     fields.push_back({{"limiter"}, [](Line row) { return row.item->prediction->limiter; }});
     fields.push_back({{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
@@ -80,8 +80,7 @@ std::string forecast_table(const RankedShape &answer) {
                       }});
     Table ranking = table_of<Row>(rows, fields);
     ranking.unit_of = rows.empty() ? std::nullopt : rows.front().best;
-    return table(ranking) +
-           (std::any_of(rows.begin(), rows.end(), is_marked) ? wrapped(tensor_core_remark) : "");
+    return table(ranking) + (std::ranges::any_of(rows, is_marked) ? wrapped(tensor_core_remark) : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -111,8 +110,7 @@ std::string safety(const Choice &choice) {
     for (std::size_t i = 1; i < choice.best.size(); ++i) {
         const BestOf &other = choice.best[i];
         const std::string text =
-            fmt::format("{}{} {:.2f}x (rank {})", other.name, on_tensor_cores(other.name) ? " *" : "",
-                        other.time / *first.time_s, other.rank);
+            fmt::format("{} {:.2f}x (rank {})", marked(other.name), other.time / *first.time_s, other.rank);
         if (other.time <= *first.time_high_s)
             ties += (ties.empty() ? "" : ", ") + text;
         else if (clear.empty())
@@ -130,15 +128,14 @@ std::string safety(const Choice &choice) {
 bool is_ranked(const std::string &text, const Question &question, const Extent &extent) {
     const std::vector<std::string> &names = question.strategies;
     return (extent.tensor_cores || !names.empty() || !on_tensor_cores(text)) &&
-           (names.empty() ||
-            std::find(names.begin(), names.end(), text.substr(0, text.find(':'))) != names.end());
+           (names.empty() || std::ranges::find(names, text.substr(0, text.find(':'))) != names.end());
 }
 
 /// What to take. `brief`: that alone, and whether another strategy ties.
 std::string verdict_of(const Choice &choice, const Question &question, const Extent &extent, bool brief) {
     const Case &best = choice.ranked.front();
     const Prediction &p = *best.prediction;
-    std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
+    std::string out = verdict_line("take", marked(*best.strategy));
     if (!p.time_s)
         return out;
     if (!brief) {
@@ -198,9 +195,8 @@ std::string compact(const std::vector<RankedShape> &answers, bool total) {
         if (!choice.refused.empty() && (choice.ranked.empty() || !question->strategies.empty()))
             refused += shape->shape.id() + " " + refused_line(choice, *question, true);
     }
-    const bool one_gpu = std::all_of(answers.begin(), answers.end(), [&](const RankedShape &answer) {
-        return answer.question == answers.front().question;
-    });
+    const bool one_gpu = std::ranges::all_of(
+        answers, [&](const RankedShape &answer) { return answer.question == answers.front().question; });
     return cases_text(rows, total) + what_is_left_out(answers, total && one_gpu) + refused;
 }
 
@@ -209,7 +205,7 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
     std::vector<std::string> names, variants;
     std::set<int> sms;
     const auto add = [](std::vector<std::string> &to, const std::string &name) {
-        if (std::find(to.begin(), to.end(), name) == to.end())
+        if (std::ranges::find(to, name) == to.end())
             to.push_back(name);
     };
     for (const RankedShape &answer : answers) {
@@ -271,8 +267,7 @@ class Turns {
     /// Whether a strategy's best setting lies inside the interval of the first.
     static bool ties(const Choice &choice, const std::string &name) {
         const Prediction &first = *choice.ranked.front().prediction;
-        return first.times.fitted_s &&
-               std::any_of(choice.best.begin(), choice.best.end(), [&](const BestOf &best) {
+        return first.times.fitted_s && std::ranges::any_of(choice.best, [&](const BestOf &best) {
                    return best.name == name && best.time <= *first.time_high_s;
                });
     }
@@ -362,9 +357,8 @@ std::string measured_table(const RankedShape &answer, std::int64_t count) {
         const std::optional<Seconds> time = time_of(*row.item);
         const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
         return !time ? Cell(name_of(row.item->status))
-                     : Cell(std::to_string(
-                           std::lower_bound(order.begin(), order.end(), std::pair(*time, index)) -
-                           order.begin() + 1));
+                     : Cell(std::to_string(std::ranges::lower_bound(order, std::pair(*time, index)) -
+                                           order.begin() + 1));
     };
     std::string text = table(table_of<Row>(
         rows,
@@ -422,7 +416,7 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
         }
         text += (view.extent.why ? reasons(choice) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
-    const bool shortened = std::any_of(answers.begin(), answers.end(), [](const RankedShape &answer) {
+    const bool shortened = std::ranges::any_of(answers, [](const RankedShape &answer) {
         for (std::size_t i = 1; i < answer.choice.ranked.size(); ++i)
             if (is_of_the_first(answer.choice, i))
                 return true;

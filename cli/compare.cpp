@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,8 +44,8 @@ Compared kind_of(const NamedDocument &one) {
 /// What all words name. Throws UsageError where they are of several kinds, or too many.
 Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
     const Compared kind = kind_of(given.front());
-    const auto alike = std::count_if(given.begin(), given.end(),
-                                     [&](const NamedDocument &one) { return kind_of(one) == kind; });
+    const auto alike =
+        std::ranges::count_if(given, [&](const NamedDocument &one) { return kind_of(one) == kind; });
     const std::size_t least = kind == Compared::networks && two_gpus ? 1 : 2;
     if (static_cast<std::size_t>(alike) < given.size() || given.size() < least ||
         (kind != Compared::profiles && given.size() > 2))
@@ -84,7 +83,7 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
         profiles.push_back({one.shown, one.profile()});
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
-        if (std::find(known.begin(), known.end(), name) == known.end())
+        if (std::ranges::find(known, name) == known.end())
             arguments.refuse("no number or curve is named '" + name + "'" + did_you_mean(name, known) +
                              " See docs/profile.md or convcast list --schema profile");
     return compare_profiles(profiles, options);
@@ -100,9 +99,7 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
     require_times(profile, "compare");
     NetworkQuestion question;
     question.what_if = false;
-    question.batch = arguments.integer(
-        "batch", 1, 1,
-        static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max())));
+    question.batch = asked_images(arguments, network);
     const Knowledge knowledge = knowledge_for(profile);
     NetworkRun forecast = plan_network(network, profile, knowledge, question).forecast;
     forecast.conditions = conditions_of(knowledge);
@@ -113,15 +110,14 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
 /// Two networks on one GPU or each on its own, or one network on two GPUs.
 ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
-    const auto recorded = std::find_if(given.begin(), given.end(),
-                                       [](const NamedDocument &one) { return one.is_a("network_run"); });
+    const auto recorded =
+        std::ranges::find_if(given, [](const NamedDocument &one) { return one.is_a("network_run"); });
     if (gpus.size() > 2)
         arguments.refuse(fmt::format("networks are compared on one GPU or two, got {} --gpu", gpus.size()));
     if (given.size() == 1 && recorded != given.end())
         arguments.refuse(recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");
-    if (std::all_of(given.begin(), given.end(),
-                    [](const NamedDocument &one) { return one.is_a("network_run"); }))
+    if (std::ranges::all_of(given, [](const NamedDocument &one) { return one.is_a("network_run"); }))
         arguments.refuse_options_of("recorded networks", given.front().shown);
     if (gpus.empty())
         gpus = {"h200"};
@@ -138,7 +134,7 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
 int compare(const Arguments &arguments) {
     refuse_overwriting(arguments);
     const std::vector<std::string> &names = arguments.positional();
-    if (std::count(names.begin(), names.end(), "-") > 1)
+    if (std::ranges::count(names, "-") > 1)
         arguments.refuse("standard input (-) can be only one of the files");
     std::vector<NamedDocument> given;
     for (const std::string &name : names)
@@ -152,8 +148,9 @@ int compare(const Arguments &arguments) {
                                                                   : of_networks(arguments, std::move(given));
     write_file_atomically(arguments.text("output", "-"),
                           comparison_text(comparison, format, arguments.has("all")));
-    const bool compared = comparison.total || std::any_of(comparison.rows.begin(), comparison.rows.end(),
-                                                          [](const ComparedRow &row) { return !row.only; });
+    const bool compared =
+        comparison.total ||
+        std::ranges::any_of(comparison.rows, [](const ComparedRow &row) { return !row.only; });
     if (kind != Compared::profiles && !compared)
         note(fmt::format(
             "compare: {} and {} have no case in common, so nothing was compared{}", comparison.files[0].file,

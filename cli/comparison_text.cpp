@@ -45,8 +45,8 @@ std::string interval_of_row(Row row) {
 
 /// All values of a row in the unit of the first.
 std::string value_text(Row row, std::size_t file, Compared kind) {
-    const auto &first = std::find_if(row.values.begin(), row.values.end(),
-                                     [](const ComparedValue &value) { return value.value.has_value(); });
+    const auto &first =
+        std::ranges::find_if(row.values, [](const ComparedValue &value) { return value.value.has_value(); });
     if (!row.values[file].value)
         return "";
     if (row.unit == "s" && kind != Compared::profiles) // numbers of a profile go down to picoseconds
@@ -79,8 +79,8 @@ bool is_notable(Row row) {
 
 std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     std::vector<ComparedRow> rows;
-    std::copy_if(comparison.rows.begin(), comparison.rows.end(), std::back_inserter(rows),
-                 [&](Row row) { return all || is_notable(row); });
+    std::ranges::copy_if(comparison.rows, std::back_inserter(rows),
+                         [&](Row row) { return all || is_notable(row); });
     if (comparison.total)
         rows.push_back(*comparison.total);
     return rows;
@@ -248,7 +248,7 @@ std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t 
     if (comparison.mean_ratio)
         text += fmt::format("; times {} in the geometric mean", change_text(*comparison.mean_ratio - 1.0, 1));
     text = wrapped(text, 0, width) + only_text(comparison, all, width);
-    const auto unjudged = std::count_if(comparison.rows.begin(), comparison.rows.end(), [](Row row) {
+    const auto unjudged = std::ranges::count_if(comparison.rows, [](Row row) {
         return row.ratio && !row.ratio_low && std::abs(*row.ratio - 1.0) > row.tolerance;
     });
     if (unjudged > 0)

@@ -121,9 +121,8 @@ int compile(const Arguments &arguments) {
         report.kernels.clear(); // what verifies
     for (CheckedKernel &kernel : compile_own_kernels(own_tasks(own, shapes), profile, capability))
         report.kernels.push_back(std::move(kernel));
-    const auto problems = static_cast<std::size_t>(
-        std::count_if(report.kernels.begin(), report.kernels.end(),
-                      [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
+    const auto problems = static_cast<std::size_t>(std::ranges::count_if(
+        report.kernels, [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
     const bool json = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
                           json ? to_text(described::write(report)) : printable(as_text(report, problems)));

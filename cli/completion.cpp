@@ -3,7 +3,6 @@
 #include "cli/explanations.hpp"
 #include "cli/help_page.hpp"
 #include "cli/options.hpp"
-#include "cli/schemas.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -148,7 +147,7 @@ const Option *takes_value(const std::string &verb, const std::string &word, cons
     for (const Option *option : options_of(verb)) {
         const std::vector<std::string> names = names_of(*option);
         const bool may_lack = option->takes == Takes::number_or_none && typed.starts_with("-");
-        if (!option->value.empty() && !may_lack && std::find(names.begin(), names.end(), word) != names.end())
+        if (!option->value.empty() && !may_lack && std::ranges::find(names, word) != names.end())
             return option;
     }
     return nullptr;

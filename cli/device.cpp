@@ -379,8 +379,8 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     if (request.require_counters || request.exact_work)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
-    const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
-                                      [](const Case &item) { return !item.measurements.empty(); });
+    const bool measured =
+        std::ranges::any_of(run.cases, [](const Case &item) { return !item.measurements.empty(); });
     check_gpu(run, measured, profile, device);
     Compiler compiler;
     options.count = !request.no_counters;

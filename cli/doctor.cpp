@@ -57,8 +57,8 @@ int doctor(const Arguments &arguments) {
                                           {{"what"}, &Finding::what},
                                           {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}})));
     }
-    const bool broken = std::any_of(findings.begin(), findings.end(),
-                                    [](const Finding &finding) { return finding.health == Health::broken; });
+    const bool broken = std::ranges::any_of(
+        findings, [](const Finding &finding) { return finding.health == Health::broken; });
     return broken ? 1 : 0;
 }
 

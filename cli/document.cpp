@@ -165,10 +165,9 @@ NamedDocument look_at(const std::string &name) {
     const bool is_file = name == "-" || (file_exists(name) && !std::filesystem::is_directory(name, none));
     if (!is_file) { // whoever reads it says what is wrong
         const std::vector<std::string> networks = shipped_networks();
-        if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() ||
-            file_exists(FolderOfGpu{name}.profile()))
+        if (std::ranges::find(shipped, name) != shipped.end() || file_exists(FolderOfGpu{name}.profile()))
             found.schema = GpuProfile().schema;
-        else if (std::find(networks.begin(), networks.end(), name) != networks.end())
+        else if (std::ranges::find(networks, name) != networks.end())
             found.schema = Network().schema;
     } else if (holds_lines(name)) {
         found.schema = Run().schema;
@@ -206,6 +205,12 @@ Run NamedDocument::run(const std::function<void(Run &piece, std::size_t of)> &ea
 
 Run read_document(const std::string &file) {
     return NamedDocument{file, shown_name(file), std::nullopt, ""}.run();
+}
+
+std::ptrdiff_t wrong_cases(const std::vector<Case> &cases) {
+    return std::ranges::count_if(cases, [](const Case &item) {
+        return item.status == Status::wrong_result || item.status == Status::failed;
+    });
 }
 
 void refuse_overwriting(const Arguments &arguments, Documents documents) {

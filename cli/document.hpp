@@ -50,6 +50,9 @@ inline int code_of(const Run &document) {
     return document.unread.empty() ? 0 : 1;
 }
 
+/// How many cases failed or gave a wrong result.
+std::ptrdiff_t wrong_cases(const std::vector<Case> &cases);
+
 /// What a verb does with the document of its word RUN and of --resume.
 enum class Documents {
     read,   ///< its answer is another one

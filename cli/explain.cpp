@@ -61,7 +61,7 @@ using IsNamed = std::function<bool(const std::string &name)>;
 std::vector<Explanation> those(const std::vector<Explanation> &all, const IsNamed &matches) {
     std::vector<Explanation> found;
     for (const Explanation &one : all)
-        if (std::any_of(one.names.begin(), one.names.end(), matches))
+        if (std::ranges::any_of(one.names, matches))
             found.push_back(one);
     return found;
 }
@@ -70,7 +70,7 @@ std::vector<Explanation> those(const std::vector<Explanation> &all, const IsName
 void add_names(std::vector<std::string> &names, const std::vector<Explanation> &all, const IsNamed &matches) {
     for (const Explanation &one : all)
         for (const std::string &name : one.names)
-            if (matches(name) && std::find(names.begin(), names.end(), name) == names.end())
+            if (matches(name) && std::ranges::find(names, name) == names.end())
                 names.push_back(name);
 }
 

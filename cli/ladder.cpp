@@ -40,9 +40,8 @@ std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
 
 /// A kernel of a step: how often, how long, its share, and what of one launch takes most.
 std::vector<Cell> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
-    const auto most =
-        std::max_element(launch.parts.begin(), launch.parts.end(),
-                         [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
+    const auto most = std::ranges::max_element(
+        launch.parts, [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
     const double share = launch.in_graph_s ? launch.in_graph_s->value / step.value : 0.0;
     return {launch.kernel,
             times,

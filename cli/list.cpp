@@ -3,12 +3,12 @@
 #include "cli/completion.hpp"
 #include "cli/document.hpp"
 #include "cli/help_page.hpp"
-#include "cli/schemas.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
@@ -18,12 +18,32 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace convcast::cli {
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> schema_files; ///< of every document, as docs/schemas has them
+
+namespace cli {
 namespace {
+
+/// The JSON Schema (draft 2020-12) of a document. Throws UsageError for a name that is none.
+std::string json_schema(const std::string &name) {
+    if (const EmbeddedFile *file = find_embedded(schema_files, name + ".json"))
+        return file->text();
+    throw UsageError("list: no schema '" + shortened(name, 60) + "'" + did_you_mean(name, schema_names()) +
+                     " Documents: " + join(schema_names()));
+}
+
+/// The schema of every document into a folder, which is made where it is not there. Throws InputError.
+void write_schemas(const std::string &folder) {
+    make_folder(folder);
+    for (const std::string &name : schema_names())
+        write_file_atomically((std::filesystem::path(folder) / (name + ".json")).string(), json_schema(name));
+}
 
 struct Listing {
     std::vector<StrategyDoc> strategies = strategy_docs();
@@ -115,6 +135,10 @@ std::string as_text(const std::string &asked) {
 
 } // namespace
 
+std::vector<std::string> schema_names() {
+    return names_of(schema_files);
+}
+
 std::vector<std::string> kinds_to_list() {
     std::vector<std::string> names;
     for (const Kind &kind : kinds())
@@ -142,4 +166,5 @@ int list(const Arguments &arguments) {
     return 0;
 }
 
-} // namespace convcast::cli
+} // namespace cli
+} // namespace convcast

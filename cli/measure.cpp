@@ -105,13 +105,12 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
         failed.push_back("probe " + probe);
     for (const Probe &probe : probes()) {
         const std::string name(probe.name);
-        const bool asked = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
-        const bool useful =
-            std::any_of(raw.samples.begin(), raw.samples.end(), [&](const ProbeSamples &samples) {
-                return samples.probe == name && !samples.values.empty() &&
-                       std::all_of(samples.values.begin(), samples.values.end(),
-                                   [](double value) { return value > 0.0 && std::isfinite(value); });
-            });
+        const bool asked = only.empty() || std::ranges::find(only, name) != only.end();
+        const bool useful = std::ranges::any_of(raw.samples, [&](const ProbeSamples &samples) {
+            return samples.probe == name && !samples.values.empty() &&
+                   std::ranges::all_of(samples.values,
+                                       [](double value) { return value > 0.0 && std::isfinite(value); });
+        });
         if (asked && !useful && !raw.failed.contains(name) && !raw.skipped.contains(name))
             failed.push_back("probe " + name + " (nothing usable)");
     }
@@ -150,7 +149,7 @@ int measure(const Arguments &arguments) {
     const std::vector<std::string> only = arguments.texts("only");
     const std::vector<std::string> known = probe_names();
     for (const std::string &name : only)
-        if (std::find(known.begin(), known.end(), name) == known.end())
+        if (std::ranges::find(known, name) == known.end())
             arguments.refuse("unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 

@@ -56,7 +56,7 @@ int merge(const Arguments &arguments) {
     if (files.size() < 2 && !(bare && files.size() == 1))
         arguments.refuse("it joins two Run documents or more, for example: convcast merge shard_1.json "
                          "shard_2.json -o run.json");
-    if (std::count(files.begin(), files.end(), "-") > 1)
+    if (std::ranges::count(files, "-") > 1)
         arguments.refuse("standard input (-) was given twice; it can be read once");
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
@@ -77,10 +77,10 @@ int merge(const Arguments &arguments) {
     if (output.empty() || (arguments.has("json") && output != "-")) {
         write_file_atomically("-", write_run(merged));
     } else if (output != "-") {
-        const auto measured = std::count_if(merged.cases.begin(), merged.cases.end(),
-                                            [](const Case &item) { return !item.measurements.empty(); });
-        const auto open = std::count_if(merged.cases.begin(), merged.cases.end(),
-                                        [](const Case &item) { return item.status == Status::not_run; });
+        const auto measured =
+            std::ranges::count_if(merged.cases, [](const Case &item) { return !item.measurements.empty(); });
+        const auto open = std::ranges::count_if(
+            merged.cases, [](const Case &item) { return item.status == Status::not_run; });
         write_file_atomically("-", fmt::format("{} documents, {} cases: {} measured, {} not run\n",
                                                files.size(), merged.cases.size(), measured, open));
     }

@@ -20,6 +20,9 @@ namespace convcast::cli {
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);
 
+/// Images of a call by --batch, no more than the network can have.
+int asked_images(const Arguments &arguments, const Network &network);
+
 /// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages. Throws
 /// InputError.
 Network network_of_text(const std::string &text, const std::string &shown, const Arguments &arguments);

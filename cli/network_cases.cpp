@@ -24,8 +24,8 @@ namespace {
 
 std::string heading(const NetworkRun &run, const std::string &gpu) {
     const NetworkCase &first = run.first();
-    const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
-                                      [](const NetworkCase &item) { return item.measured_s().has_value(); });
+    const bool measured =
+        std::ranges::any_of(run.cases, [](const NetworkCase &item) { return item.measured_s().has_value(); });
     const std::string forecast = measured ? "" : ", forecast";
     if (!first.split)
         return fmt::format("{} on {}, batch {}{}", run.network, gpu, first.batch, forecast);

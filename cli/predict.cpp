@@ -52,7 +52,8 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
     note_knowledge(given, knowledge);
     add_elsewhere(given.cases, arguments, &profile);
     forecast_again(given, profile, knowledge,
-                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew, progress);
+                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew,
+                   {.progress = progress});
     if (arguments.has("timeline"))
         add_timelines(given.cases, profile, knowledge, arguments);
 }
@@ -112,8 +113,8 @@ void check_held(const std::vector<Question> &questions, const Arguments &argumen
 /// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
 /// else in the order of the question.
 void sort_by_time(std::vector<Case> &cases) {
-    const bool one = std::all_of(cases.begin(), cases.end(),
-                                 [&](const Case &item) { return item.shape == cases.front().shape; });
+    const bool one =
+        std::ranges::all_of(cases, [&](const Case &item) { return item.shape == cases.front().shape; });
     const auto time = [](const Case &item) {
         const Measurement *cold = item.measured(L2State::cold);
         return item.prediction && item.prediction->time_s ? item.prediction->time_s->value
@@ -121,8 +122,7 @@ void sort_by_time(std::vector<Case> &cases) {
                                                           : 1e300;
     };
     if (one)
-        std::stable_sort(cases.begin(), cases.end(),
-                         [&](const Case &a, const Case &b) { return time(a) < time(b); });
+        std::ranges::stable_sort(cases, [&](const Case &a, const Case &b) { return time(a) < time(b); });
 }
 
 } // namespace

@@ -159,7 +159,7 @@ std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bo
         const std::string name = text.substr(0, equals),
                           values = text.substr(std::min(equals + 1, text.size()));
         std::vector<std::vector<std::string>> more;
-        const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
+        const auto commas = static_cast<std::size_t>(std::ranges::count(values, ','));
         if (all.size() * (commas + 1) > most_variants)
             refuse_variants(arguments);
         for (const std::vector<std::string> &before : all)
@@ -230,6 +230,31 @@ std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool besi
     return variants;
 }
 
+namespace {
+
+/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
+/// GPU.
+std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile) {
+    auto known = std::make_shared<KnownTimes>(profile);
+    if (is_supposed(profile))
+        return known; // nobody has measured a GPU that does not exist
+    for (const std::string &file : arguments.texts("recorded")) {
+        const Run run = read_document(file);
+        const auto gpu = run.conditions.find("gpu");
+        if (gpu == run.conditions.end())
+            throw UsageError("--recorded " + file +
+                             ": nothing in it was measured; it takes what `convcast run` wrote");
+        if (gpu->second != profile.name)
+            throw UsageError("--recorded " + file + " was measured on " + gpu->second +
+                             ", the forecast is for " + profile.name);
+        if (sms_of(run, file).value_or(profile.limits.sm_count) == profile.limits.sm_count)
+            known->add(run, std::filesystem::path(file).filename().string());
+    }
+    return known;
+}
+
+} // namespace
+
 std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
                                      const SmsGiven &sms_given) {
     const Question asked = asked_of(arguments);
@@ -285,8 +310,8 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
         profile = with_sms(std::move(profile), *sms);
     }
     // Measured cases without forecasts hold for any profile of their GPU, also one that is measured later.
-    const bool forecast = std::any_of(document.cases.begin(), document.cases.end(),
-                                      [](const Case &item) { return item.prediction.has_value(); });
+    const bool forecast =
+        std::ranges::any_of(document.cases, [](const Case &item) { return item.prediction.has_value(); });
     if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
         document.profile_hash != profile_hash(profile))
         arguments.refuse(
@@ -294,25 +319,6 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
             "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
             "was made with");
     return profile;
-}
-
-std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile) {
-    auto known = std::make_shared<KnownTimes>(profile);
-    if (is_supposed(profile))
-        return known; // nobody has measured a GPU that does not exist
-    for (const std::string &file : arguments.texts("recorded")) {
-        const Run run = read_document(file);
-        const auto gpu = run.conditions.find("gpu");
-        if (gpu == run.conditions.end())
-            throw UsageError("--recorded " + file +
-                             ": nothing in it was measured; it takes what `convcast run` wrote");
-        if (gpu->second != profile.name)
-            throw UsageError("--recorded " + file + " was measured on " + gpu->second +
-                             ", the forecast is for " + profile.name);
-        if (sms_of(run, file).value_or(profile.limits.sm_count) == profile.limits.sm_count)
-            known->add(run, std::filesystem::path(file).filename().string());
-    }
-    return known;
 }
 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
@@ -333,9 +339,8 @@ std::string input_size(const Arguments &arguments) {
     if (text.empty())
         return text;
     const std::vector<std::string> sizes = split(text, 'x');
-    const bool are_sizes = std::all_of(sizes.begin(), sizes.end(), [](const std::string &size) {
-        return number_of<int>(size).value_or(0) > 0;
-    });
+    const bool are_sizes = std::ranges::all_of(
+        sizes, [](const std::string &size) { return number_of<int>(size).value_or(0) > 0; });
     if (sizes.size() == 2 && are_sizes)
         return text;
     throw UsageError(

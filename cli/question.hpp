@@ -7,14 +7,9 @@
 #include "model/question.hpp"
 #include "model/record/run.hpp"
 
-#include <cstddef>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -24,10 +19,6 @@ using SmsGiven = std::function<int(int asked)>;
 
 /// Throws UsageError when no shape is asked, and for several GPUs, numbers of SMs or values of --set.
 Question read_question(const Arguments &arguments, const SmsGiven &sms_given = {});
-
-/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
-/// GPU.
-std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile);
 
 /// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
 /// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if

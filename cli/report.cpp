@@ -153,28 +153,11 @@ void keep_what_is_reported(Case &item) {
 
 /// This version's forecasts of measured cases: of those that came without, or of all.
 void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole, bool anew) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < run.cases.size(); ++i)
-        if (is_forecast_here(run.cases[i], anew))
-            places.push_back(i);
-    constexpr std::size_t of_a_piece = 4096; // plans are large, and gone after each piece
-    const bool many = !whole && run.cases.size() > most_cases_of_page;
-    Progress progress("forecast", Progress::Where::terminal_after_a_while);
-    const std::size_t at_once = many ? of_a_piece : std::max<std::size_t>(1, places.size());
-    for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
-        const std::size_t end = std::min(places.size(), begin + at_once);
-        Run open;
-        open.own_kernels = run.own_kernels;
-        for (std::size_t i = begin; i < end; ++i)
-            open.cases.push_back(std::move(run.cases[places[i]]));
-        forecast_again(open, profile, knowledge, MeasuredCases::renew,
-                       [&](std::size_t done) { progress.show(begin + done, places.size(), "cases"); });
-        for (std::size_t i = begin; i < end; ++i) {
-            if (many)
-                keep_what_is_reported(open.cases[i - begin]);
-            run.cases[places[i]] = std::move(open.cases[i - begin]);
-        }
-    }
+    const bool many = !whole && run.cases.size() > most_cases_of_page; // plans are large
+    ForecastAgain how{.which = [&](const Case &item) { return is_forecast_here(item, anew); }};
+    if (many)
+        how.then = keep_what_is_reported;
+    forecast_again(run, profile, knowledge, MeasuredCases::renew, how);
 }
 
 /// The same of a document of lines, piece by piece into another one that begins as `head`.
@@ -183,8 +166,7 @@ void forecast_lines_here(const std::string &file, const std::string &output, con
                          bool anew) {
     RunLineWriter writer(output, head);
     read_run_pieces(file, check_baseline, [&](Run piece) {
-        if (std::any_of(piece.cases.begin(), piece.cases.end(),
-                        [&](const Case &item) { return is_forecast_here(item, anew); }))
+        if (std::ranges::any_of(piece.cases, [&](const Case &item) { return is_forecast_here(item, anew); }))
             forecast_here(piece, *profile, *knowledge, true, anew);
         writer.add(piece);
     });
@@ -220,9 +202,8 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
         all += call.training ? 1 : 0;
         test = test || !call.training;
     }
-    const bool enough = std::all_of(training.begin(), training.end(), [&](const auto &strategy) {
-        return all - strategy.second >= least_training;
-    });
+    const bool enough = std::ranges::all_of(
+        training, [&](const auto &strategy) { return all - strategy.second >= least_training; });
     if (test && !training.empty() && enough)
         out.of_calls = leave_one_out(out.calls, profile);
     return out;
@@ -296,7 +277,7 @@ int report(const Arguments &arguments) {
     const bool whole = arguments.has("bundle") && !as_lines;
     Run run = given.run([&](Run &piece, std::size_t of) {
         if (!whole && of > most_cases_of_page)
-            std::for_each(piece.cases.begin(), piece.cases.end(), keep_what_is_reported);
+            std::ranges::for_each(piece.cases, keep_what_is_reported);
     });
     given.text.reset();
     const std::vector<std::string> profiles = shipped_profiles();
@@ -304,8 +285,7 @@ int report(const Arguments &arguments) {
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
     const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
-    if (std::any_of(run.cases.begin(), run.cases.end(),
-                    [&](const Case &item) { return is_forecast_here(item, anew); })) {
+    if (std::ranges::any_of(run.cases, [&](const Case &item) { return is_forecast_here(item, anew); })) {
         profile = document_profile(run, arguments, file);
         knowledge = read_knowledge(arguments, *profile);
         forecast_here(run, *profile, *knowledge, whole, anew);
@@ -316,7 +296,7 @@ int report(const Arguments &arguments) {
                          "--assume; `convcast predict " + file + "` makes the forecasts of any case anew");
     } else if (arguments.has("gpu")) {
         profile = document_profile(run, arguments, file);
-    } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {
+    } else if (std::ranges::find(profiles, run.profile_id) != profiles.end()) {
         try {
             profile = document_profile(run, arguments, file);
         } catch (const UsageError &) {
@@ -337,7 +317,7 @@ int report(const Arguments &arguments) {
     const std::vector<std::string> shipped = shipped_studies();
     for (const Case &item :
          run.cases) // a study of the user's own that is not at hand leaves its cases ungrouped
-        if (item.study && std::find(shipped.begin(), shipped.end(), *item.study) != shipped.end())
+        if (item.study && std::ranges::find(shipped, *item.study) != shipped.end())
             add(*item.study);
 
     const bool json = format == Format::json;

@@ -47,7 +47,7 @@ void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::
         ids.push_back(rung.id);
     std::string close;
     for (const NetworkCase &item : run.cases)
-        if (item.id && std::find(ids.begin(), ids.end(), *item.id) == ids.end()) {
+        if (item.id && std::ranges::find(ids, *item.id) == ids.end()) {
             foreign.push_back("\"" + shortened(*item.id) + "\"");
             close += close.empty() ? did_you_mean(*item.id, ids) : "";
         }
@@ -61,7 +61,7 @@ void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::
 /// Says that a document is of a network that does not ship: one's own, or a name that was changed.
 void note_foreign_network(const std::string &network, const std::string &shown) {
     const std::vector<std::string> names = shipped_networks();
-    if (std::find(names.begin(), names.end(), network) == names.end())
+    if (std::ranges::find(names, network) == names.end())
         note(fmt::format("{}: no network \"{}\" ships{} It is shown as the document says", shown,
                          shortened(network), did_you_mean(network, names)));
 }

@@ -67,16 +67,15 @@ void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
         for (const PaperItem &item : paper.items)
             known.push_back(item.id);
     for (const std::string &id : only)
-        if (std::find(known.begin(), known.end(), id) == known.end())
+        if (std::ranges::find(known, id) == known.end())
             arguments.refuse("no item '" + id + "' in " +
                              (papers.size() == 1 ? papers.front().id : std::string("these papers")) +
                              did_you_mean(id, known) + " There are: " + join(known));
     if (only.empty())
         return;
     for (Paper &paper : papers)
-        std::erase_if(paper.items, [&](const PaperItem &item) {
-            return std::find(only.begin(), only.end(), item.id) == only.end();
-        });
+        std::erase_if(paper.items,
+                      [&](const PaperItem &item) { return std::ranges::find(only, item.id) == only.end(); });
     std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
 }
 
@@ -97,7 +96,7 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
                 AskedStudy &asked = studies[*item.answer.study];
                 asked.settings.insert(settings.begin(), settings.end());
                 asked.all = asked.all || settings.empty() ||
-                            std::any_of(settings.begin(), settings.end(), [](const std::string &setting) {
+                            std::ranges::any_of(settings, [](const std::string &setting) {
                                 return setting.find(':') != std::string::npos;
                             });
             }
@@ -115,7 +114,7 @@ Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments
     question.strategies.assign(asked.settings.begin(), asked.settings.end());
     if (!asked.settings.empty())
         for (Case &item : predict_all(question, {})) {
-            const bool there = std::any_of(cases.begin(), cases.end(), [&](const Case &other) {
+            const bool there = std::ranges::any_of(cases, [&](const Case &other) {
                 return other.shape == item.shape && other.strategy == item.strategy;
             });
             if (!there && item.status != Status::unsupported)
@@ -228,8 +227,8 @@ int reproduce(const Arguments &arguments) {
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
         const PaperContext context(
-            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
-            recordings, settings);
+            *std::ranges::find_if(whole, [&](const Paper &p) { return p.id == paper.id; }), ours, recordings,
+            settings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

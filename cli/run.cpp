@@ -34,7 +34,7 @@ bool asks_shapes(const Arguments &arguments) {
 
 /// Nothing of it is left to be measured.
 bool settled(const Run &run) {
-    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); });
+    return std::ranges::none_of(run.cases, [](const Case &item) { return is_open(item); });
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
@@ -122,8 +122,7 @@ std::string summary(const Run &run) {
                             (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason)
                                                                       : "");
                  }}})) +
-           (std::any_of(run.cases.begin(), run.cases.end(), of_declared_work) ? wrapped(declared_work_remark)
-                                                                              : "");
+           (std::ranges::any_of(run.cases, of_declared_work) ? wrapped(declared_work_remark) : "");
 }
 
 std::string timelines(const Run &run) {
@@ -202,10 +201,7 @@ int run(const Arguments &arguments) {
     answer(document);
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
-    const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
-        return item.status == Status::wrong_result || item.status == Status::failed;
-    });
-    return wrong || end == RunEnd::incomplete ? 1 : code_of(document);
+    return wrong_cases(document.cases) > 0 || end == RunEnd::incomplete ? 1 : code_of(document);
 }
 
 } // namespace convcast::cli

@@ -170,7 +170,7 @@ class LayoutMaker {
             for (std::size_t c = 0; c < columns_.size(); ++c) {
                 if (must(c) || columns_[c].keep != keep || used(first, least_) + gap + least_[c] > width_)
                     continue;
-                first.insert(std::lower_bound(first.begin(), first.end(), c), c);
+                first.insert(std::ranges::lower_bound(first, c), c);
             }
     }
 
@@ -201,9 +201,8 @@ class LinePrinter {
         std::string text;
         for (std::size_t line = 0; line < layout_.lines.size(); ++line) {
             const std::vector<std::size_t> &columns = layout_.lines[line];
-            const bool says_nothing = std::all_of(columns.begin(), columns.end(), [&](std::size_t c) {
-                return cell_of(c).empty() || cell_of(c) == "-";
-            });
+            const bool says_nothing = std::ranges::all_of(
+                columns, [&](std::size_t c) { return cell_of(c).empty() || cell_of(c) == "-"; });
             if (line == 0 || !says_nothing)
                 text += one(columns, line == 0 ? 0 : indent_below, cell_of, is_title);
         }

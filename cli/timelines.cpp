@@ -28,8 +28,9 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
     const std::vector<CtaSpan> spans = spans_of(timeline);
     for (std::size_t launch = 0; launch < timeline.launches.size(); ++launch) {
         std::vector<CtaSpan> its;
-        std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
-                     [&](const CtaSpan &span) { return span.launch == static_cast<std::int64_t>(launch); });
+        std::ranges::copy_if(spans, std::back_inserter(its), [&](const CtaSpan &span) {
+            return span.launch == static_cast<std::int64_t>(launch);
+        });
         rows.push_back({timeline.launches[launch].kernel, source, summary_of(its)});
     }
     if (timeline.launches.size() > 1)
@@ -39,7 +40,7 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
 } // namespace
 
 void check_timeline_count(const Arguments &arguments, const std::vector<Case> &cases) {
-    const auto drawn = std::count_if(cases.begin(), cases.end(), [](const Case &item) {
+    const auto drawn = std::ranges::count_if(cases, [](const Case &item) {
         return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
     });
     if (drawn > most_timeline_cases)

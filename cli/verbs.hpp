@@ -29,6 +29,9 @@ int run(const Arguments &arguments);
 /// Words that `convcast list` takes.
 std::vector<std::string> kinds_to_list();
 
+/// "profile", "run", ...: the documents that have a JSON Schema.
+std::vector<std::string> schema_names();
+
 /// What `convcast --help` says, in parts.
 struct VerbLine {
     std::string name, summary;

@@ -94,10 +94,14 @@ bool on_tensor_cores(const std::string &strategy) {
     return uses_tensor_cores(strategy.substr(0, strategy.find(':')));
 }
 
+std::string marked(const std::string &strategy) {
+    return strategy + (on_tensor_cores(strategy) ? " *" : "");
+}
+
 bool of_declared_work(const Case &item) {
     return item.baseline && item.prediction && item.prediction->time_s &&
-           std::find(item.prediction->assumptions.begin(), item.prediction->assumptions.end(),
-                     declared_work_assumption) != item.prediction->assumptions.end();
+           std::ranges::find(item.prediction->assumptions, declared_work_assumption) !=
+               item.prediction->assumptions.end();
 }
 
 std::string mark_of(const Case &item) {
@@ -151,8 +155,7 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
 
 std::string largest_terms(const Term &term, std::size_t most) {
     std::vector<Bar> bars = waterfall(term);
-    std::stable_sort(bars.begin(), bars.end(),
-                     [](const Bar &a, const Bar &b) { return a.added_s > b.added_s; });
+    std::ranges::stable_sort(bars, [](const Bar &a, const Bar &b) { return a.added_s > b.added_s; });
     std::string text;
     for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
         text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
@@ -196,10 +199,10 @@ std::string known_lines(const Case &item, const Question &question,
     if (const auto fastest = known.fastest_setting(item.shape, wanted);
         fastest && time && fastest->time_s < *time)
         lines += verdict_line("fastest ours",
-                              fmt::format("{}{}, measured {}, {:.2f}x what is {} here (recording {})",
-                                          fastest->name, on_tensor_cores(fastest->name) ? " *" : "",
-                                          short_time(fastest->time_s), fastest->time_s / *time,
-                                          own ? "measured" : "forecast", fastest->recording));
+                              fmt::format("{}, measured {}, {:.2f}x what is {} here (recording {})",
+                                          marked(fastest->name), short_time(fastest->time_s),
+                                          fastest->time_s / *time, own ? "measured" : "forecast",
+                                          fastest->recording));
     std::string libraries;
     if (const auto other = known.fastest_baseline(item.shape, comparable))
         libraries =
@@ -219,7 +222,7 @@ std::string all_assumptions(const std::vector<const Question *> &questions, bool
         if (const std::string said = assumptions_text(question->knowledge);
             !said.empty() && text.find(said) == std::string::npos)
             text += said_of(questions.size() > 1 ? question->variant : "", said);
-    if (whole || questions.size() < 2 || std::count(text.begin(), text.end(), '\n') <= short_enough)
+    if (whole || questions.size() < 2 || std::ranges::count(text, '\n') <= short_enough)
         return text;
     text = hanging("assumed of these forecasts, the first of each; all: " + where);
     for (const Question *question : questions) {
