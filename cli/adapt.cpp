@@ -30,7 +30,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {

@@ -67,10 +67,10 @@ std::string calls_words(const Case &item);
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
 
-/// "output 54 x 54" of a shape as text.
-std::string output_words(const std::string &shape);
+/// "conv1, n1c64h56w56k64r3s3 (output 54 x 54)" of a shape as text, with its name unless that is empty.
+std::string shape_words(const std::string &name, const std::string &shape);
 
-/// A line of a verdict: its label in a column of its own.
+/// A line of a verdict: its label in a column of its own; "" without a text.
 std::string verdict_line(const std::string &label, const std::string &text);
 
 /// "  unsupported: the stride is 2", of a case that is not ok.

@@ -1,13 +1,14 @@
 #include "cli/choose_text.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
-#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
 #include "cli/what_if.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -15,13 +16,13 @@
 #include "model/base/parallel.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/shape/shape_range.hpp"
+#include "reports/choice_figure.hpp"
 #include "reports/paper_figure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -68,6 +69,20 @@ std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers)
         answer.fastest = choice.best;
     }
     return out;
+}
+
+/// Writes what --figure names. Throws UsageError where there is only one answer.
+void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments) {
+    if (answers.size() < 2)
+        arguments.refuse(
+            "--figure draws how the choice changes and needs two answers at least: run a size "
+            "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
+            "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
+    const ChoiceFigure drawn = who_wins(answers);
+    const FigureFiles written =
+        write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
+                           arguments.text("figure", ""), "Forecast by convcast " + producer().version);
+    say_what_is_written(written);
 }
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
@@ -165,22 +180,6 @@ RankedShape answer_of(const AskedShape &shape, const Question &question, const E
     return answer;
 }
 
-/// Says on an interrupt how far the ranking came, and that nothing of it is kept.
-class SaysHowFar {
-  public:
-    SaysHowFar(std::size_t total, const std::string &output)
-        : on_interrupt_([this, total, output] { say(total, output); }, std::chrono::milliseconds(0)) {}
-    void ranked_one() { ++done_; }
-
-  private:
-    void say(std::size_t total, const std::string &output) const {
-        note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", done_.load(), total,
-                         output == "-" ? "" : ", and " + output + " is as it was before"));
-    }
-    std::atomic<std::size_t> done_ = 0;
-    OnInterrupt on_interrupt_;
-};
-
 /// Ranks a question's shapes, of `total` after `done`, and gives `take` the answers for some at a time, in
 /// order. Where there are as many of them as cores, each core has shapes of its own; fewer are ranked one
 /// after another, each by all cores.
@@ -228,10 +227,14 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
     const Terms terms = asked.view.extent.why || total * asked.view.extent.top <= most_trees ? Terms::of_all
                         : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
                                                                      : Terms::of_none;
-    SaysHowFar how_far(total, asked.output);
+    std::atomic<std::size_t> ranked = 0;
+    const OnInterrupt on_interrupt([&] {
+        note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", ranked.load(), total,
+                         asked.output == "-" ? "" : ", and " + asked.output + " is as it was before"));
+    });
     for (const Question &question : questions)
         rank_pieces(
-            question, asked.view.extent, terms, answers.size(), total, [&] { how_far.ranked_one(); },
+            question, asked.view.extent, terms, answers.size(), total, [&] { ++ranked; },
             [&](std::vector<RankedShape> piece) {
                 std::move(piece.begin(), piece.end(), std::back_inserter(answers));
             });
@@ -267,19 +270,17 @@ int choose_lines(Question question, const Asked &asked, const Arguments &argumen
     std::atomic<std::size_t> kept = all - question.shapes.size();
     std::mutex writing; // guards the writer and whether it is done
     bool finished = false;
-    const OnInterrupt keep(
-        [&] {
-            writing.lock(); // for good: the program ends
-            if (finished)
-                return;
-            if (kept > 0)
-                writer.finish();
-            note(fmt::format("interrupted after {} of {} shapes; {}", kept.load(), all,
-                             kept > 0 ? asked.output + " has them, and the same question with --resume " +
-                                            asked.output + " goes on"
-                                      : "nothing is kept, and " + asked.output + " is as it was before"));
-        },
-        std::chrono::milliseconds(0));
+    const OnInterrupt keep([&] {
+        writing.lock(); // for good: the program ends
+        if (finished)
+            return;
+        if (kept > 0)
+            writer.finish();
+        note(fmt::format("interrupted after {} of {} shapes; {}", kept.load(), all,
+                         kept > 0 ? asked.output + " has them, and the same question with --resume " +
+                                        asked.output + " goes on"
+                                  : "nothing is kept, and " + asked.output + " is as it was before"));
+    });
     Refusals refusals;
     const auto write = [&](std::vector<RankedShape> answers) {
         for (RankedShape &answer : answers) {

@@ -400,18 +400,15 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto &[question, shape, choice] = answers[i];
-        text += bold((shape->name.empty() ? "" : shape->name + ", ") + shape->shape.id() + " (" +
-                     output_words(shape->shape.id()) + ") on " +
+        text += bold(shape_words(shape->name, shape->shape.id()) + " on " +
                      (question->variant.empty() ? question->gpu : question->variant)) +
                 "\n";
         if (view.measured > 0) {
             text += measured_table(answers[i], view.measured);
         } else {
-            text +=
-                choice.ranked.empty() ? "" : verdict_of(choice, *question, view.extent, answers.size() > 1);
-            if (const std::string calls = choice.ranked.empty() ? "" : calls_words(choice.ranked.front());
-                !calls.empty())
-                text += verdict_line("total", calls);
+            if (!choice.ranked.empty())
+                text += verdict_of(choice, *question, view.extent, answers.size() > 1) +
+                        verdict_line("total", calls_words(choice.ranked.front()));
             text += forecast_table(answers[i]) + refused_line(choice, *question, view.extent.why);
         }
         text += (view.extent.why ? reasons(choice) : "") + (i + 1 < answers.size() ? "\n" : "");

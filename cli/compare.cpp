@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,12 +62,8 @@ ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocumen
     CompareRunsOptions options;
     options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
     options.fail_over = arguments.share("fail-over");
-    const std::string l2 = arguments.text("l2", "cold");
-    if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
-        arguments.refuse("--l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
-    const std::string by = arguments.text("by", "setting");
-    if (!boost::describe::enum_from_string(by.c_str(), options.by))
-        arguments.refuse("--by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
+    (void)boost::describe::enum_from_string(arguments.text("l2", "cold").c_str(), options.l2);
+    (void)boost::describe::enum_from_string(arguments.text("by", "setting").c_str(), options.by);
     const Run before = given[0].run(), after = given[1].run();
     unread = code_of(before) != 0 || code_of(after) != 0;
     return compare_runs(before, given[0].shown, after, given[1].shown, options);

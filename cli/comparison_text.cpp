@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <vector>
 

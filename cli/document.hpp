@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+namespace convcast {
+struct FigureFiles;
+}
+
 namespace convcast::cli {
 
 /// What a word of the command line names: a profile or a network that ships, or a document, - for standard
@@ -38,10 +42,8 @@ Run read_document(const std::string &file);
 /// The same of a document's text; `shown` is its name in messages.
 Run read_document(const std::string &text, const std::string &shown);
 
-/// Whether a file is a document of lines (model/record/run_lines.hpp) that can be read in pieces.
-bool holds_lines(const std::string &file);
-
-/// Calls `take` for each piece of such a file, with the number of cases of the whole.
+/// Calls `take` for each piece of a document of lines (model/record/run_lines.hpp), with the number of cases
+/// of the whole.
 void read_document_pieces(const std::string &file,
                           const std::function<void(Run piece, std::size_t of)> &take);
 
@@ -58,6 +60,9 @@ enum class Documents {
     read,   ///< its answer is another one
     filled, ///< it may be written back, as nothing in it is lost
 };
+
+/// Names on standard error the files of a figure that was written.
+void say_what_is_written(const FigureFiles &written);
 
 /// Throws UsageError where a file that the command reads would be written over: by -o, by the figure of
 /// `choose` or the diagram of `predict` with what lies beside them, an archive, samples or weights. Links to

@@ -183,7 +183,7 @@ std::string page_of_program() {
                        "\\fBconvcast\\fR \\fIVERB\\fR \\fB\\-\\-help\\fR\n.SH DESCRIPTION\n" +
                        with_newline(escaped(program_summary())) + ".SH VERBS\n";
     std::string also;
-    for (const VerbLine &verb : verb_lines()) {
+    for (const Verb &verb : verbs()) {
         text += ".TP\n\\fB" + verb.name + "\\fR\n" + with_newline(escaped(verb.summary));
         also += (also.empty() ? "\\fBconvcast\\-" : ",\n\\fBconvcast\\-") + verb.name + "\\fR(1)";
     }
@@ -196,7 +196,7 @@ std::string manual_page(const std::string &name) {
     if (name == "convcast")
         return page_of_program();
     std::vector<std::string> names = {"convcast"};
-    for (const VerbLine &verb : verb_lines()) {
+    for (const Verb &verb : verbs()) {
         if (verb.name == name)
             return page_of_verb(name);
         names.push_back(verb.name);

@@ -7,8 +7,6 @@
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
 
-#include <vector>
-
 namespace convcast::cli {
 
 Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile) {

@@ -40,8 +40,7 @@ std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
 
 /// A kernel of a step: how often, how long, its share, and what of one launch takes most.
 std::vector<Cell> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
-    const auto most = std::ranges::max_element(
-        launch.parts, [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
+    const auto most = std::ranges::max_element(launch.parts, {}, &PhaseTime::time_s);
     const double share = launch.in_graph_s ? launch.in_graph_s->value / step.value : 0.0;
     return {launch.kernel,
             times,
@@ -112,19 +111,15 @@ int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReadi
     const Format format = format_of(arguments, true);
     if (format == Format::csv || format == Format::markdown)
         arguments.refuse("the formats of a ladder are text, json and schedule");
-    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
-    if (variants.size() > 1)
-        arguments.refuse("--" + asked + " takes one GPU, one number of SMs and one value of each --set");
-    const GpuProfile profile = std::move(variants.front().profile);
-    const std::string gpu = std::move(variants.front().title);
-    require_times(profile, "predict --" + asked);
-    NetworkRun run = forecast_ladder(ladder, network, batch, profile);
+    const ProfileVariant gpu = asked_profile(arguments, "--" + asked);
+    require_times(gpu.profile, "predict --" + asked);
+    NetworkRun run = forecast_ladder(ladder, network, batch, gpu.profile);
     run.conditions["version"] = producer().version;
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? to_text(described::write(run))
-                          : format == Format::schedule ? rungs_schedule(run, gpu)
-                          : training                   ? printable(training_text(run, ladder, gpu))
-                                                       : printable(cases_text(run, gpu)));
+                          : format == Format::schedule ? rungs_schedule(run, gpu.title)
+                          : training                   ? printable(training_text(run, ladder, gpu.title))
+                                                       : printable(cases_text(run, gpu.title)));
     return 0;
 }
 

@@ -12,8 +12,6 @@
 #include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>

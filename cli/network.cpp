@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -202,8 +203,7 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
     if (!arguments.has("top-nodes"))
         return run;
     const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
-    const auto longer = [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s > b.time_s; };
-    std::ranges::stable_sort(run.first().launches, longer);
+    std::ranges::stable_sort(run.first().launches, std::ranges::greater(), &NetworkLaunch::time_s);
     if (std::ssize(run.first().launches) > wanted)
         run.first().launches.resize(static_cast<std::size_t>(wanted));
     return run;
@@ -270,10 +270,7 @@ std::string candidates_text(const NetworkRun &forecast) {
             if (other.shape == launch.shape && !other.candidates.empty())
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
         text += headed(bold(*launch.shape) + "  ", layers, 2);
-        const Seconds best = std::ranges::min_element(launch.candidates, [](const NetworkCandidate &a,
-                                                                            const NetworkCandidate &b) {
-                                 return a.time_s < b.time_s;
-                             })->time_s;
+        const Seconds best = std::ranges::min(launch.candidates, {}, &NetworkCandidate::time_s).time_s;
         using Way = const NetworkCandidate &;
         text += table(table_of<NetworkCandidate>(
             launch.candidates,
@@ -396,11 +393,7 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
 }
 
 AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
-    ProfileVariant gpu;
-    gpu.profile = find_profile(arguments.text("gpu", "h200"));
-    supply_assumed(gpu.profile, arguments);
-    gpu.title = gpu.profile.name;
-    Asked asked = read_asked(arguments, std::move(gpu), std::move(schedule));
+    Asked asked = read_asked(arguments, asked_profile(arguments, "--network"), std::move(schedule));
     asked.question.what_if = false;
     return {asked.plan(), asked.conditions()};
 }
@@ -467,11 +460,9 @@ int predict_network(const Arguments &arguments) {
 
 int choose_network(const Arguments &arguments) {
     refuse_questions(arguments);
-    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
-    if (variants.size() > 1)
-        arguments.refuse("--network takes one GPU, one number of SMs and one value of each --set; "
-                         "`convcast predict --network` sets several side by side");
-    Asked asked = read_asked(arguments, std::move(variants.front()));
+    Asked asked =
+        read_asked(arguments, asked_profile(arguments, "--network",
+                                            "; `convcast predict --network` sets several side by side"));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = asked.plan();

@@ -229,7 +229,7 @@ int run_network(const Arguments &arguments) {
     check_writable(arguments.text("output", "-"));
     NetworkRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
     // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
-    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
     if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
         run = forecast_anew(std::move(run), network, profile);
     return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));

@@ -1,7 +1,6 @@
 #include "model/predict.hpp"
 #include "cli/answers.hpp"
 #include "cli/document.hpp"
-#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
@@ -17,6 +16,8 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/run_lines.hpp"
+#include "reports/paper_figure.hpp"
+#include "reports/partition_diagram.hpp"
 
 #include <fmt/format.h>
 
@@ -30,13 +31,6 @@
 
 namespace convcast::cli {
 namespace {
-
-void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
-                   const Arguments &arguments) {
-    check_timeline_count(arguments, cases);
-    for (Case &item : cases)
-        add_forecast_timeline(item, profile, knowledge);
-}
 
 /// Gives a document, or a piece of one, today's forecasts beside what was measured.
 void forecast_document(Run &given, const std::string &file, const Arguments &arguments,
@@ -55,7 +49,7 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
                    given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew,
                    {.progress = progress});
     if (arguments.has("timeline"))
-        add_timelines(given.cases, profile, knowledge, arguments);
+        add_forecast_timelines(given.cases, profile, knowledge, arguments);
 }
 
 /// From lines to lines, piece by piece: however large the document, a piece is in memory. Returns the exit
@@ -125,6 +119,25 @@ void sort_by_time(std::vector<Case> &cases) {
         std::ranges::stable_sort(cases, [&](const Case &a, const Case &b) { return time(a) < time(b); });
 }
 
+/// Writes the diagram of the one case, forecast for `profile`, to the file of --diagram, as wide as --width
+/// says, with its caption and the references beside it. Throws UsageError where there is not one case with a
+/// plan that can be drawn.
+void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments) {
+    if (cases.size() != 1 || !cases.front().strategy)
+        arguments.refuse("--diagram draws one shape by one strategy, for example: convcast predict "
+                         "--shape n1c64h56w56k64r3s3 --strategy stride_fixed_block --diagram partition.svg");
+    const Case &item = cases.front();
+    if (!item.prediction || !item.prediction->plan)
+        arguments.refuse("nothing to draw of " + item.shape + " by " + *item.strategy + ": " +
+                         item.reason.value_or("it has no plan"));
+    if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
+        arguments.refuse("--diagram: " + problem);
+    const PaperWidth width = PaperWidth::parse(arguments.text("width"));
+    const FigureFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
+                                                    partition_caption(item), arguments.text("diagram", ""));
+    say_what_is_written(written);
+}
+
 } // namespace
 
 int predict(const Arguments &arguments) {
@@ -140,7 +153,7 @@ int predict(const Arguments &arguments) {
         if (!file_exists(file) && names_shape(file))
             arguments.refuse("a shape stands behind --shape: predict --shape " + file);
         const bool adds = arguments.has("time") || arguments.has("times");
-        if (names_lines(output) && holds_lines(file) && !adds && !as_sheet)
+        if (names_lines(output) && file_holds_lines(file) && !adds && !as_sheet)
             return forecast_lines(file, output, arguments);
         Run document = read_document(file);
         forecast_document(document, file, arguments);
@@ -181,7 +194,7 @@ int predict(const Arguments &arguments) {
             answers.emplace_back(ForecastCases{&question, held_cases(question, {}, with_terms)});
         add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
-            add_timelines(answer.cases, question.profile, question.knowledge, arguments);
+            add_forecast_timelines(answer.cases, question.profile, question.knowledge, arguments);
         if (arguments.has("diagram"))
             write_diagram(answer.cases, question.profile, arguments);
         refusals.add(question, answer.cases);

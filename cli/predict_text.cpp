@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -291,9 +290,7 @@ std::string many(const std::vector<ForecastCases> &answers, const Arguments &arg
     std::string out =
         rows.empty()
             ? ""
-            : bold((one_shape
-                        ? rows.front().item->shape + " (" + output_words(rows.front().item->shape) + ") on "
-                        : std::string("on ")) +
+            : bold((one_shape ? shape_words("", rows.front().item->shape) + " on " : std::string("on ")) +
                    (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
                                        : first.gpu) +
                    first.images + "\n");
@@ -313,8 +310,7 @@ std::string one(const Case &item, const Question &question, const Behind &asked)
     std::string out =
         verdict(item, question, item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
-    if (const std::string calls = calls_words(item); !calls.empty())
-        out += verdict_line("total", calls);
+    out += verdict_line("total", calls_words(item));
     if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
         out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
     return out;

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -228,6 +227,13 @@ std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool besi
                                    (setting.empty() ? "" : ", " + join(setting));
             }
     return variants;
+}
+
+ProfileVariant asked_profile(const Arguments &arguments, const std::string &who, const std::string &instead) {
+    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
+    if (variants.size() > 1)
+        arguments.refuse(who + " takes one GPU, one number of SMs and one value of each --set" + instead);
+    return std::move(variants.front());
 }
 
 namespace {

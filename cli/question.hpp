@@ -38,6 +38,11 @@ struct ProfileVariant {
 std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
                                            const SmsGiven &sms_given = {});
 
+/// The only one of them. Throws UsageError where there are several: `who` takes one; `instead` says what else
+/// there is.
+ProfileVariant asked_profile(const Arguments &arguments, const std::string &who,
+                             const std::string &instead = "");
+
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.
 std::optional<int> sms_of(const Run &document, const std::string &file);

@@ -37,12 +37,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -78,7 +76,7 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
                          "folder for all four, for example: --figure " +
                          id + " -o " + id + ".pdf");
     const FigureFiles written = write_paper_figure(
-        *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
+        *found, cases, PaperWidth::parse(arguments.text("width")), arguments.text("output", ""),
         (gpu.empty() ? "" : "On " + gpu + ", by ") + "convcast " + producer().version);
     std::string text;
     for (const std::filesystem::path &file : written.files)
@@ -240,7 +238,7 @@ int answer_with_page(const PageReport &report, const std::string &text, const st
     const bool as_json = format_of(arguments, false) == Format::json;
     std::string files;
     if (!as_json || arguments.has("output"))
-        files = files_text(write_report(report, arguments.text("output", "page")));
+        files = files_text(write_report(report, arguments.text("output")));
     write_file_atomically("-", as_json ? json : printable(text + files));
     return 0;
 }
@@ -256,9 +254,9 @@ int report(const Arguments &arguments) {
     else if (sheet || arguments.has("bundle"))
         refuse_overwriting(arguments);
     else if (arguments.has("output") || format != Format::json)
-        refuse_overwriting_in(arguments.text("output", "page"), arguments);
+        refuse_overwriting_in(arguments.text("output"), arguments);
     if (!arguments.has("figure") && !sheet)
-        refuse_file_name(arguments, "-o", arguments.text("output", "page"), "a page and its figures",
+        refuse_file_name(arguments, "-o", arguments.text("output"), "a page and its figures",
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
     const std::string file = arguments.positional().front();
@@ -271,7 +269,7 @@ int report(const Arguments &arguments) {
         if (is_a(kind)) // all but the first of version 0.1
             return report_of_network(*given.text, shown, arguments);
     // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
-    const bool as_lines = arguments.has("bundle") && holds_lines(file) &&
+    const bool as_lines = arguments.has("bundle") && file_holds_lines(file) &&
                           cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&
                           !arguments.has("times");
     const bool whole = arguments.has("bundle") && !as_lines;
@@ -359,7 +357,7 @@ int report(const Arguments &arguments) {
     }
     if (!json || arguments.has("output")) {
         const ReportFiles files =
-            write_report(run, studies, statistics, arguments.text("output", "page"), producer(), show);
+            write_report(run, studies, statistics, arguments.text("output"), producer(), show);
         text = answer(statistics) + tables_text(statistics) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));

@@ -15,15 +15,12 @@
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -105,7 +102,7 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
 
 /// All that `convcast run --study NAME --choose 3` asks, and the settings; or the strategies alone.
 Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments &arguments) {
-    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu", "h200")};
+    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu")};
     Question question = read_question(Arguments("run", words));
     constexpr int best = 3;
     std::vector<Case> cases;
@@ -132,7 +129,7 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
         make_folder(folder.string());
         write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
     };
-    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
     for (const auto &[study, asked] : studies_of(papers)) {
         Run run = asked_run(study, asked, arguments);
         RunRequest request;
@@ -198,8 +195,8 @@ int reproduce(const Arguments &arguments) {
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
     const std::vector<Paper> whole = papers;
     keep_only(papers, arguments);
-    const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
-    const std::filesystem::path folder = arguments.text("output", "papers");
+    const GpuProfile ours = find_profile(arguments.text("gpu"));
+    const std::filesystem::path folder = arguments.text("output");
     // A folder that has the name of the only paper is that paper's own.
     const bool own = papers.size() == 1 && (folder / "").parent_path().filename() == papers.front().id;
     const auto folder_of = [&](const Paper &paper) { return own ? folder : folder / paper.id; };

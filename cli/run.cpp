@@ -13,17 +13,13 @@
 #include "cli/version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/record/elsewhere.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shards.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {
@@ -170,11 +166,8 @@ int run(const Arguments &arguments) {
     request.trial_words = {"run", "-", "--try"};
     if (arguments.has("gpu"))
         request.trial_words.insert(request.trial_words.end(), {"--gpu", arguments.text("gpu", "")});
-    if (request.timeline) {
-        check_timeline_count(arguments, document.cases);
-        for (Case &item : document.cases)
-            add_forecast_timeline(item, profile, knowledge);
-    }
+    if (request.timeline)
+        add_forecast_timelines(document.cases, profile, knowledge, arguments);
     request.exact_work = arguments.has("exact-work");
     request.measure = !request.exact_work || !settled(document);
     if (request.exact_work && request.sms)

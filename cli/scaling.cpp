@@ -58,7 +58,7 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     asked.question.devices = parse_devices(arguments.verb(), arguments.text("devices", ""));
     asked.question.splits = splits_of(arguments);
     asked.question.batches = batches_of(arguments);
-    asked.profile = find_profile(arguments.text("gpu", "h200"));
+    asked.profile = find_profile(arguments.text("gpu"));
     supply_assumed(asked.profile, arguments);
     require_times(asked.profile, arguments.verb() + " --devices");
     return asked;

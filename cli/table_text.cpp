@@ -1,4 +1,5 @@
 #include "cli/terminal.hpp"
+#include "model/base/errors.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ std::vector<std::string> cell_pieces(const std::string &text, std::size_t width)
 struct TableLayout {
     std::vector<std::size_t> widths;             ///< 0: not shown
     std::vector<std::vector<std::size_t>> lines; ///< columns of a row's line, and of those below it
-    std::string hidden;                          ///< titles of columns that are left out
+    std::vector<std::string> hidden;             ///< titles of columns that are left out
 };
 
 constexpr std::size_t indent_below = 2; ///< of the lines below a row's first
@@ -94,7 +95,7 @@ class LayoutMaker {
   public:
     LayoutMaker(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                 std::size_t width)
-        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, ""} {
+        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, {}} {
         for (std::size_t c = 0; c < columns.size(); ++c) {
             whole_.push_back(shown_width(columns[c].title));
             least_.push_back(whole_.back());
@@ -117,7 +118,7 @@ class LayoutMaker {
             widen(line);
         for (std::size_t c = 0; c < columns_.size(); ++c)
             if (layout_.widths[c] == 0 && !columns_[c].title.empty())
-                layout_.hidden += (layout_.hidden.empty() ? "" : ", ") + columns_[c].title;
+                layout_.hidden.push_back(columns_[c].title);
         return std::move(layout_);
     }
 
@@ -297,10 +298,11 @@ std::string table(const Table &of, std::size_t width) {
     std::string text = bold(line([&](std::size_t c) { return columns[c].title; }, true));
     for (const auto &row : rows)
         text += line([&](std::size_t c) { return row[c]; }, false);
-    const std::string more = layout.hidden + (line.knobs_cut() ? (layout.hidden.empty() ? "" : ", ") : "") +
-                             (line.knobs_cut() ? std::string("all knobs") : "");
+    std::vector<std::string> more = layout.hidden;
+    if (line.knobs_cut())
+        more.emplace_back("all knobs");
     if (!more.empty())
-        text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
+        text += wrapped("(a wider terminal also shows: " + join(more) + ")", 0, width);
     return text;
 }
 

@@ -39,17 +39,6 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
 
 } // namespace
 
-void check_timeline_count(const Arguments &arguments, const std::vector<Case> &cases) {
-    const auto drawn = std::ranges::count_if(cases, [](const Case &item) {
-        return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
-    });
-    if (drawn > most_timeline_cases)
-        arguments.refuse(
-            fmt::format("--timeline is for at most {} cases, these are {}; ask for fewer shapes or "
-                        "name strategies",
-                        most_timeline_cases, drawn));
-}
-
 bool can_have_timeline(const Case &item) {
     const std::int64_t ctas = planned_ctas(item);
     if (ctas > most_timeline_ctas)
@@ -58,9 +47,19 @@ bool can_have_timeline(const Case &item) {
     return ctas > 0 && ctas <= most_timeline_ctas;
 }
 
-void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge) {
-    if (can_have_timeline(item))
-        add_timeline(item, profile, knowledge);
+void add_forecast_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                            const Arguments &arguments) {
+    const auto drawn = std::ranges::count_if(cases, [](const Case &item) {
+        return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
+    });
+    if (drawn > most_timeline_cases)
+        arguments.refuse(
+            fmt::format("--timeline is for at most {} cases, these are {}; ask for fewer shapes or "
+                        "name strategies",
+                        most_timeline_cases, drawn));
+    for (Case &item : cases)
+        if (can_have_timeline(item))
+            add_timeline(item, profile, knowledge);
 }
 
 std::string timeline_text(const Case &item) {

@@ -2,6 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
+#include "model/base/errors.hpp"
 #include "model/predict.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/words.hpp"
@@ -62,24 +63,27 @@ std::string share_beside(double share, double threshold) {
                : percent(share);
 }
 
+/// "DRAM 67 % and L2 13 %"
+std::string shares_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::vector<std::string> words;
+    for (const BusyShare &its : shares)
+        words.push_back(its.name + (" " + share_beside(its.share, threshold)));
+    return join(words, " and ");
+}
+
 /// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those at the threshold of R5, then the others.
-std::string busy_words(const std::vector<BusyShare> &shares, double threshold) {
-    std::string at, below;
-    for (const BusyShare &its : shares) {
-        std::string &text = its.share >= threshold ? at : below;
-        text +=
-            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
-    }
-    return at + " busy, " + percent(threshold) + " or more" + (below.empty() ? "" : " (" + below + ")");
+std::string busy_words(std::vector<BusyShare> shares, double threshold) {
+    const auto below =
+        std::ranges::stable_partition(shares, [&](const BusyShare &its) { return its.share >= threshold; });
+    const std::vector<BusyShare> others(below.begin(), below.end());
+    shares.erase(below.begin(), below.end());
+    return shares_words(shares, threshold) + " busy, " + percent(threshold) + " or more" +
+           (others.empty() ? "" : " (" + shares_words(others, threshold) + ")");
 }
 
 /// "DRAM 67 % and L2 13 % busy, less than 70 %"
 std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
-    std::string text;
-    for (const BusyShare &its : shares)
-        text +=
-            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
-    return text + " busy, less than " + percent(threshold);
+    return shares_words(shares, threshold) + " busy, less than " + percent(threshold);
 }
 
 /// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
@@ -155,7 +159,7 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
 
 std::string largest_terms(const Term &term, std::size_t most) {
     std::vector<Bar> bars = waterfall(term);
-    std::ranges::stable_sort(bars, [](const Bar &a, const Bar &b) { return a.added_s > b.added_s; });
+    std::ranges::stable_sort(bars, std::ranges::greater(), &Bar::added_s);
     std::string text;
     for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
         text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
@@ -211,7 +215,7 @@ std::string known_lines(const Case &item, const Question &question,
     if (const auto tf32 = known.find(item.shape, "cudnn:tf32"))
         libraries += fmt::format("{}in TF32, less exact and PyTorch's default, cudnn:tf32 {}",
                                  libraries.empty() ? "" : "; ", short_time(tf32->time_s));
-    return lines + (libraries.empty() ? "" : verdict_line("libraries", libraries));
+    return lines + verdict_line("libraries", libraries);
 }
 
 std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
@@ -249,13 +253,16 @@ std::string hanging(const std::string &text) {
     return wrapped(text, 2).substr(std::min<std::size_t>(2, text.size()));
 }
 
-std::string output_words(const std::string &shape) {
+std::string shape_words(const std::string &name, const std::string &shape) {
     const ConvShape parsed = ConvShape::parse(shape);
-    return fmt::format("output {} x {}", parsed.p(), parsed.q());
+    return fmt::format("{}{} (output {} x {})", name.empty() ? "" : name + ", ", shape, parsed.p(),
+                       parsed.q());
 }
 
 std::string verdict_line(const std::string &label, const std::string &text) {
     constexpr std::size_t indent = 15;
+    if (text.empty())
+        return "";
     return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
                   indent);
 }
@@ -266,8 +273,8 @@ std::string refusal_line(const Case &item) {
 
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
-    std::string out = bold(wrapped((item.name ? *item.name + ", " : "") + item.shape + " (" +
-                                   output_words(item.shape) + ") on " + question.gpu + ", " + item.called()));
+    std::string out = bold(wrapped(shape_words(item.name.value_or(""), item.shape) + " on " + question.gpu +
+                                   ", " + item.called()));
     if (item.status != Status::ok)
         return out + refusal_line(item);
     const Prediction &p = *item.prediction;
