@@ -14,9 +14,7 @@
 
 namespace convcast::cli {
 
-/// "+9 %": by how much a forecast is off.
-std::string error_words(Seconds forecast, Seconds measured);
-/// The same in a table, and a time with its unit; empty where a time is absent.
+/// "+9 %", by how much a forecast is off, and a time with its unit; empty where a time is absent.
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
 Cell time_cell(const std::optional<Seconds> &time);
 
@@ -46,10 +44,6 @@ std::string regime_words(const Prediction &prediction, const GpuProfile &profile
 /// The largest leaves of the tree with their seconds, "shared memory 4.31 us, FMA 3.02 us": what each adds to
 /// the time (V1).
 std::string largest_terms(const Term &term, std::size_t most);
-
-/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
-/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
-std::string rate_words(const Rates &rates, const std::string &strategy);
 
 /// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
 /// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.

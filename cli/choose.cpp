@@ -55,32 +55,27 @@ void add_refusals(Refusals &refusals, const RankedShape &answer) {
     refusals.add(*answer.question, cases);
 }
 
-/// What --figure draws of each ranking that has times.
-std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers) {
-    std::vector<ChoiceAnswer> out;
+/// Writes what --figure names, of each ranking that has times. Throws UsageError where there is only one.
+void write_choice_figure(const std::vector<RankedShape> &answers, const Arguments &arguments) {
+    std::vector<ChoiceAnswer> drawn;
     for (const auto &[question, shape, choice] : answers) {
         if (!has_times(choice))
             continue;
         const Prediction &first = *choice.ranked.front().prediction;
-        ChoiceAnswer &answer = out.emplace_back();
+        ChoiceAnswer &answer = drawn.emplace_back();
         answer.shape = shape->shape;
         answer.gpu = question->variant.empty() ? question->profile.name : question->variant;
         answer.longest_tie = first.times.fitted_s ? first.time_high_s : std::nullopt;
         answer.fastest = choice.best;
     }
-    return out;
-}
-
-/// Writes what --figure names. Throws UsageError where there is only one answer.
-void write_choice_figure(const std::vector<ChoiceAnswer> &answers, const Arguments &arguments) {
-    if (answers.size() < 2)
+    if (drawn.size() < 2)
         arguments.refuse(
             "--figure draws how the choice changes and needs two answers at least: run a size "
             "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
             "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
-    const ChoiceFigure drawn = who_wins(answers);
+    const ChoiceFigure figure = who_wins(drawn);
     const FigureFiles written =
-        write_paper_figure(drawn.figure, drawn.cases, PaperWidth::parse(arguments.text("width")),
+        write_paper_figure(figure.figure, figure.cases, PaperWidth::parse(arguments.text("width")),
                            arguments.text("figure", ""), "Forecast by convcast " + producer().version);
     say_what_is_written(written);
 }
@@ -339,7 +334,7 @@ int choose(const Arguments &arguments) {
         arguments.refuse("--resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
     std::vector<RankedShape> answers = rank_all(questions, asked, arguments);
     if (asked.view.extent.regimes)
-        write_choice_figure(drawn_answers(answers), arguments);
+        write_choice_figure(answers, arguments);
     std::map<std::string, std::string> conditions;
     ChoiceView view = asked.view;
     if (!asked.no_gpu.empty())

@@ -110,7 +110,7 @@ std::string text_of(const Kind &kind) {
 }
 
 /// The names of everything, each kind in a paragraph.
-std::string overview() {
+std::string every_name() {
     std::string text;
     for (const Kind &kind : kinds())
         text += bold(std::to_string(kind.names.size()) + " " + kind.title) + "\n" +
@@ -162,7 +162,7 @@ int list(const Arguments &arguments) {
     const bool asked = !arguments.positional().empty();
     write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{}))
                                : asked               ? as_text(arguments.positional().front())
-                                                     : overview());
+                                                     : every_name());
     return 0;
 }
 

@@ -86,6 +86,32 @@ std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
     return shares_words(shares, threshold) + " busy, less than " + percent(threshold);
 }
 
+/// "+9 %": by how much a forecast is off.
+std::string error_words(Seconds forecast, Seconds measured) {
+    const double error = std::round(100.0 * (forecast / measured - 1.0));
+    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
+}
+
+/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
+/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
+std::string rate_words(const Rates &rates, const std::string &strategy) {
+    std::string text;
+    if (rates.flop_per_s)
+        text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
+    if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
+        text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
+    if (rates.peak_share)
+        text += fmt::format(
+            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
+            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
+    if (rates.fmas_per_l2_byte)
+        text +=
+            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
+    if (rates.fmas_per_dram_byte)
+        text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
+    return text;
+}
+
 /// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
 std::string said_of(const std::string &variant, const std::string &said) {
     const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
@@ -110,11 +136,6 @@ bool of_declared_work(const Case &item) {
 
 std::string mark_of(const Case &item) {
     return item.strategy && on_tensor_cores(*item.strategy) ? " *" : of_declared_work(item) ? " !" : "";
-}
-
-std::string error_words(Seconds forecast, Seconds measured) {
-    const double error = std::round(100.0 * (forecast / measured - 1.0));
-    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
@@ -163,24 +184,6 @@ std::string largest_terms(const Term &term, std::size_t most) {
     std::string text;
     for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
         text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
-    return text;
-}
-
-std::string rate_words(const Rates &rates, const std::string &strategy) {
-    std::string text;
-    if (rates.flop_per_s)
-        text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
-    if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
-        text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
-    if (rates.peak_share)
-        text += fmt::format(
-            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
-            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
-    if (rates.fmas_per_l2_byte)
-        text +=
-            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
-    if (rates.fmas_per_dram_byte)
-        text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
     return text;
 }
 
