@@ -1,7 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/forecasts.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/measure.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"

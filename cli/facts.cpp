@@ -4,7 +4,6 @@
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/fit/facts_of_counters.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/record/measured_calls.hpp"
@@ -63,9 +62,7 @@ int facts(const Arguments &arguments) {
             "{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging {:.2f}",
             kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant, kernel.cases,
             100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging));
-    const std::string output = arguments.text("output", "-");
-    write_file_atomically(output, text);
-    note_how_to_use("facts", output);
+    write_with_its_use(arguments, "facts", text);
     return code;
 }
 

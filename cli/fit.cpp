@@ -82,11 +82,10 @@ int fit(const Arguments &arguments) {
             "counters {:.1f} %",
             errors->cases, 100.0 * errors->fitted, 100.0 * errors->assumed,
             100.0 * errors->without_counters));
-    const std::string output = arguments.text("output", "-"), text = write_calibration(calibration);
+    const std::string text = write_calibration(calibration);
     (void)read_calibration(text,
                            "calibration of " + shortened(join(arguments.positional()))); // else not written
-    write_file_atomically(output, text);
-    note_how_to_use("calibration", output);
+    write_with_its_use(arguments, "calibration", text);
     return code;
 }
 

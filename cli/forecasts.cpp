@@ -1,7 +1,7 @@
 #include "cli/forecasts.hpp"
 
-#include "cli/knowledge.hpp"
 #include "cli/progress.hpp"
+#include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"

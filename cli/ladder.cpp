@@ -1,5 +1,4 @@
 #include "cli/answers.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/network.hpp"
 #include "cli/question.hpp"
 #include "cli/sheet.hpp"

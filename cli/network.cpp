@@ -1,7 +1,6 @@
 #include "cli/network.hpp"
 
 #include "cli/answers.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/onnx_graph.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"

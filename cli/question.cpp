@@ -11,6 +11,7 @@
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
 #include "model/network/onnx/convolutions.hpp"
+#include "model/predict.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
@@ -184,6 +185,39 @@ std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
 }
 
 } // namespace
+
+Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile) {
+    Knowledge knowledge =
+        knowledge_for(profile, arguments.text("facts", ""), arguments.text("calibration", ""));
+    if (!knowledge.facts.kernels.empty() && knowledge.facts.device_code_hash != producer().device_code_hash)
+        knowledge.assumptions.push_back("facts counted on kernels of another version, device code " +
+                                        knowledge.facts.device_code_hash.substr(0, 8));
+    return knowledge;
+}
+
+void supply_assumed(GpuProfile &profile, const Arguments &arguments) {
+    for (const std::string &text : arguments.texts("assume"))
+        assume(profile, text);
+}
+
+void require_times(const GpuProfile &profile, const std::string &what) {
+    if (const std::string missing = missing_for_forecast(profile); !missing.empty())
+        throw InputError("profile " + profile.id, what + " needs times; " + no_time(profile, missing));
+}
+
+void note_knowledge(Run &run, const Knowledge &knowledge) {
+    for (auto &[name, text] : conditions_of(knowledge))
+        run.conditions[name] = text;
+}
+
+void write_with_its_use(const Arguments &arguments, const std::string &option, const std::string &text) {
+    const std::string output = arguments.text("output", "-");
+    write_file_atomically(output, text);
+    const bool file = output != "-";
+    note((file ? std::string("to use it: ") : "to use it, write it to a file with -o: ") +
+         "convcast predict --" + option + " " + (file ? output : option + ".json") +
+         " --shape n1c64h56w56k64r3s3; choose, run, report and compile take it too");
+}
 
 std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
                                            const SmsGiven &sms_given) {

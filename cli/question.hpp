@@ -1,8 +1,8 @@
-// What most verbs are asked: which GPU, which shapes, which strategies.
+// What most verbs are asked: which GPU, which shapes, which strategies, and what forecasts are given besides.
 #pragma once
 
 #include "cli/arguments.hpp"
-#include "cli/knowledge.hpp"
+#include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/question.hpp"
 #include "model/record/run.hpp"
@@ -13,6 +13,24 @@
 #include <vector>
 
 namespace convcast::cli {
+
+/// By --facts and --calibration; by default what ships and matches the GPU. Throws InputError for a file that
+/// cannot be read.
+Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile);
+
+/// Supposes what --assume names. Throws UsageError.
+void supply_assumed(GpuProfile &profile, const Arguments &arguments);
+
+/// Throws InputError, with what to do on this GPU, where the profile lacks a number that times need. `what`
+/// needs them.
+void require_times(const GpuProfile &profile, const std::string &what);
+
+/// Names in the document what its forecasts were made with.
+void note_knowledge(Run &run, const Knowledge &knowledge);
+
+/// Writes the answer of `facts` or `fit` to -o, and says on standard error what it is for: `option` is the
+/// option that takes the file.
+void write_with_its_use(const Arguments &arguments, const std::string &option, const std::string &text);
 
 /// What a GPU at hand makes of a number of --sms.
 using SmsGiven = std::function<int(int asked)>;

@@ -1,6 +1,6 @@
 #include "cli/device.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/network.hpp"
+#include "cli/question.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"

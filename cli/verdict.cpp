@@ -112,6 +112,25 @@ std::string rate_words(const Rates &rates, const std::string &strategy) {
     return text;
 }
 
+/// The assumptions of all forecasts that were made with it, a paragraph each, for a terminal.
+std::string assumptions_text(const Knowledge &knowledge) {
+    std::string text, numbers;
+    for (const std::string &said : knowledge.assumptions) {
+        // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
+        const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
+        if (reason == std::string::npos || said.find(", in ") > reason)
+            text += headed("  - ", said, 4);
+        else
+            numbers += (numbers.empty() ? "" : "; ") + said.substr(0, reason);
+    }
+    if (!numbers.empty())
+        text += headed("  - ",
+                       numbers + "; where each comes from: the page that `convcast report` makes of the "
+                                 "profile, or --json",
+                       4);
+    return text.empty() ? text : "assumed of all these forecasts:\n" + text;
+}
+
 /// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
 std::string said_of(const std::string &variant, const std::string &said) {
     const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
