@@ -1,7 +1,6 @@
 #include "cli/device.hpp"
 #include "cli/document.hpp"
 #include "cli/forecasts.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/measure.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
@@ -30,7 +29,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {
@@ -43,7 +41,7 @@ constexpr int chosen_of_a_layer = 3;            ///< beside each strategy as it 
 
 FolderOfGpu folder_of(const Arguments &arguments) {
     std::string folder = arguments.text("output", "");
-    refuse_file_name("adapt", "-o", folder, "profile, run and calibration");
+    refuse_file_name(arguments, "-o", folder, "profile, run and calibration");
     while (folder.size() > 1 && folder.back() == '/')
         folder.pop_back();
     return {folder};
@@ -142,10 +140,9 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
     const RunEnd end = run_on_device(run, profile, request);
     write_run_file(files.run(), run);
     if (end == RunEnd::incomplete)
-        note(fmt::format(
-            "the time is over and {} of {} cases were not run; the same command runs them",
-            std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); }),
-            run.cases.size()));
+        note(fmt::format("the time is over and {} of {} cases were not run; the same command runs them",
+                         std::ranges::count_if(run.cases, [](const Case &item) { return is_open(item); }),
+                         run.cases.size()));
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, and the same command goes on");
     return run;
@@ -228,9 +225,7 @@ int adapt(const Arguments &arguments) {
     write_file_atomically(files.readme(), readme_of(files, profile, run, calibration, readme_width));
     write_file_atomically(
         "-", arguments.has("json") ? text : readme_of(files, profile, run, calibration, terminal_width()));
-    const auto wrong = std::count_if(run.cases.begin(), run.cases.end(), [](const Case &item) {
-        return item.status == Status::wrong_result || item.status == Status::failed;
-    });
+    const std::ptrdiff_t wrong = wrong_cases(run.cases);
     if (wrong > 0)
         note(fmt::format(
             "{} cases failed or gave a wrong result and were left out; convcast report {} --gpu {} -o page "

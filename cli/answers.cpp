@@ -5,8 +5,6 @@
 #include "model/record/elsewhere.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +33,7 @@ std::optional<Seconds> time_of(const Row &row) {
 std::vector<const Question *> questions_of(const std::vector<Row> &rows) {
     std::vector<const Question *> questions;
     for (const Row &row : rows)
-        if (std::find(questions.begin(), questions.end(), row.question) == questions.end())
+        if (std::ranges::find(questions, row.question) == questions.end())
             questions.push_back(row.question);
     return questions;
 }
@@ -118,14 +116,14 @@ std::string letter_of(std::size_t at) {
 std::vector<const Question *> lettered_questions(const std::vector<Row> &rows) {
     constexpr std::size_t longest_name = 20;
     std::vector<const Question *> questions = questions_of(rows);
-    const bool is_long = std::any_of(questions.begin(), questions.end(), [](const Question *question) {
+    const bool is_long = std::ranges::any_of(questions, [](const Question *question) {
         return shown_width(variant_of(*question)) > longest_name;
     });
     return is_long && questions.size() > 1 ? questions : std::vector<const Question *>();
 }
 
 std::string gpu_name_of(const Question &question, const Overview &overview) {
-    const auto found = std::find(overview.lettered.begin(), overview.lettered.end(), &question);
+    const auto found = std::ranges::find(overview.lettered, &question);
     return found == overview.lettered.end()
                ? variant_of(question)
                : letter_of(static_cast<std::size_t>(found - overview.lettered.begin()));
@@ -245,17 +243,17 @@ std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
     std::string text;
     for (std::size_t i = 0; i < overview.lettered.size(); ++i) {
         const std::string letter = letter_of(i);
-        text += headed(letter + "  ", variant_of(*overview.lettered[i]), letter.size() + 2, terminal_width());
+        text += headed(letter + "  ", variant_of(*overview.lettered[i]), letter.size() + 2);
     }
     const auto is_marked = [&](const char *mark) {
-        return std::any_of(rows.begin(), rows.end(), [&](const Row &row) {
+        return std::ranges::any_of(rows, [&](const Row &row) {
             return row.item->status == Status::ok && mark_of(*row.item) == mark;
         });
     };
     if (is_marked(" *"))
-        text += wrapped(tensor_core_remark, 0, terminal_width());
+        text += wrapped(tensor_core_remark);
     if (is_marked(" !"))
-        text += wrapped(declared_work_remark, 0, terminal_width());
+        text += wrapped(declared_work_remark);
     return text;
 }
 
@@ -263,7 +261,7 @@ std::string legend_of(const std::vector<Row> &rows, const Overview &overview) {
 std::string status_words(const std::vector<const Case *> &refused) {
     std::set<std::string> words;
     for (const Case *item : refused)
-        words.insert(boost::describe::enum_to_string(item->status, "?"));
+        words.insert(name_of(item->status));
     return join({words.begin(), words.end()}, " or ");
 }
 
@@ -290,7 +288,7 @@ std::string refused_text(const std::vector<Row> &rows, const Overview &overview)
     for (const Case *item : refused) {
         names.insert(item->kernel());
         if (const std::string layer = item->name.value_or(item->shape);
-            !done.contains(item->shape) && std::find(without.begin(), without.end(), layer) == without.end())
+            !done.contains(item->shape) && std::ranges::find(without, layer) == without.end())
             without.push_back(layer);
     }
     const bool aloud = !overview.shapes || !without.empty() || !rows.front().question->strategies.empty();
@@ -313,8 +311,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     for (const Row &row : done)
         if (!time_of(row) && row.item->prediction->reason && !is_from_elsewhere(*row.item))
             timeless.push_back(row.item);
-    return (done.empty() ? "" : table(cases, terminal_width()) + legend_of(done, overview)) +
-           (total ? total_text(rows) : "") +
+    return (done.empty() ? "" : table(cases) + legend_of(done, overview)) + (total ? total_text(rows) : "") +
            (timeless.empty() ? "" : hanging("no time for " + refused_words(timeless))) +
            refused_text(rows, overview);
 }
@@ -330,8 +327,8 @@ struct Layer {
 /// Whether each question has one row of each shape, as the first of a ranking is.
 bool one_row_a_shape(const std::vector<Row> &rows) {
     std::set<std::pair<const Question *, LayerKey>> seen;
-    return std::all_of(rows.begin(), rows.end(),
-                       [&](const Row &row) { return seen.emplace(row.question, layer_of(row)).second; });
+    return std::ranges::all_of(
+        rows, [&](const Row &row) { return seen.emplace(row.question, layer_of(row)).second; });
 }
 
 std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<const Question *> &questions,
@@ -350,8 +347,8 @@ std::vector<Layer> layers_of(const std::vector<Row> &rows, const std::vector<con
                            std::vector<std::optional<Seconds>>(questions.size()),
                            std::vector<std::string>(questions.size())});
         Layer &layer = all[place->second];
-        const auto at = static_cast<std::size_t>(std::find(questions.begin(), questions.end(), row.question) -
-                                                 questions.begin());
+        const auto at =
+            static_cast<std::size_t>(std::ranges::find(questions, row.question) - questions.begin());
         layer.times[at] = item.prediction->time_s;
         layer.strategies[at] = (one ? item.kernel() : key) + mark_of(item);
     }
@@ -371,9 +368,9 @@ Cell change_of(const std::optional<Seconds> &time, const std::optional<Seconds> 
 bool sets_side_by_side(const std::vector<Row> &rows) {
     constexpr std::size_t most_columns = 5;
     const std::size_t questions = questions_of(rows).size();
-    return questions > 1 && questions <= most_columns &&
-           std::any_of(rows.begin(), rows.end(),
-                       [&](const Row &row) { return row.item->shape != rows.front().item->shape; });
+    return questions > 1 && questions <= most_columns && std::ranges::any_of(rows, [&](const Row &row) {
+               return row.item->shape != rows.front().item->shape;
+           });
 }
 
 /// One row a layer and strategy, a column of times for each GPU or setting with its change against the first;
@@ -426,8 +423,7 @@ std::string side_by_side(const std::vector<Row> &rows) {
                           return join(strategies, " -> ");
                       }});
     const std::vector<const Case *> refused = refused_of(rows);
-    return hanging(totals) + table(table_of<Layer>(layers, fields), terminal_width()) +
-           legend_of(rows, overview) +
+    return hanging(totals) + table(table_of<Layer>(layers, fields)) + legend_of(rows, overview) +
            (refused.empty() ? "" : hanging(status_words(refused) + ": " + refused_words(refused)));
 }
 

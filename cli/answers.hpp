@@ -14,14 +14,14 @@
 
 namespace convcast::cli {
 
-/// "+9 %": by how much a forecast is off.
-std::string error_words(Seconds forecast, Seconds measured);
-/// The same in a table, and a time with its unit; empty where a time is absent.
+/// "+9 %", by how much a forecast is off, and a time with its unit; empty where a time is absent.
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
 Cell time_cell(const std::optional<Seconds> &time);
 
 /// Whether a strategy's text names one that computes on tensor cores.
 bool on_tensor_cores(const std::string &strategy);
+/// Its text, with the mark * behind it if it does.
+std::string marked(const std::string &strategy);
 /// What the mark * behind such a strategy means, as a line.
 extern const char *const tensor_core_remark;
 
@@ -45,10 +45,6 @@ std::string regime_words(const Prediction &prediction, const GpuProfile &profile
 /// the time (V1).
 std::string largest_terms(const Term &term, std::size_t most);
 
-/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
-/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
-std::string rate_words(const Rates &rates, const std::string &strategy);
-
 /// What recordings have of a case, as lines of a verdict: its time and the forecast's error, the fastest
 /// setting of the strategies that are `wanted` if that is faster, and the libraries'; "" if nothing.
 std::string known_lines(const Case &item, const Question &question,
@@ -65,10 +61,10 @@ std::string calls_words(const Case &item);
 /// A paragraph whose further lines are indented.
 std::string hanging(const std::string &text);
 
-/// "output 54 x 54" of a shape as text.
-std::string output_words(const std::string &shape);
+/// "conv1, n1c64h56w56k64r3s3 (output 54 x 54)" of a shape as text, with its name unless that is empty.
+std::string shape_words(const std::string &name, const std::string &shape);
 
-/// A line of a verdict: its label in a column of its own.
+/// A line of a verdict: its label in a column of its own; "" without a text.
 std::string verdict_line(const std::string &label, const std::string &text);
 
 /// "  unsupported: the stride is 2", of a case that is not ok.

@@ -1,6 +1,8 @@
 #include "cli/arguments.hpp"
 
 #include "cli/options.hpp"
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/shape/conv_shape.hpp"
@@ -15,12 +17,16 @@
 #include <utility>
 #include <vector>
 
-namespace convcast::cli {
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> option_files;
+
+namespace cli {
 namespace {
 
 const Option *find_option(const std::vector<const Option *> &known, const std::string &name) {
     const auto found =
-        std::find_if(known.begin(), known.end(), [&](const Option *option) { return option->name == name; });
+        std::ranges::find_if(known, [&](const Option *option) { return option->name == name; });
     return found == known.end() ? nullptr : *found;
 }
 
@@ -42,6 +48,20 @@ void put(std::string &text, const std::string &name, const std::string &value) {
 }
 
 } // namespace
+
+const OptionTable &option_table() {
+    static const OptionTable table = described::read_document<OptionTable>(
+        option_files.front().text(), option_files.front().path, "convcast/options/1");
+    return table;
+}
+
+std::vector<const Option *> options_of(const std::string &verb) {
+    std::vector<const Option *> options;
+    for (const Option &option : option_table().options)
+        if (std::ranges::find(option.verbs, verb) != option.verbs.end())
+            options.push_back(&option);
+    return options;
+}
 
 bool names_shape(const std::string &word) {
     try {
@@ -65,13 +85,13 @@ Arguments::Arguments(std::string verb, std::vector<std::string> words)
     }
     if (has("help"))
         return;
-    refuse_by_table();
+    refuse_options_of("");
     for (const Option *option : known_)
         if (option->takes == Takes::integer || option->takes == Takes::number_or_none)
             (void)integer(option->name);
         else if (option->takes == Takes::choice && has(option->name))
             if (const std::string value = text(option->name, "");
-                std::find(option->words.begin(), option->words.end(), value) == option->words.end())
+                std::ranges::find(option->words, value) == option->words.end())
                 refuse(option->dashed() + " must be one of " + join(option->words) + ", got '" +
                        shortened(value, 40) + "'" + did_you_mean(value, option->words));
 }
@@ -138,7 +158,7 @@ bool Arguments::is_there(const std::string &what) const {
     const std::size_t equals = what.find('=');
     const std::vector<std::string> values = values_of(what.substr(0, equals));
     if (equals != std::string::npos)
-        return std::find(values.begin(), values.end(), what.substr(equals + 1)) != values.end();
+        return std::ranges::find(values, what.substr(equals + 1)) != values.end();
     return has(what) || !values.empty();
 }
 
@@ -147,19 +167,30 @@ std::vector<std::string> Arguments::values_of(const std::string &name) const {
     return option != nullptr && option->takes == Takes::word ? positional_ : texts(name);
 }
 
-void Arguments::refuse_by_table() const {
+bool Arguments::is_refused(const Refusal &refusal, std::string &other) const {
+    const auto there = [&](const std::string &what) { return is_there(what); };
+    const auto is_one_of = [](const std::vector<std::string> &names, const std::string &name) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    if (!is_one_of(refusal.verbs, verb_) || !std::ranges::all_of(refusal.given, there) ||
+        std::ranges::any_of(refusal.without, there))
+        return false;
+    if (const auto found = std::ranges::find_if(refusal.with, there); found != refusal.with.end())
+        other = *found;
+    for (const std::string &name : refusal.only.empty() ? std::vector<std::string>() : given())
+        if (other.empty() && !is_one_of(refusal.only, name))
+            other = name;
+    return !other.empty() || (refusal.with.empty() && refusal.only.empty());
+}
+
+void Arguments::refuse_options_of(const std::string &of, const std::string &what) const {
     for (const Refusal &refusal : option_table().refusals) {
-        const auto there = [&](const std::string &what) { return is_there(what); };
-        if (std::find(refusal.verbs.begin(), refusal.verbs.end(), verb_) == refusal.verbs.end() ||
-            !std::all_of(refusal.given.begin(), refusal.given.end(), there) ||
-            std::any_of(refusal.without.begin(), refusal.without.end(), there))
+        std::string says = refusal.says, other;
+        if (refusal.of != of || !is_refused(refusal, other))
             continue;
-        const auto other = std::find_if(refusal.with.begin(), refusal.with.end(), there);
-        if (!refusal.with.empty() && other == refusal.with.end())
-            continue;
-        std::string says = refusal.says;
         put(says, "{verb}", verb_);
-        put(says, "{other}", refusal.with.empty() ? "" : *other);
+        put(says, "{other}", other);
+        put(says, "{what}", what);
         if (!refusal.given.empty()) {
             const std::vector<std::string> values = values_of(refusal.given.front());
             put(says, "{given}", refusal.given.front());
@@ -179,13 +210,6 @@ std::vector<std::string> Arguments::given() const {
 std::vector<std::string> Arguments::texts(const std::string &name) const {
     const auto found = given_.find(name);
     return found == given_.end() ? std::vector<std::string>() : found->second;
-}
-
-void Arguments::refuse_all_but(const std::vector<std::string> &names, const std::string &what,
-                               const std::string &instead) const {
-    for (const std::string &name : given())
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            refuse("--" + name + " does not go with " + what + "; " + instead);
 }
 
 std::string Arguments::text(const std::string &name, const std::string &otherwise) const {
@@ -241,4 +265,5 @@ int Arguments::integer(const std::string &name) const {
                                        option->least, option->most);
 }
 
-} // namespace convcast::cli
+} // namespace cli
+} // namespace convcast

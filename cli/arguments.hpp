@@ -9,6 +9,7 @@
 namespace convcast::cli {
 
 struct Option;
+struct Refusal;
 
 /// Whether a word of the command line is a shape.
 bool names_shape(const std::string &word);
@@ -27,10 +28,9 @@ class Arguments {
     std::vector<std::string> given() const;
     /// All values of an option, however often it may stand; none of a flag, and none where it was not given.
     std::vector<std::string> texts(const std::string &name) const;
-    /// Throws UsageError if an option was given that `what`, for example "--network", does not go with.
-    /// `instead` says what does.
-    void refuse_all_but(const std::vector<std::string> &names, const std::string &what,
-                        const std::string &instead) const;
+    /// Throws UsageError if the table refuses an option for what is asked about, "profile": only the verb can
+    /// tell that. `what` is what the table calls {what}.
+    void refuse_options_of(const std::string &of, const std::string &what = "") const;
     /// The value; where it was not given that of the table, or what the caller says. Throws UsageError where
     /// it is empty or stands more than once.
     std::string text(const std::string &name) const;
@@ -43,13 +43,14 @@ class Arguments {
     /// UsageError for another text, and for a bare number that is likely meant as a share.
     std::optional<double> share(const std::string &name) const;
     const std::vector<std::string> &positional() const { return positional_; }
+    /// Throws UsageError, "VERB: " and why.
+    [[noreturn]] void refuse(const std::string &why) const;
 
   private:
-    [[noreturn]] void refuse(const std::string &why) const;
     [[noreturn]] void refuse_with_help(const std::string &why) const;
     void read_words();
     void keep(const Option &option, const std::optional<std::string> &value);
-    void refuse_by_table() const;
+    bool is_refused(const Refusal &refusal, std::string &other) const;
     bool is_there(const std::string &what) const;
     std::vector<std::string> values_of(const std::string &name) const;
 

@@ -1,13 +1,14 @@
 #include "cli/choose_text.hpp"
 #include "cli/device.hpp"
 #include "cli/document.hpp"
-#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
 #include "cli/what_if.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -15,13 +16,13 @@
 #include "model/base/parallel.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/shape/shape_range.hpp"
+#include "reports/choice_figure.hpp"
 #include "reports/paper_figure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,20 +55,29 @@ void add_refusals(Refusals &refusals, const RankedShape &answer) {
     refusals.add(*answer.question, cases);
 }
 
-/// What --figure draws of each ranking that has times.
-std::vector<ChoiceAnswer> drawn_answers(const std::vector<RankedShape> &answers) {
-    std::vector<ChoiceAnswer> out;
+/// Writes what --figure names, of each ranking that has times. Throws UsageError where there is only one.
+void write_choice_figure(const std::vector<RankedShape> &answers, const Arguments &arguments) {
+    std::vector<ChoiceAnswer> drawn;
     for (const auto &[question, shape, choice] : answers) {
         if (!has_times(choice))
             continue;
         const Prediction &first = *choice.ranked.front().prediction;
-        ChoiceAnswer &answer = out.emplace_back();
+        ChoiceAnswer &answer = drawn.emplace_back();
         answer.shape = shape->shape;
         answer.gpu = question->variant.empty() ? question->profile.name : question->variant;
         answer.longest_tie = first.times.fitted_s ? first.time_high_s : std::nullopt;
         answer.fastest = choice.best;
     }
-    return out;
+    if (drawn.size() < 2)
+        arguments.refuse(
+            "--figure draws how the choice changes and needs two answers at least: run a size "
+            "through values with --sweep, or name several --shape, --gpu or --sms, for example: convcast "
+            "choose --shape n1c64h56w56k64r3s3 --sweep h=w=28:224:28 --figure who_wins.svg");
+    const ChoiceFigure figure = who_wins(drawn);
+    const FigureFiles written =
+        write_paper_figure(figure.figure, figure.cases, PaperWidth::parse(arguments.text("width")),
+                           arguments.text("figure", ""), "Forecast by convcast " + producer().version);
+    say_what_is_written(written);
 }
 
 /// The `count` first of every ranking, timed as `run` times them; counters are not read. `conditions` are of
@@ -118,10 +128,9 @@ Asked asked_choice(const Arguments &arguments) {
         parse_strategy(text); // refuse early, before any work
     for (const std::string &text : arguments.texts("strategy"))
         if (is_baseline(text) || text.find(':') != std::string::npos)
-            throw UsageError(
-                "choose: it tries the knobs itself; --strategy takes a strategy's name, one of " +
-                join(strategy_names()) + ", got '" + text + "'");
-    asked.format = format_of("choose", arguments, true);
+            arguments.refuse("it tries the knobs itself; --strategy takes a strategy's name, one of " +
+                             join(strategy_names()) + ", got '" + text + "'");
+    asked.format = format_of(arguments, true);
     asked.output = arguments.text("output", "-");
     if (asked.is_timed()) {
         if (asked.output != "-")
@@ -134,11 +143,10 @@ Asked asked_choice(const Arguments &arguments) {
 std::vector<Question> questions_of(const Arguments &arguments, const Asked &asked) {
     std::vector<Question> questions;
     if (asked.is_timed())
-        questions = {read_question("choose", arguments, [&](int sms) {
-            return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms;
-        })};
+        questions = {read_question(
+            arguments, [&](int sms) { return asked.no_gpu.empty() ? sms_given(asked.device, sms) : sms; })};
     else
-        questions = read_questions("choose", arguments, asked.format != Format::json);
+        questions = read_questions(arguments, asked.format != Format::json);
     for (const Question &question : questions)
         require_times(question.profile, "choose");
     return questions;
@@ -166,22 +174,6 @@ RankedShape answer_of(const AskedShape &shape, const Question &question, const E
             item.prediction->term.reset();
     return answer;
 }
-
-/// Says on an interrupt how far the ranking came, and that nothing of it is kept.
-class SaysHowFar {
-  public:
-    SaysHowFar(std::size_t total, const std::string &output)
-        : on_interrupt_([this, total, output] { say(total, output); }, std::chrono::milliseconds(0)) {}
-    void ranked_one() { ++done_; }
-
-  private:
-    void say(std::size_t total, const std::string &output) const {
-        note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", done_.load(), total,
-                         output == "-" ? "" : ", and " + output + " is as it was before"));
-    }
-    std::atomic<std::size_t> done_ = 0;
-    OnInterrupt on_interrupt_;
-};
 
 /// Ranks a question's shapes, of `total` after `done`, and gives `take` the answers for some at a time, in
 /// order. Where there are as many of them as cores, each core has shapes of its own; fewer are ranked one
@@ -214,14 +206,15 @@ void rank_pieces(const Question &question, const Extent &extent, Terms terms, st
     }
 }
 
-std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked) {
+std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked &asked,
+                                  const Arguments &arguments) {
     std::vector<RankedShape> answers;
     const std::size_t total = shapes_of(questions);
     if (total > 1 && !asked.view.blocks && asked.format != Format::json)
         asked.view.extent.top = 1; // a line for each shape
     if (total * asked.view.extent.top > most_held)
-        throw UsageError(fmt::format(
-            "choose: {} shapes with the first {} of each are asked, and an answer as a "
+        arguments.refuse(fmt::format(
+            "{} shapes with the first {} of each are asked, and an answer as a "
             "table or as JSON has at most {} cases; ask for --top 1, or write lines{}, "
             "of which there may be any number: -o chosen.jsonl",
             total, asked.view.extent.top, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
@@ -229,10 +222,14 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
     const Terms terms = asked.view.extent.why || total * asked.view.extent.top <= most_trees ? Terms::of_all
                         : asked.format == Format::text && total == 1 ? Terms::of_the_first // the verdict's
                                                                      : Terms::of_none;
-    SaysHowFar how_far(total, asked.output);
+    std::atomic<std::size_t> ranked = 0;
+    const OnInterrupt on_interrupt([&] {
+        note(fmt::format("interrupted after {} of {} shapes; nothing is kept{}", ranked.load(), total,
+                         asked.output == "-" ? "" : ", and " + asked.output + " is as it was before"));
+    });
     for (const Question &question : questions)
         rank_pieces(
-            question, asked.view.extent, terms, answers.size(), total, [&] { how_far.ranked_one(); },
+            question, asked.view.extent, terms, answers.size(), total, [&] { ++ranked; },
             [&](std::vector<RankedShape> piece) {
                 std::move(piece.begin(), piece.end(), std::back_inserter(answers));
             });
@@ -241,13 +238,13 @@ std::vector<RankedShape> rank_all(const std::vector<Question> &questions, Asked 
 
 /// Writes what an earlier, interrupted answer to the same question has, and takes its shapes from the
 /// question.
-void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer, Question &question) {
+void go_on_with(const Arguments &arguments, const Run &head, RunLineWriter &writer, Question &question) {
+    const std::string file = arguments.text("resume");
     std::set<std::pair<std::string, std::string>> there; // shapes and their studies
     read_document_pieces(file, [&](Run piece, std::size_t) {
         if (piece.profile_hash != head.profile_hash || piece.conditions != head.conditions)
-            throw UsageError("choose: " + file +
-                             " was chosen with another profile, other facts or another "
-                             "calibration; give what it was made with, or leave out --resume");
+            arguments.refuse(file + " was chosen with another profile, other facts or another "
+                                    "calibration; give what it was made with, or leave out --resume");
         for (const Case &item : piece.cases)
             there.emplace(item.shape, item.study.value_or(""));
         writer.add(piece);
@@ -258,29 +255,27 @@ void go_on_with(const std::string &file, const Run &head, RunLineWriter &writer,
 }
 
 /// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
-/// interrupt keeps the pieces before it. `resume`: such a document, or "". Returns the exit code.
-int choose_lines(Question question, const Asked &asked, const std::string &resume) {
+/// interrupt keeps the pieces before it. Returns the exit code.
+int choose_lines(Question question, const Asked &asked, const Arguments &arguments) {
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
     const std::size_t all = question.shapes.size();
     RunLineWriter writer(asked.output, piece);
-    if (!resume.empty())
-        go_on_with(resume, piece, writer, question);
+    if (arguments.has("resume"))
+        go_on_with(arguments, piece, writer, question);
     std::atomic<std::size_t> kept = all - question.shapes.size();
     std::mutex writing; // guards the writer and whether it is done
     bool finished = false;
-    const OnInterrupt keep(
-        [&] {
-            writing.lock(); // for good: the program ends
-            if (finished)
-                return;
-            if (kept > 0)
-                writer.finish();
-            note(fmt::format("interrupted after {} of {} shapes; {}", kept.load(), all,
-                             kept > 0 ? asked.output + " has them, and the same question with --resume " +
-                                            asked.output + " goes on"
-                                      : "nothing is kept, and " + asked.output + " is as it was before"));
-        },
-        std::chrono::milliseconds(0));
+    const OnInterrupt keep([&] {
+        writing.lock(); // for good: the program ends
+        if (finished)
+            return;
+        if (kept > 0)
+            writer.finish();
+        note(fmt::format("interrupted after {} of {} shapes; {}", kept.load(), all,
+                         kept > 0 ? asked.output + " has them, and the same question with --resume " +
+                                        asked.output + " goes on"
+                                  : "nothing is kept, and " + asked.output + " is as it was before"));
+    });
     Refusals refusals;
     const auto write = [&](std::vector<RankedShape> answers) {
         for (RankedShape &answer : answers) {
@@ -326,7 +321,7 @@ std::string document_of(const std::vector<RankedShape> &answers, const std::vect
 } // namespace
 
 int choose(const Arguments &arguments) {
-    refuse_overwriting("choose", arguments, Documents::filled);
+    refuse_overwriting(arguments, Documents::filled);
     (void)PaperWidth::parse(arguments.text("width")); // found before the work
     if (arguments.has("network"))
         return choose_network(arguments);
@@ -334,13 +329,12 @@ int choose(const Arguments &arguments) {
     const std::vector<Question> questions = questions_of(arguments, asked);
     if (asked.format == Format::json && names_lines(asked.output) && questions.size() == 1 &&
         !asked.is_timed() && !asked.view.extent.regimes)
-        return choose_lines(questions.front(), asked, arguments.text("resume", ""));
+        return choose_lines(questions.front(), asked, arguments);
     if (arguments.has("resume"))
-        throw UsageError(
-            "choose: --resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
-    std::vector<RankedShape> answers = rank_all(questions, asked);
+        arguments.refuse("--resume goes on with a document of lines of one GPU; give -o FILE.jsonl too");
+    std::vector<RankedShape> answers = rank_all(questions, asked, arguments);
     if (asked.view.extent.regimes)
-        write_choice_figure(drawn_answers(answers), arguments);
+        write_choice_figure(answers, arguments);
     std::map<std::string, std::string> conditions;
     ChoiceView view = asked.view;
     if (!asked.no_gpu.empty())
@@ -371,13 +365,9 @@ int choose(const Arguments &arguments) {
     for (const RankedShape &answer : answers)
         add_refusals(refusals, answer);
     refusals.say(asked.format != Format::text);
-    const bool failed =
-        refusals.any() || std::any_of(answers.begin(), answers.end(), [](const RankedShape &answer) {
-            return std::any_of(
-                answer.choice.ranked.begin(), answer.choice.ranked.end(), [](const Case &item) {
-                    return item.status == Status::wrong_result || item.status == Status::failed;
-                });
-        });
+    const bool failed = refusals.any() || std::ranges::any_of(answers, [](const RankedShape &answer) {
+                            return wrong_cases(answer.choice.ranked) > 0;
+                        });
     return failed ? 1 : 0;
 }
 

@@ -6,8 +6,6 @@
 #include "model/choose/why.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +71,7 @@ std::string forecast_table(const RankedShape &answer) {
         {{"time", As::time, Keep::must}, [](Line row) { return row.item->forecast_s(); }},
         {{"/ best", As::number, Keep::high},
          [](Line row) { return row.over_best() ? Cell(fmt::format("{:.2f}", *row.over_best())) : Cell(); }}};
-    if (std::any_of(rows.begin(), rows.end(), [](Line row) { return row.measured().has_value(); }))
+    if (std::ranges::any_of(rows, [](Line row) { return row.measured().has_value(); }))
         fields.push_back({{"measured", As::time, Keep::high}, &Row::measured});
     fields.push_back({{"limiter"}, [](Line row) { return row.item->prediction->limiter; }});
     fields.push_back({{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
@@ -82,9 +80,7 @@ std::string forecast_table(const RankedShape &answer) {
                       }});
     Table ranking = table_of<Row>(rows, fields);
     ranking.unit_of = rows.empty() ? std::nullopt : rows.front().best;
-    return table(ranking, terminal_width()) + (std::any_of(rows.begin(), rows.end(), is_marked)
-                                                   ? wrapped(tensor_core_remark, 0, terminal_width())
-                                                   : "");
+    return table(ranking) + (std::ranges::any_of(rows, is_marked) ? wrapped(tensor_core_remark) : "");
 }
 
 /// What is refused, in a line of names; `why`: with the reasons, also where nothing else is left to say.
@@ -98,9 +94,8 @@ std::string refused_line(const Choice &choice, const Question &question, bool wh
         names.push_back(strategy_name_of(item));
     }
     const bool reasons = why || !question.strategies.empty() || choice.ranked.empty();
-    return hanging(
-        std::string(reasons ? boost::describe::enum_to_string(cases.front()->status, "?") : "not possible") +
-        ": " + (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
+    return hanging(std::string(reasons ? name_of(cases.front()->status) : "not possible") + ": " +
+                   (reasons ? refused_words(cases) : join(names) + " (--why has the reasons)"));
 }
 
 /// By how much the first is safe: which other strategies tie with it, and the first that does not.
@@ -115,8 +110,7 @@ std::string safety(const Choice &choice) {
     for (std::size_t i = 1; i < choice.best.size(); ++i) {
         const BestOf &other = choice.best[i];
         const std::string text =
-            fmt::format("{}{} {:.2f}x (rank {})", other.name, on_tensor_cores(other.name) ? " *" : "",
-                        other.time / *first.time_s, other.rank);
+            fmt::format("{} {:.2f}x (rank {})", marked(other.name), other.time / *first.time_s, other.rank);
         if (other.time <= *first.time_high_s)
             ties += (ties.empty() ? "" : ", ") + text;
         else if (clear.empty())
@@ -134,15 +128,14 @@ std::string safety(const Choice &choice) {
 bool is_ranked(const std::string &text, const Question &question, const Extent &extent) {
     const std::vector<std::string> &names = question.strategies;
     return (extent.tensor_cores || !names.empty() || !on_tensor_cores(text)) &&
-           (names.empty() ||
-            std::find(names.begin(), names.end(), text.substr(0, text.find(':'))) != names.end());
+           (names.empty() || std::ranges::find(names, text.substr(0, text.find(':'))) != names.end());
 }
 
 /// What to take. `brief`: that alone, and whether another strategy ties.
 std::string verdict_of(const Choice &choice, const Question &question, const Extent &extent, bool brief) {
     const Case &best = choice.ranked.front();
     const Prediction &p = *best.prediction;
-    std::string out = verdict_line("take", *best.strategy + (on_tensor_cores(*best.strategy) ? " *" : ""));
+    std::string out = verdict_line("take", marked(*best.strategy));
     if (!p.time_s)
         return out;
     if (!brief) {
@@ -202,9 +195,8 @@ std::string compact(const std::vector<RankedShape> &answers, bool total) {
         if (!choice.refused.empty() && (choice.ranked.empty() || !question->strategies.empty()))
             refused += shape->shape.id() + " " + refused_line(choice, *question, true);
     }
-    const bool one_gpu = std::all_of(answers.begin(), answers.end(), [&](const RankedShape &answer) {
-        return answer.question == answers.front().question;
-    });
+    const bool one_gpu = std::ranges::all_of(
+        answers, [&](const RankedShape &answer) { return answer.question == answers.front().question; });
     return cases_text(rows, total) + what_is_left_out(answers, total && one_gpu) + refused;
 }
 
@@ -213,7 +205,7 @@ std::string gpus_of(const std::vector<RankedShape> &answers) {
     std::vector<std::string> names, variants;
     std::set<int> sms;
     const auto add = [](std::vector<std::string> &to, const std::string &name) {
-        if (std::find(to.begin(), to.end(), name) == to.end())
+        if (std::ranges::find(to, name) == to.end())
             to.push_back(name);
     };
     for (const RankedShape &answer : answers) {
@@ -275,8 +267,7 @@ class Turns {
     /// Whether a strategy's best setting lies inside the interval of the first.
     static bool ties(const Choice &choice, const std::string &name) {
         const Prediction &first = *choice.ranked.front().prediction;
-        return first.times.fitted_s &&
-               std::any_of(choice.best.begin(), choice.best.end(), [&](const BestOf &best) {
+        return first.times.fitted_s && std::ranges::any_of(choice.best, [&](const BestOf &best) {
                    return best.name == name && best.time <= *first.time_high_s;
                });
     }
@@ -301,7 +292,7 @@ std::string turns(const std::vector<RankedShape> &answers, std::size_t length) {
                           now.shape->shape.id() +
                               (now.question->variant.empty() ? "" : " on " + now.question->variant) + ": " +
                               what,
-                          4, terminal_width());
+                          4);
     }
     return out.empty() ? "" : bold("where it turns, line by line") + "\n" + out;
 }
@@ -310,8 +301,7 @@ std::string reasons(const Choice &choice) {
     std::string text;
     for (const Case &item : choice.ranked)
         if (item.prediction->margin)
-            text +=
-                headed("  ", why_text(*item.prediction->margin, strategy_name_of(item)), 4, terminal_width());
+            text += headed("  ", why_text(*item.prediction->margin, strategy_name_of(item)), 4);
     return text.empty() ? "" : hanging("why " + *choice.ranked.front().strategy + " is first: it is") + text;
 }
 
@@ -366,27 +356,22 @@ std::string measured_table(const RankedShape &answer, std::int64_t count) {
     const auto place_of = [&](Line row) -> Cell {
         const std::optional<Seconds> time = time_of(*row.item);
         const auto index = static_cast<std::size_t>(row.item - choice.ranked.data());
-        return !time ? Cell(boost::describe::enum_to_string(row.item->status, "?"))
-                     : Cell(std::to_string(
-                           std::lower_bound(order.begin(), order.end(), std::pair(*time, index)) -
-                           order.begin() + 1));
+        return !time ? Cell(name_of(row.item->status))
+                     : Cell(std::to_string(std::ranges::lower_bound(order, std::pair(*time, index)) -
+                                           order.begin() + 1));
     };
-    std::string text = table(
-        table_of<Row>(
-            rows,
-            {{{"rank", As::number}, &Row::rank},
-             {{"forecast", As::number, Keep::must},
-              [](Line row) { return time_cell(row.item->forecast_s()); }},
-             {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
-             {{"error", As::number, Keep::must},
-              [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
-             {{"place", As::number, Keep::high}, place_of},
-             {{"strategy", As::text, Keep::must, Fit::wrap},
-              [&](Line row) {
-                  const bool says_why = !time_of(*row.item) && row.item->reason;
-                  return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
-              }}}),
-        terminal_width());
+    std::string text = table(table_of<Row>(
+        rows,
+        {{{"rank", As::number}, &Row::rank},
+         {{"forecast", As::number, Keep::must}, [](Line row) { return time_cell(row.item->forecast_s()); }},
+         {{"measured", As::number, Keep::must}, [&](Line row) { return time_cell(time_of(*row.item)); }},
+         {{"error", As::number, Keep::must},
+          [&](Line row) { return error_cell(row.item->forecast_s(), time_of(*row.item)); }},
+         {{"place", As::number, Keep::high}, place_of},
+         {{"strategy", As::text, Keep::must, Fit::wrap}, [&](Line row) {
+              const bool says_why = !time_of(*row.item) && row.item->reason;
+              return *row.item->strategy + (says_why ? ": " + *row.item->reason : "");
+          }}}));
     text += refused_line(choice, *answer.question, false);
     if (order.empty())
         return text;
@@ -407,8 +392,7 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     std::string text;
     if (answers.size() > 1 && !view.blocks) {
         text = bold(wrapped("what to take, the first of each ranking on " + gpus_of(answers) +
-                                answers.front().question->images,
-                            0, terminal_width())) +
+                            answers.front().question->images)) +
                compact(answers, !view.sweep);
         if (view.sweep)
             text += turns(answers, *view.sweep);
@@ -416,23 +400,20 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto &[question, shape, choice] = answers[i];
-        text += bold((shape->name.empty() ? "" : shape->name + ", ") + shape->shape.id() + " (" +
-                     output_words(shape->shape.id()) + ") on " +
+        text += bold(shape_words(shape->name, shape->shape.id()) + " on " +
                      (question->variant.empty() ? question->gpu : question->variant)) +
                 "\n";
         if (view.measured > 0) {
             text += measured_table(answers[i], view.measured);
         } else {
-            text +=
-                choice.ranked.empty() ? "" : verdict_of(choice, *question, view.extent, answers.size() > 1);
-            if (const std::string calls = choice.ranked.empty() ? "" : calls_words(choice.ranked.front());
-                !calls.empty())
-                text += verdict_line("total", calls);
+            if (!choice.ranked.empty())
+                text += verdict_of(choice, *question, view.extent, answers.size() > 1) +
+                        verdict_line("total", calls_words(choice.ranked.front()));
             text += forecast_table(answers[i]) + refused_line(choice, *question, view.extent.why);
         }
         text += (view.extent.why ? reasons(choice) : "") + (i + 1 < answers.size() ? "\n" : "");
     }
-    const bool shortened = std::any_of(answers.begin(), answers.end(), [](const RankedShape &answer) {
+    const bool shortened = std::ranges::any_of(answers, [](const RankedShape &answer) {
         for (std::size_t i = 1; i < answer.choice.ranked.size(); ++i)
             if (is_of_the_first(answer.choice, i))
                 return true;
@@ -440,8 +421,7 @@ std::string choice_text(const std::vector<RankedShape> &answers, const ChoiceVie
     });
     if (shortened && view.measured == 0)
         text += wrapped("Of further settings of rank 1's strategy the table shows only the knobs that differ "
-                        "from rank 1.",
-                        0, terminal_width());
+                        "from rank 1.");
     return text + places_text(answers, view.extent.placed);
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include "cli/answers.hpp"
-#include "cli/question.hpp"
-#include "cli/sheet.hpp"
 #include "model/choice.hpp"
 
 #include <cstddef>

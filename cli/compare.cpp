@@ -2,9 +2,10 @@
 #include "cli/arguments.hpp"
 #include "cli/comparison_text.hpp"
 #include "cli/document.hpp"
-#include "cli/knowledge.hpp"
 #include "cli/network.hpp"
 #include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/base/document.hpp"
@@ -19,17 +20,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace convcast::cli {
 namespace {
-
-constexpr const char *expected =
-    "compare: expected two Run documents, two networks, or two or more profiles, ";
 
 /// What a word names.
 Compared kind_of(const NamedDocument &one) {
@@ -47,49 +43,27 @@ Compared kind_of(const NamedDocument &one) {
 /// What all words name. Throws UsageError where they are of several kinds, or too many.
 Compared kind_of(const std::vector<NamedDocument> &given, bool two_gpus) {
     const Compared kind = kind_of(given.front());
-    const auto alike = std::count_if(given.begin(), given.end(),
-                                     [&](const NamedDocument &one) { return kind_of(one) == kind; });
+    const auto alike =
+        std::ranges::count_if(given, [&](const NamedDocument &one) { return kind_of(one) == kind; });
     const std::size_t least = kind == Compared::networks && two_gpus ? 1 : 2;
     if (static_cast<std::size_t>(alike) < given.size() || given.size() < least ||
         (kind != Compared::profiles && given.size() > 2))
-        throw UsageError(fmt::format(
-            "{}got {} among {} file{}, for example: convcast compare before.json after.json", expected,
-            count_text(alike, kind == Compared::runs       ? "Run document"
-                              : kind == Compared::networks ? "network"
-                                                           : "profile"),
-            given.size(), given.size() == 1 ? "" : "s"));
+        throw UsageError(
+            fmt::format("compare: expected two Run documents, two networks, or two or more profiles, got {} "
+                        "among {} file{}, for example: convcast compare before.json after.json",
+                        count_text(alike, kind == Compared::runs       ? "Run document"
+                                          : kind == Compared::networks ? "network"
+                                                                       : "profile"),
+                        given.size(), given.size() == 1 ? "" : "s"));
     return kind;
-}
-
-/// Throws UsageError for an option that these things do not know.
-void refuse_options_of(const Arguments &arguments, Compared kind) {
-    struct Known {
-        Compared kind;
-        const char *are;
-        std::vector<const char *> options;
-    };
-    for (const auto &[of, are, options] :
-         {Known{Compared::runs, "two Run documents", {"fail-over", "by", "l2", "all"}},
-          Known{Compared::profiles, "profiles of GPUs", {"only"}},
-          Known{Compared::networks, "networks", {"gpu", "batch", "input-size"}}})
-        for (const char *option : options)
-            if (of != kind && arguments.has(option))
-                throw UsageError(std::string("compare: --") + option + " is of " + are + ", and these are " +
-                                 (kind == Compared::runs       ? "two Run documents"
-                                  : kind == Compared::profiles ? "profiles of GPUs"
-                                                               : "networks"));
 }
 
 ComparedFiles of_runs(const Arguments &arguments, const std::vector<NamedDocument> &given, bool &unread) {
     CompareRunsOptions options;
     options.tolerance = arguments.share("tolerance").value_or(options.tolerance);
     options.fail_over = arguments.share("fail-over");
-    const std::string l2 = arguments.text("l2", "cold");
-    if (!boost::describe::enum_from_string(l2.c_str(), options.l2))
-        throw UsageError("compare: --l2 must be cold or warm, got '" + shortened(l2, 40) + "'");
-    const std::string by = arguments.text("by", "setting");
-    if (!boost::describe::enum_from_string(by.c_str(), options.by))
-        throw UsageError("compare: --by must be setting, strategy or shape, got '" + shortened(by, 40) + "'");
+    (void)boost::describe::enum_from_string(arguments.text("l2", "cold").c_str(), options.l2);
+    (void)boost::describe::enum_from_string(arguments.text("by", "setting").c_str(), options.by);
     const Run before = given[0].run(), after = given[1].run();
     unread = code_of(before) != 0 || code_of(after) != 0;
     return compare_runs(before, given[0].shown, after, given[1].shown, options);
@@ -104,9 +78,8 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
         profiles.push_back({one.shown, one.profile()});
     const std::vector<std::string> known = comparable_names(profiles);
     for (const std::string &name : options.only)
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("compare: no number or curve is named '" + name + "'" +
-                             did_you_mean(name, known) +
+        if (std::ranges::find(known, name) == known.end())
+            arguments.refuse("no number or curve is named '" + name + "'" + did_you_mean(name, known) +
                              " See docs/profile.md or convcast list --schema profile");
     return compare_profiles(profiles, options);
 }
@@ -121,9 +94,7 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
     require_times(profile, "compare");
     NetworkQuestion question;
     question.what_if = false;
-    question.batch = arguments.integer(
-        "batch", 1, 1,
-        static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max())));
+    question.batch = asked_images(arguments, network);
     const Knowledge knowledge = knowledge_for(profile);
     NetworkRun forecast = plan_network(network, profile, knowledge, question).forecast;
     forecast.conditions = conditions_of(knowledge);
@@ -134,23 +105,15 @@ NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const A
 /// Two networks on one GPU or each on its own, or one network on two GPUs.
 ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument> given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
-    const auto recorded = std::find_if(given.begin(), given.end(),
-                                       [](const NamedDocument &one) { return one.is_a("network_run"); });
+    const auto recorded =
+        std::ranges::find_if(given, [](const NamedDocument &one) { return one.is_a("network_run"); });
     if (gpus.size() > 2)
-        throw UsageError(
-            fmt::format("compare: networks are compared on one GPU or two, got {} --gpu", gpus.size()));
+        arguments.refuse(fmt::format("networks are compared on one GPU or two, got {} --gpu", gpus.size()));
     if (given.size() == 1 && recorded != given.end())
-        throw UsageError("compare: " + recorded->shown +
+        arguments.refuse(recorded->shown +
                          " is a run on one GPU; give its network's name with two --gpu, or another run");
-    for (const char *option : {"gpu", "batch", "input-size"})
-        if (arguments.has(option) && std::all_of(given.begin(), given.end(), [](const NamedDocument &one) {
-                return one.is_a("network_run");
-            }))
-            throw UsageError(
-                std::string("compare: --") + option +
-                " is of a network that is forecast, and these are recorded; give a network's name, "
-                "for example: convcast compare resnet18 " +
-                given.front().shown);
+    if (std::ranges::all_of(given, [](const NamedDocument &one) { return one.is_a("network_run"); }))
+        arguments.refuse_options_of("recorded networks", given.front().shown);
     if (gpus.empty())
         gpus = {"h200"};
     if (given.size() == 1)
@@ -164,27 +127,25 @@ ComparedFiles of_networks(const Arguments &arguments, std::vector<NamedDocument>
 } // namespace
 
 int compare(const Arguments &arguments) {
-    refuse_overwriting("compare", arguments);
+    refuse_overwriting(arguments);
     const std::vector<std::string> &names = arguments.positional();
-    if (names.empty())
-        throw UsageError(std::string(expected) +
-                         "got 0 files, for example: convcast compare before.json after.json");
-    if (std::count(names.begin(), names.end(), "-") > 1)
-        throw UsageError("compare: standard input (-) can be only one of the files");
+    if (std::ranges::count(names, "-") > 1)
+        arguments.refuse("standard input (-) can be only one of the files");
     std::vector<NamedDocument> given;
     for (const std::string &name : names)
         given.push_back(look_at(name));
     const Compared kind = kind_of(given, arguments.texts("gpu").size() > 1);
-    refuse_options_of(arguments, kind);
-    const Format format = format_of("compare", arguments, true);
+    arguments.refuse_options_of(name_of(kind));
+    const Format format = format_of(arguments, true);
     bool unread = false;
     const ComparedFiles comparison = kind == Compared::runs       ? of_runs(arguments, given, unread)
                                      : kind == Compared::profiles ? of_profiles(arguments, given)
                                                                   : of_networks(arguments, std::move(given));
     write_file_atomically(arguments.text("output", "-"),
                           comparison_text(comparison, format, arguments.has("all")));
-    const bool compared = comparison.total || std::any_of(comparison.rows.begin(), comparison.rows.end(),
-                                                          [](const ComparedRow &row) { return !row.only; });
+    const bool compared =
+        comparison.total ||
+        std::ranges::any_of(comparison.rows, [](const ComparedRow &row) { return !row.only; });
     if (kind != Compared::profiles && !compared)
         note(fmt::format(
             "compare: {} and {} have no case in common, so nothing was compared{}", comparison.files[0].file,

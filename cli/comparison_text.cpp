@@ -4,15 +4,12 @@
 #include "model/base/document.hpp"
 #include "model/base/readable.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +20,6 @@ using Row = const ComparedRow &;
 
 std::string letter(std::size_t file) {
     return std::string(1, static_cast<char>('A' + file));
-}
-
-std::string name_of(ComparedVerdict verdict) {
-    return boost::describe::enum_to_string(verdict, "?");
 }
 
 /// What a row is of.
@@ -51,8 +44,8 @@ std::string interval_of_row(Row row) {
 
 /// All values of a row in the unit of the first.
 std::string value_text(Row row, std::size_t file, Compared kind) {
-    const auto &first = std::find_if(row.values.begin(), row.values.end(),
-                                     [](const ComparedValue &value) { return value.value.has_value(); });
+    const auto &first =
+        std::ranges::find_if(row.values, [](const ComparedValue &value) { return value.value.has_value(); });
     if (!row.values[file].value)
         return "";
     if (row.unit == "s" && kind != Compared::profiles) // numbers of a profile go down to picoseconds
@@ -85,8 +78,8 @@ bool is_notable(Row row) {
 
 std::vector<ComparedRow> shown_rows(const ComparedFiles &comparison, bool all) {
     std::vector<ComparedRow> rows;
-    std::copy_if(comparison.rows.begin(), comparison.rows.end(), std::back_inserter(rows),
-                 [&](Row row) { return all || is_notable(row); });
+    std::ranges::copy_if(comparison.rows, std::back_inserter(rows),
+                         [&](Row row) { return all || is_notable(row); });
     if (comparison.total)
         rows.push_back(*comparison.total);
     return rows;
@@ -145,23 +138,22 @@ Table sheet_of(const ComparedFiles &comparison, bool all) {
     return table_of<ComparedRow>(shown_rows(comparison, all), fields);
 }
 
-std::string files_text(const ComparedFiles &comparison, std::size_t width) {
+std::string files_text(const ComparedFiles &comparison) {
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i) {
         const ComparedFile &file = comparison.files[i];
         text += headed(bold(letter(i)) + "  ",
-                       file.file + ": " + file.what + (file.date.empty() ? "" : ", " + file.date), 3, width);
+                       file.file + ": " + file.what + (file.date.empty() ? "" : ", " + file.date), 3);
     }
     if (!comparison.values.empty())
         text += wrapped("times as " + comparison.values +
-                            (comparison.by == "strategy" ? ", the fastest setting of each strategy"
-                             : comparison.by == "shape"  ? ", the fastest FP32 setting of each shape"
-                                                         : ""),
-                        0, width);
+                        (comparison.by == "strategy" ? ", the fastest setting of each strategy"
+                         : comparison.by == "shape"  ? ", the fastest FP32 setting of each shape"
+                                                     : ""));
     return text;
 }
 
-std::string differences_text(const ComparedFiles &comparison, std::size_t width) {
+std::string differences_text(const ComparedFiles &comparison) {
     if (comparison.differences.empty())
         return comparison.of == Compared::runs ? "same GPU, versions and conditions\n" : "";
     std::string text = bold("not made under the same conditions") + "\n";
@@ -172,13 +164,13 @@ std::string differences_text(const ComparedFiles &comparison, std::size_t width)
                    (!difference.values[i].empty() ? difference.values[i]
                     : difference.name == "sms"    ? "all"
                                                   : "-");
-        text += wrapped("  " + difference.name + ": " + all, 4, width);
+        text += wrapped("  " + difference.name + ": " + all, 4);
     }
     return text;
 }
 
 /// Why rows are what the table says, those that have a reason.
-std::string reasons_text(const ComparedFiles &comparison, bool all, std::size_t width) {
+std::string reasons_text(const ComparedFiles &comparison, bool all) {
     ByReason reasons;
     for (Row row : comparison.rows)
         if (row.reason && (all || is_notable(row)))
@@ -186,11 +178,11 @@ std::string reasons_text(const ComparedFiles &comparison, bool all, std::size_t 
                    row.name + (row.values.front().by ? " " + by_of_row(row, comparison.of) : ""));
     std::string text;
     for (const auto &[why, names] : reasons)
-        text += headed("  ", why + ": " + join(names), 4, width);
+        text += headed("  ", why + ": " + join(names), 4);
     return text;
 }
 
-std::string curves_text(const ComparedFiles &comparison, std::size_t width) {
+std::string curves_text(const ComparedFiles &comparison) {
     if (comparison.curves.empty())
         return "";
     using Curve = const ComparedCurve &;
@@ -203,13 +195,13 @@ std::string curves_text(const ComparedFiles &comparison, std::size_t width) {
              return c.at_x ? readable(*c.at_x, c.x_unit) + (c.series.empty() ? "" : ", " + c.series)
                            : "no common x";
          }}};
-    return "\n" + table(table_of<ComparedCurve>(comparison.curves, fields), width);
+    return "\n" + table(table_of<ComparedCurve>(comparison.curves, fields));
 }
 
-std::string checks_text(const ComparedFiles &comparison, std::size_t width) {
+std::string checks_text(const ComparedFiles &comparison) {
     std::string text;
     for (const FailedCheck &check : comparison.failed_checks)
-        text += wrapped(check.file + ": " + check.name + ": " + check.text, 0, width);
+        text += wrapped(check.file + ": " + check.name + ": " + check.text);
     return text.empty() ? "" : "\n" + bold("checks that fail") + "\n" + text;
 }
 
@@ -239,7 +231,7 @@ std::string only_text(const ComparedFiles &comparison, bool all, std::size_t wid
     return text;
 }
 
-std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t width) {
+std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t width = terminal_width()) {
     if (comparison.rows.empty() && !comparison.curves.empty()) // only curves were asked for
         return "";
     std::string counts, text;
@@ -255,7 +247,7 @@ std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t 
     if (comparison.mean_ratio)
         text += fmt::format("; times {} in the geometric mean", change_text(*comparison.mean_ratio - 1.0, 1));
     text = wrapped(text, 0, width) + only_text(comparison, all, width);
-    const auto unjudged = std::count_if(comparison.rows.begin(), comparison.rows.end(), [](Row row) {
+    const auto unjudged = std::ranges::count_if(comparison.rows, [](Row row) {
         return row.ratio && !row.ratio_low && std::abs(*row.ratio - 1.0) > row.tolerance;
     });
     if (unjudged > 0)
@@ -269,17 +261,14 @@ std::string outcome_text(const ComparedFiles &comparison, bool all, std::size_t 
 }
 
 std::string text_for_people(const ComparedFiles &comparison, bool all) {
-    const std::size_t width = terminal_width();
-    const std::string rows = table(table_for_people(comparison, all), width);
-    return files_text(comparison, width) + differences_text(comparison, width) +
-           (rows.empty() ? "" : "\n" + rows) + reasons_text(comparison, all, width) +
-           curves_text(comparison, width) + checks_text(comparison, width) + "\n" +
-           outcome_text(comparison, all, width);
+    const std::string rows = table(table_for_people(comparison, all));
+    return files_text(comparison) + differences_text(comparison) + (rows.empty() ? "" : "\n" + rows) +
+           reasons_text(comparison, all) + curves_text(comparison) + checks_text(comparison) + "\n" +
+           outcome_text(comparison, all);
 }
 
 /// A summary that can stand in a pull request.
 std::string markdown_of(const ComparedFiles &comparison, bool all) {
-    constexpr std::size_t whole = std::string::npos;
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i)
         text += fmt::format("{}**{}** {}: {}", i == 0 ? "" : ", ", letter(i), comparison.files[i].file,
@@ -288,7 +277,7 @@ std::string markdown_of(const ComparedFiles &comparison, bool all) {
     for (const Difference &difference : comparison.differences)
         text += "- " + difference.name + ": `" + join(difference.values, "` -> `") + "`\n";
     return text + (comparison.differences.empty() ? "" : "\n") + to_markdown(sheet_of(comparison, all)) +
-           "\n" + outcome_text(comparison, all, whole);
+           "\n" + outcome_text(comparison, all, std::string::npos);
 }
 
 } // namespace

@@ -24,16 +24,15 @@ namespace convcast::cli {
 namespace {
 
 /// "sm_90" or, in a profile, "9.0" -> 90.
-int capability_of(const std::string &text, const std::string &what) {
+int capability_of(const Arguments &arguments, const std::string &text, const std::string &what) {
     std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
     std::erase(digits, '.');
     const std::optional<int> number = number_of<int>(digits);
     if (!number || *number < 0 || *number > 999)
-        throw UsageError("compile: " + what + " must name an architecture like sm_90, got '" + text + "'");
+        arguments.refuse(what + " must name an architecture like sm_90, got '" + text + "'");
     if (*number < least_compute_major * 10)
-        throw UsageError(
-            fmt::format("compile: {} is {}; the kernels need sm_{}0 or newer, for example --arch sm_90", what,
-                        text, least_compute_major));
+        arguments.refuse(fmt::format("{} is {}; the kernels need sm_{}0 or newer, for example --arch sm_90",
+                                     what, text, least_compute_major));
     return *number;
 }
 
@@ -42,7 +41,7 @@ int capability_of(const std::string &text, const std::string &what) {
 Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKernel> &own,
               std::vector<AskedShape> &shapes) {
     if (arguments.positional().empty()) {
-        Question question = read_question("compile", arguments);
+        Question question = read_question(arguments);
         profile = question.profile;
         own = question.own_kernels;
         shapes = question.shapes;
@@ -58,7 +57,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
     for (const Case &item : document.cases)
         if (item.baseline && document.own_kernel(*item.baseline))
             shapes.push_back({ConvShape::parse(item.shape), {}, {}, {}, 1, {}});
-    profile = document_profile("compile", document, arguments, file);
+    profile = document_profile(document, arguments, file);
     for (Case &item : document.cases)
         item.measurements.clear(); // their plans may be another version's
     forecast_again(document, profile, read_knowledge(arguments, profile), MeasuredCases::keep);
@@ -74,25 +73,21 @@ std::string beside_plan(const std::optional<std::int64_t> &number,
 
 std::string as_text(const CompileReport &report, std::size_t problems) {
     using Line = const CheckedKernel &;
-    std::string text = table(
-        table_of<CheckedKernel>(
-            report.kernels,
-            {{{"registers", As::number}, [](Line k) { return beside_plan(k.registers, k.register_cap); }},
-             {{"shared, B", As::number},
-              [](Line k) {
-                  return k.registers ? Cell(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0))
-                                     : Cell();
-              }},
-             {{"spills, B", As::number, Keep::high},
-              [](Line k) { return k.registers ? Cell(*k.spill_store_bytes + *k.spill_load_bytes) : Cell(); }},
-             {{"stack, B", As::number, Keep::low}, &CheckedKernel::stack_bytes},
-             {{"CTAs/SM", As::number, Keep::high},
-              [](Line k) { return beside_plan(k.ctas_per_sm, k.planned_ctas_per_sm); }},
-             {{"kernel", As::text, Keep::must, Fit::wrap},
-              [](Line k) {
-                  return k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "");
-              }}}),
-        terminal_width());
+    std::string text = table(table_of<CheckedKernel>(
+        report.kernels,
+        {{{"registers", As::number}, [](Line k) { return beside_plan(k.registers, k.register_cap); }},
+         {{"shared, B", As::number},
+          [](Line k) {
+              return k.registers ? Cell(*k.static_shared_bytes + k.dynamic_shared_bytes.value_or(0)) : Cell();
+          }},
+         {{"spills, B", As::number, Keep::high},
+          [](Line k) { return k.registers ? Cell(*k.spill_store_bytes + *k.spill_load_bytes) : Cell(); }},
+         {{"stack, B", As::number, Keep::low}, &CheckedKernel::stack_bytes},
+         {{"CTAs/SM", As::number, Keep::high},
+          [](Line k) { return beside_plan(k.ctas_per_sm, k.planned_ctas_per_sm); }},
+         {{"kernel", As::text, Keep::must, Fit::wrap}, [](Line k) {
+              return k.kernel + (k.problem ? ": " + k.problem->substr(0, k.problem->find('\n')) : "");
+          }}}));
     text += fmt::format("\n{} kernel{} for {} by NVRTC {}, {}{}\n", report.kernels.size(),
                         report.kernels.size() == 1 ? "" : "s", report.architecture, report.nvrtc,
                         problems == 0 ? "none with a problem" : fmt::format("{} with a problem", problems),
@@ -106,15 +101,15 @@ std::string as_text(const CompileReport &report, std::size_t problems) {
 } // namespace
 
 int compile(const Arguments &arguments) {
-    refuse_overwriting("compile", arguments);
+    refuse_overwriting(arguments);
     GpuProfile profile;
     std::vector<OwnKernel> own;
     std::vector<AskedShape> shapes;
     const Run asked = asked_run(arguments, profile, own, shapes);
-    const int capability =
-        arguments.has("arch")
-            ? capability_of(arguments.text("arch", ""), "--arch")
-            : capability_of(profile.compute_capability, "the compute capability of '" + profile.id + "'");
+    const int capability = arguments.has("arch")
+                               ? capability_of(arguments, arguments.text("arch", ""), "--arch")
+                               : capability_of(arguments, profile.compute_capability,
+                                               "the compute capability of '" + profile.id + "'");
     std::vector<Plan> plans;
     for (const Case &item : asked.cases)
         if (item.prediction && item.prediction->plan)
@@ -126,9 +121,8 @@ int compile(const Arguments &arguments) {
         report.kernels.clear(); // what verifies
     for (CheckedKernel &kernel : compile_own_kernels(own_tasks(own, shapes), profile, capability))
         report.kernels.push_back(std::move(kernel));
-    const auto problems = static_cast<std::size_t>(
-        std::count_if(report.kernels.begin(), report.kernels.end(),
-                      [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
+    const auto problems = static_cast<std::size_t>(std::ranges::count_if(
+        report.kernels, [](const CheckedKernel &kernel) { return kernel.problem.has_value(); }));
     const bool json = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
                           json ? to_text(described::write(report)) : printable(as_text(report, problems)));

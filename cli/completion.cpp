@@ -3,7 +3,6 @@
 #include "cli/explanations.hpp"
 #include "cli/help_page.hpp"
 #include "cli/options.hpp"
-#include "cli/schemas.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
@@ -19,31 +18,17 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
 namespace {
 
-/// A word that can stand in a place of the command line, and what it means.
-struct Candidate {
-    std::string word, means;
-};
-/// What can stand in one place.
+/// What can stand in one place: words, each with what it means, and then files or folders.
 struct Candidates {
-    std::vector<Candidate> words;
-    bool files = false, folders = false;
+    std::vector<std::pair<std::string, std::string>> words;
+    std::string paths; ///< ":files\n" or ":folders\n" where the shell's own may stand there too
 };
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
-
-std::vector<std::string> verb_names() {
-    std::vector<std::string> names;
-    for (const VerbLine &verb : verb_lines())
-        names.push_back(verb.name);
-    return names;
-}
 
 /// "sm_clock=": what --set begins with.
 std::vector<std::string> words_of_set() {
@@ -77,7 +62,9 @@ std::vector<std::string> figure_words() {
 }
 
 std::vector<std::string> manual_names() {
-    std::vector<std::string> names = verb_names();
+    std::vector<std::string> names;
+    for (const Verb &verb : verbs())
+        names.push_back(verb.name);
     names.emplace_back("convcast");
     return names;
 }
@@ -105,10 +92,11 @@ const std::map<std::string, std::vector<std::string> (*)()> lists = {{"gpus", sh
 Candidates candidates_of(const Option &option) {
     Candidates found;
     for (const std::string &word : option.list.empty() ? option.words : lists.at(option.list)())
-        found.words.push_back({word, ""});
-    found.folders = contains(option.value, "FOLDER");
-    found.files = !found.folders && (contains(option.value, "FILE") || contains(option.value, "RUN") ||
-                                     contains(option.value, "MODEL") || contains(option.value, "PROFILE"));
+        found.words.emplace_back(word, "");
+    const auto takes = [&](const char *what) { return option.value.find(what) != std::string::npos; };
+    found.paths = takes("FOLDER")                                                       ? ":folders\n"
+                  : takes("FILE") || takes("RUN") || takes("MODEL") || takes("PROFILE") ? ":files\n"
+                                                                                        : "";
     return found;
 }
 
@@ -119,7 +107,7 @@ Candidates words_of(const std::string &verb) {
         if (option->takes == Takes::word) {
             const Candidates one = candidates_of(*option);
             all.words.insert(all.words.end(), one.words.begin(), one.words.end());
-            all.files = all.files || one.files;
+            all.paths = one.paths.empty() ? all.paths : one.paths;
         }
     return all;
 }
@@ -129,17 +117,17 @@ Candidates options_to_type(const std::string &verb) {
     Candidates found;
     for (const Option *option : options_of(verb))
         for (const std::string &name : names_of(*option))
-            found.words.push_back({name, option->help});
+            found.words.emplace_back(name, option->help);
     return found;
 }
 
 Candidates verbs_to_type(bool with_options) {
     Candidates found;
-    for (const VerbLine &verb : verb_lines())
-        found.words.push_back({verb.name, verb.summary});
+    for (const Verb &verb : verbs())
+        found.words.emplace_back(verb.name, verb.summary);
     if (with_options)
         for (const char *word : {"help", "--help", "--version"})
-            found.words.push_back({word, ""});
+            found.words.emplace_back(word, "");
     return found;
 }
 
@@ -148,7 +136,7 @@ const Option *takes_value(const std::string &verb, const std::string &word, cons
     for (const Option *option : options_of(verb)) {
         const std::vector<std::string> names = names_of(*option);
         const bool may_lack = option->takes == Takes::number_or_none && typed.starts_with("-");
-        if (!option->value.empty() && !may_lack && std::find(names.begin(), names.end(), word) != names.end())
+        if (!option->value.empty() && !may_lack && std::ranges::find(names, word) != names.end())
             return option;
     }
     return nullptr;
@@ -234,10 +222,10 @@ std::string completions_of(const std::vector<std::string> &words) {
     else
         found = typed.starts_with("-") ? options_to_type(words.front()) : words_of(words.front());
     std::string text;
-    for (const Candidate &one : found.words)
-        if (one.word.starts_with(typed))
-            text += lead + one.word + "\t" + one.means + "\n";
-    return text + (found.folders ? ":folders\n" : found.files ? ":files\n" : "");
+    for (const auto &[word, means] : found.words)
+        if (word.starts_with(typed))
+            text += lead + word + "\t" + means + "\n";
+    return text + found.paths;
 }
 
 std::string completion(const std::string &shell) {

@@ -2,6 +2,7 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/version.hpp"
 #include "executor/baselines/cublas.hpp"
@@ -198,8 +199,7 @@ RawSamples take_samples(const SamplesRequest &request) {
     if (others.busy)
         note("the GPU is in use (" + others.text + "): what is measured beside other work is worth little");
     Compiler compiler;
-    const OnInterrupt on_interrupt(remove_unfinished_kernels,
-                                   std::chrono::milliseconds(0)); // samples are kept
+    const OnInterrupt on_interrupt(remove_unfinished_kernels); // samples are kept
     Progress progress("probes");
     MeasureOptions options;
     options.only = request.only;
@@ -241,21 +241,9 @@ std::map<std::string, std::string> toolkit_conditions(const Device &device, cons
                             compiler.nvrtc_version()}};
 }
 
-std::map<std::string, std::string> &conditions_of(NetworkRun &run) {
-    return run.conditions;
-}
-std::map<std::string, std::string> &conditions_of(TrainedNetwork &trained) {
-    return trained.run.conditions;
-}
-
-/// What a job of networks gives on a GPU, with the conditions that it ran in.
-template <class Job> auto on_one_gpu(int ordinal, const Job &job) {
-    const Device device = usable_device(ordinal, for_kernels);
-    Compiler compiler;
-    auto answer = job(compiler, device);
+void note_toolkit(NetworkRun &run, const Device &device, const Compiler &compiler) {
     for (const auto &[name, value] : toolkit_conditions(device, compiler))
-        conditions_of(answer)[name] = value;
-    return answer;
+        run.conditions[name] = value;
 }
 
 } // namespace
@@ -264,12 +252,12 @@ NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, st
                                 int ordinal) {
     LadderOptions options;
     options.batch = batch;
-    options.done = [](const NetworkCase &rung) {
-        note(rung.name() + ": " + boost::describe::enum_to_string(rung.status, "?"));
-    };
-    return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
-        return run_ladder(compiler, device, ladder, network, options);
-    });
+    options.done = [](const NetworkCase &rung) { note(rung.name() + ": " + name_of(rung.status)); };
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    NetworkRun run = run_ladder(compiler, device, ladder, network, options);
+    note_toolkit(run, device, compiler);
+    return run;
 }
 
 NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal, const std::string &save_tensors) {
@@ -277,9 +265,11 @@ NetworkRun run_whole_on_device(const PlannedNetwork &plan, int ordinal, const st
     options.save_tensors = save_tensors;
     options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
     options.say = note;
-    return on_one_gpu(ordinal, [&](Compiler &compiler, const Device &device) {
-        return run_whole(compiler, device, plan, options);
-    });
+    const Device device = usable_device(ordinal, for_kernels);
+    Compiler compiler;
+    NetworkRun run = run_whole(compiler, device, plan, options);
+    note_toolkit(run, device, compiler);
+    return run;
 }
 
 namespace {
@@ -298,11 +288,10 @@ void run_scaling_on_devices(const Network &network, NetworkRun &run,
     const DeviceGroup group = group_of(run.devices);
     const Device first = usable_device(group.ordinal(0), for_kernels);
     Compiler compiler;
-    for (const auto &[name, value] : toolkit_conditions(first, compiler))
-        run.conditions[name] = value;
+    note_toolkit(run, first, compiler);
     SplitRunOptions options;
     options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-        note(fmt::format("{}: {}{}", item.name(), boost::describe::enum_to_string(item.status, "?"),
+        note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
                          item.reason ? ", " + *item.reason : ""));
         keep(so_far);
     };
@@ -312,14 +301,16 @@ void run_scaling_on_devices(const Network &network, NetworkRun &run,
 TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
                                 const LabelledImages &tests, const TrainingOptions &options,
                                 const std::vector<int> &devices, std::optional<DeviceSplit> split) {
-    if (!split)
-        return on_one_gpu(devices.front(), [&](Compiler &compiler, const Device &device) {
-            return train(compiler, device, ladder, network, images, tests, options);
-        });
-    const DeviceGroup group = group_of(devices);
-    return on_one_gpu(group.ordinal(0), [&](Compiler &compiler, const Device &first) {
-        return train_over(compiler, first, group, *split, ladder, network, images, tests, options);
-    });
+    std::optional<DeviceGroup> group;
+    if (split)
+        group.emplace(group_of(devices));
+    const Device first = usable_device(group ? group->ordinal(0) : devices.front(), for_kernels);
+    Compiler compiler;
+    TrainedNetwork trained =
+        group ? train_over(compiler, first, *group, *split, ladder, network, images, tests, options)
+              : train(compiler, first, ladder, network, images, tests, options);
+    note_toolkit(trained.run, first, compiler);
+    return trained;
 }
 
 void try_own_on_device(const Run &run, const GpuProfile &profile, int ordinal) {
@@ -376,8 +367,8 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     if (request.require_counters || request.exact_work)
         if (const std::optional<std::string> why = why_no_counters())
             throw CounterPermissionError(*why);
-    const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
-                                      [](const Case &item) { return !item.measurements.empty(); });
+    const bool measured =
+        std::ranges::any_of(run.cases, [](const Case &item) { return !item.measurements.empty(); });
     check_gpu(run, measured, profile, device);
     Compiler compiler;
     options.count = !request.no_counters;
@@ -428,7 +419,7 @@ std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks
 
 CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, int compute_capability) {
     Compiler compiler;
-    const OnInterrupt on_interrupt(remove_unfinished_kernels, std::chrono::milliseconds(0));
+    const OnInterrupt on_interrupt(remove_unfinished_kernels);
     Progress progress("kernels");
     CompileReport report;
     report.architecture = "sm_" + std::to_string(compute_capability);

@@ -33,16 +33,14 @@ bool can_start(const std::string &program) {
 int doctor(const Arguments &arguments) {
     std::vector<Finding> findings = {
         {"predict, choose, report", Health::works, "need no GPU; GPUs shipped: " + join(shipped_profiles())}};
-    findings.push_back(reads_onnx()
-                           ? Finding{"ONNX files", Health::works, "convcast-onnx reads them"}
-                           : Finding{"ONNX files", Health::absent,
-                                     std::string("convcast-onnx was not built. ") + how_to_read_onnx});
-    findings.push_back(
-        can_start("rsvg-convert")
-            ? Finding{"figures as PDF", Health::works, "by rsvg-convert"}
-            : Finding{"figures as PDF", Health::absent,
-                      "rsvg-convert is not installed: apt-get install librsvg2-bin; SVG, TeX and "
-                      "CSV need nothing"});
+    const auto examine = [&](const char *what, bool is_there, const std::string &works,
+                             const std::string &lacks) {
+        findings.push_back({what, is_there ? Health::works : Health::absent, is_there ? works : lacks});
+    };
+    examine("ONNX files", reads_onnx(), "convcast-onnx reads them",
+            std::string("convcast-onnx was not built. ") + how_to_read_onnx);
+    examine("figures as PDF", can_start("rsvg-convert"), "by rsvg-convert",
+            "rsvg-convert is not installed: apt-get install librsvg2-bin; SVG, TeX and CSV need nothing");
     if (const auto docs = shipped_docs())
         findings.push_back({"documentation", Health::works, "what help calls docs/ lies in " + *docs});
     for (Finding &finding : examine_device())
@@ -53,16 +51,12 @@ int doctor(const Arguments &arguments) {
         using Line = const Finding &;
         write_file_atomically(
             "-", table(table_of<Finding>(findings,
-                                         {{{"state"},
-                                           [](Line finding) {
-                                               return boost::describe::enum_to_string(finding.health, "?");
-                                           }},
+                                         {{{"state"}, [](Line finding) { return name_of(finding.health); }},
                                           {{"what"}, &Finding::what},
-                                          {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}}),
-                       terminal_width()));
+                                          {{"detail", As::text, Keep::must, Fit::wrap}, &Finding::detail}})));
     }
-    const bool broken = std::any_of(findings.begin(), findings.end(),
-                                    [](const Finding &finding) { return finding.health == Health::broken; });
+    const bool broken = std::ranges::any_of(
+        findings, [](const Finding &finding) { return finding.health == Health::broken; });
     return broken ? 1 : 0;
 }
 

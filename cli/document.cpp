@@ -77,17 +77,19 @@ struct Output {
 };
 
 /// Throws UsageError where one of the files is one of those that are read.
-void refuse_any(const std::string &verb, const Output &output, const std::vector<Input> &inputs) {
-    for (const Input &input : inputs)
-        for (const std::filesystem::path &file : output.files)
-            if (same_file(file.string(), input.file))
-                throw UsageError(fmt::format(
-                    "{}: {} {} {}would take the place of {}{}, which is read: the {} would be lost; write to "
-                    "another {}",
-                    verb, output.option, output.name,
-                    file == output.name ? "" : fmt::format("also writes {}, which ", file.string()),
-                    input.option.empty() ? "" : input.option + " ", input.file, input.what,
-                    output.files.size() == 1 ? "file" : "place"));
+void refuse_any(const Arguments &arguments, const std::vector<Output> &outputs,
+                Documents documents = Documents::read) {
+    for (const Output &output : outputs)
+        for (const Input &input : inputs_of(arguments, documents))
+            for (const std::filesystem::path &file : output.files)
+                if (same_file(file.string(), input.file))
+                    arguments.refuse(fmt::format(
+                        "{} {} {}would take the place of {}{}, which is read: the {} would be lost; write to "
+                        "another {}",
+                        output.option, output.name,
+                        file == output.name ? "" : fmt::format("also writes {}, which ", file.string()),
+                        input.option.empty() ? "" : input.option + " ", input.file, input.what,
+                        output.files.size() == 1 ? "file" : "place"));
 }
 
 /// Says which cases of a document cannot be read, whether it comes as a whole or in pieces.
@@ -143,10 +145,6 @@ Run read_document(const std::string &text, const std::string &shown) {
     return run;
 }
 
-bool holds_lines(const std::string &file) {
-    return file_holds_lines(file);
-}
-
 void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
     const std::size_t cases = cases_in_lines(file);
     SaysUnread says(file);
@@ -165,12 +163,11 @@ NamedDocument look_at(const std::string &name) {
     const bool is_file = name == "-" || (file_exists(name) && !std::filesystem::is_directory(name, none));
     if (!is_file) { // whoever reads it says what is wrong
         const std::vector<std::string> networks = shipped_networks();
-        if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() ||
-            file_exists(FolderOfGpu{name}.profile()))
+        if (std::ranges::find(shipped, name) != shipped.end() || file_exists(FolderOfGpu{name}.profile()))
             found.schema = GpuProfile().schema;
-        else if (std::find(networks.begin(), networks.end(), name) != networks.end())
+        else if (std::ranges::find(networks, name) != networks.end())
             found.schema = Network().schema;
-    } else if (holds_lines(name)) {
+    } else if (file_holds_lines(name)) {
         found.schema = Run().schema;
     } else {
         found.text = read_file(name);
@@ -187,7 +184,7 @@ GpuProfile NamedDocument::profile() const {
 }
 
 Run NamedDocument::run(const std::function<void(Run &piece, std::size_t of)> &each) const {
-    if (text || !holds_lines(name)) {
+    if (text || !file_holds_lines(name)) {
         Run run = read_document(text ? *text : read_file(name), shown);
         if (each)
             each(run, run.cases.size());
@@ -208,7 +205,20 @@ Run read_document(const std::string &file) {
     return NamedDocument{file, shown_name(file), std::nullopt, ""}.run();
 }
 
-void refuse_overwriting(const std::string &verb, const Arguments &arguments, Documents documents) {
+std::ptrdiff_t wrong_cases(const std::vector<Case> &cases) {
+    return std::ranges::count_if(cases, [](const Case &item) {
+        return item.status == Status::wrong_result || item.status == Status::failed;
+    });
+}
+
+void say_what_is_written(const FigureFiles &written) {
+    for (const std::filesystem::path &file : written.files)
+        say("wrote " + file.string());
+    if (!written.note.empty())
+        note(written.note);
+}
+
+void refuse_overwriting(const Arguments &arguments, Documents documents) {
     std::vector<Output> outputs;
     for (const auto &[option, kind] : option_table().writes)
         if (arguments.has(option) && kind != "folder") {
@@ -217,19 +227,15 @@ void refuse_overwriting(const std::string &verb, const Arguments &arguments, Doc
                                kind == "file" ? std::vector<std::filesystem::path>{name}
                                               : files_of_paper_figure(name, "who_wins")});
         }
-    const std::vector<Input> inputs =
-        outputs.empty() ? std::vector<Input>() : inputs_of(arguments, documents);
-    for (const Output &output : outputs)
-        refuse_any(verb, output, inputs);
+    refuse_any(arguments, outputs, documents);
 }
 
-void refuse_overwriting_by_figure(const std::string &id, const std::string &verb,
-                                  const Arguments &arguments) {
+void refuse_overwriting_by_figure(const std::string &id, const Arguments &arguments) {
     const std::string name = arguments.text("output", "");
-    refuse_any(verb, {"-o", name, files_of_paper_figure(name, id)}, inputs_of(arguments, Documents::read));
+    refuse_any(arguments, {{"-o", name, files_of_paper_figure(name, id)}});
 }
 
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+void refuse_overwriting_in(const std::string &folder, const Arguments &arguments,
                            const std::vector<std::string> &besides, const std::string &option) {
     namespace fs = std::filesystem;
     std::vector<fs::path> written = {fs::path(folder), fs::path(folder) / "page.html"};
@@ -239,13 +245,13 @@ void refuse_overwriting_in(const std::string &folder, const std::string &verb, c
     for (const char *part : {"figures", "tables"})
         for (const fs::directory_entry &file : fs::directory_iterator(fs::path(folder) / part, none))
             written.push_back(file.path());
-    refuse_any(verb, {option, folder, written}, inputs_of(arguments, Documents::read));
+    refuse_any(arguments, {{option, folder, written}});
 }
 
-void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+void refuse_file_name(const Arguments &arguments, const std::string &option, const std::string &folder,
                       const std::string &holds, const std::string &for_a_file) {
     if (ends_as_file(folder))
-        throw UsageError(verb + ": " + option + " " + folder + " would be a folder, for " + holds +
+        arguments.refuse(option + " " + folder + " would be a folder, for " + holds +
                          ", though its name ends as a file's" +
                          (for_a_file.empty() ? "" : "; for a file say of what: " + for_a_file) +
                          "; for a folder of this name type " + folder + "/");

@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+namespace convcast {
+struct FigureFiles;
+}
+
 namespace convcast::cli {
 
 /// What a word of the command line names: a profile or a network that ships, or a document, - for standard
@@ -38,10 +42,8 @@ Run read_document(const std::string &file);
 /// The same of a document's text; `shown` is its name in messages.
 Run read_document(const std::string &text, const std::string &shown);
 
-/// Whether a file is a document of lines (model/record/run_lines.hpp) that can be read in pieces.
-bool holds_lines(const std::string &file);
-
-/// Calls `take` for each piece of such a file, with the number of cases of the whole.
+/// Calls `take` for each piece of a document of lines (model/record/run_lines.hpp), with the number of cases
+/// of the whole.
 void read_document_pieces(const std::string &file,
                           const std::function<void(Run piece, std::size_t of)> &take);
 
@@ -50,28 +52,33 @@ inline int code_of(const Run &document) {
     return document.unread.empty() ? 0 : 1;
 }
 
+/// How many cases failed or gave a wrong result.
+std::ptrdiff_t wrong_cases(const std::vector<Case> &cases);
+
 /// What a verb does with the document of its word RUN and of --resume.
 enum class Documents {
     read,   ///< its answer is another one
     filled, ///< it may be written back, as nothing in it is lost
 };
 
+/// Names on standard error the files of a figure that was written.
+void say_what_is_written(const FigureFiles &written);
+
 /// Throws UsageError where a file that the command reads would be written over: by -o, by the figure of
 /// `choose` or the diagram of `predict` with what lies beside them, an archive, samples or weights. Links to
 /// a file count as the file, and a kernel's source and its includes as read.
-void refuse_overwriting(const std::string &verb, const Arguments &arguments,
-                        Documents documents = Documents::read);
+void refuse_overwriting(const Arguments &arguments, Documents documents = Documents::read);
 
 /// The same for a folder that gets a page, its figures and tables, and these files besides.
-void refuse_overwriting_in(const std::string &folder, const std::string &verb, const Arguments &arguments,
+void refuse_overwriting_in(const std::string &folder, const Arguments &arguments,
                            const std::vector<std::string> &besides = {}, const std::string &option = "-o");
 
 /// The same for the figure `id` that -o names a file or a folder for.
-void refuse_overwriting_by_figure(const std::string &id, const std::string &verb, const Arguments &arguments);
+void refuse_overwriting_by_figure(const std::string &id, const Arguments &arguments);
 
 /// Throws UsageError where a folder is to be made under a name that ends as a file's, as in -o x.png. `holds`
 /// says what it would hold, and `for_a_file` what to type where a file was meant.
-void refuse_file_name(const std::string &verb, const std::string &option, const std::string &folder,
+void refuse_file_name(const Arguments &arguments, const std::string &option, const std::string &folder,
                       const std::string &holds, const std::string &for_a_file = "");
 
 } // namespace convcast::cli

@@ -19,7 +19,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
-#include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -30,10 +30,6 @@ namespace convcast::cli {
 namespace {
 
 constexpr std::size_t most_suggestions = 12;
-
-std::size_t page_width() {
-    return std::max<std::size_t>(40, terminal_width());
-}
 
 /// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
 std::string folded(const std::string &name) {
@@ -48,8 +44,7 @@ std::string folded(const std::string &name) {
 /// A stall is found by the whole name of its counter too.
 std::string short_name(const std::string &word) {
     const std::string before = "smsp__average_warps_issue_stalled_", after = "_per_issue_active.ratio";
-    if (word.size() <= before.size() + after.size() || word.compare(0, before.size(), before) != 0 ||
-        word.compare(word.size() - after.size(), after.size(), after) != 0)
+    if (word.size() <= before.size() + after.size() || !word.starts_with(before) || !word.ends_with(after))
         return word;
     return word.substr(before.size(), word.size() - before.size() - after.size());
 }
@@ -60,85 +55,73 @@ std::string last_part(const std::string &name) {
     return mark == std::string::npos ? name : name.substr(mark + 1);
 }
 
-using IsNamed = std::function<bool(const std::string &name)>;
+/// A word that is asked for, and the ways in which a name may be meant by it.
+struct Word {
+    std::string typed, wanted = folded(typed);
 
-std::vector<Explanation> those(const std::vector<Explanation> &all, const IsNamed &matches) {
+    bool is(const std::string &name) const { return name == typed || last_part(name) == typed; }
+    bool is_like(const std::string &name) const {
+        return folded(name) == wanted || folded(last_part(name)) == wanted;
+    }
+    bool is_all_of(const std::string &name) const { return folded(name) == wanted; }
+    bool begins(const std::string &name) const { return folded(name).starts_with(wanted); }
+    bool is_in(const std::string &name) const { return folded(name).find(wanted) != std::string::npos; }
+    bool is_elsewhere_in(const std::string &name) const { return is_in(name) && !is_like(name); }
+};
+using Way = bool (Word::*)(const std::string &name) const;
+
+std::vector<Explanation> those(const std::vector<Explanation> &all, const Word &word, Way way) {
     std::vector<Explanation> found;
     for (const Explanation &one : all)
-        if (std::any_of(one.names.begin(), one.names.end(), matches))
+        if (std::ranges::any_of(one.names, [&](const std::string &name) { return (word.*way)(name); }))
             found.push_back(one);
     return found;
 }
 
-/// Adds the names that match, each once.
-void add_names(std::vector<std::string> &names, const std::vector<Explanation> &all, const IsNamed &matches) {
-    for (const Explanation &one : all)
-        for (const std::string &name : one.names)
-            if (matches(name) && std::find(names.begin(), names.end(), name) == names.end())
-                names.push_back(name);
-}
-
-std::vector<std::string> names_of(const std::vector<Explanation> &all, const IsNamed &matches) {
+/// The names that are meant, each once; ways that come first have their names first.
+std::vector<std::string> names_of(const std::vector<Explanation> &all, const Word &word,
+                                  std::initializer_list<Way> ways) {
     std::vector<std::string> names;
-    add_names(names, all, matches);
+    for (const Way way : ways)
+        for (const Explanation &one : all)
+            for (const std::string &name : one.names)
+                if ((word.*way)(name) && std::ranges::find(names, name) == names.end())
+                    names.push_back(name);
     return names;
 }
 
 /// What a word asks for: a whole name, else the only name that begins with it, else the only one that has it.
-std::vector<Explanation> find(const std::vector<Explanation> &all, const std::string &word) {
-    const std::string wanted = folded(word);
-    const IsNamed exactly = [&](const std::string &name) { return name == word || last_part(name) == word; },
-                  alike =
-                      [&](const std::string &name) {
-                          return folded(name) == wanted || folded(last_part(name)) == wanted;
-                      },
-                  begins = [&](const std::string &name) { return folded(name).starts_with(wanted); },
-                  has = [&](const std::string &name) {
-                      return folded(name).find(wanted) != std::string::npos;
-                  };
-    if (wanted.empty())
+std::vector<Explanation> find(const std::vector<Explanation> &all, const Word &word) {
+    if (word.wanted.empty())
         return {};
-    for (const IsNamed &whole : {exactly, alike})
-        if (std::vector<Explanation> found = those(all, whole); !found.empty())
+    for (const Way whole : {&Word::is, &Word::is_like})
+        if (std::vector<Explanation> found = those(all, word, whole); !found.empty())
             return found;
-    if (std::vector<Explanation> found = mentions_of(word); !found.empty())
+    if (std::vector<Explanation> found = mentions_of(word.typed); !found.empty())
         return found;
-    std::vector<std::string> names; // those that begin with it come first
-    for (const IsNamed &part : {begins, has}) {
-        if (names_of(all, part).size() == 1)
-            return those(all, part);
-        add_names(names, all, part);
-    }
-    if (!names.empty())
-        throw UsageError("explain: '" + shortened(word, 60) +
+    for (const Way part : {&Word::begins, &Word::is_in})
+        if (names_of(all, word, {part}).size() == 1)
+            return those(all, word, part);
+    if (const auto names = names_of(all, word, {&Word::begins, &Word::is_in}); !names.empty())
+        throw UsageError("explain: '" + shortened(word.typed, 60) +
                          "' is part of several names: " + join_some(names, most_suggestions));
     return {};
 }
 
-/// Whether something has these words as its whole name.
-bool is_name(const std::vector<Explanation> &all, const std::string &words) {
-    const std::string wanted = folded(words);
-    return !names_of(all, [&](const std::string &name) { return folded(name) == wanted; }).empty();
-}
-
 /// "see also: ...": other names that have the word in them.
-std::string further_names(const std::vector<Explanation> &all, const std::string &word) {
+std::string further_names(const std::vector<Explanation> &all, const Word &word) {
     constexpr std::size_t fewest_letters = 3;
-    const std::string wanted = folded(word);
-    if (wanted.size() < fewest_letters)
-        return "";
-    std::vector<std::string> names = names_of(all, [&](const std::string &name) {
-        return folded(name) != wanted && folded(last_part(name)) != wanted &&
-               folded(name).find(wanted) != std::string::npos;
-    });
-    return names.empty() ? "" : headed("see also", join_some(names, most_suggestions), 10, page_width());
+    const std::vector<std::string> names = names_of(all, word, {&Word::is_elsewhere_in});
+    return word.wanted.size() < fewest_letters || names.empty()
+               ? ""
+               : headed("see also", join_some(names, most_suggestions), 10, page_width());
 }
 
-std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const std::string &word) {
+std::vector<Explanation> answers_to(const std::vector<Explanation> &all, const Word &word) {
     std::vector<Explanation> found = find(all, word);
     if (found.empty())
-        throw UsageError("explain: nothing is named '" + shortened(word, 60) + "'" +
-                         did_you_mean(word, names_of(all, [](const std::string &) { return true; })) +
+        throw UsageError("explain: nothing is named '" + shortened(word.typed, 60) + "'" +
+                         did_you_mean(word.typed, names_of(all, Word{""}, {&Word::is_in})) +
                          " All names: convcast explain all");
     return found;
 }
@@ -162,7 +145,7 @@ template <class Q> std::string value_text(const Param<Q> &number) {
     if (number.interval)
         text +=
             ", from " + readable(number.interval->low, unit) + " to " + readable(number.interval->high, unit);
-    return text + ", " + boost::describe::enum_to_string(number.source, "?");
+    return text + ", " + name_of(number.source);
 }
 
 /// The value of a field of a profile, or why it has none; "" where no field has this name.
@@ -265,22 +248,21 @@ int explain(const Arguments &arguments) {
     std::vector<Explanation> found;
     bool has_value = false;
     std::string text;
-    std::string sentence; // a name of several words need not be quoted
-    for (const std::string &word : arguments.positional())
-        sentence += (sentence.empty() ? "" : " ") + word;
-    const bool one_name = arguments.positional().size() > 1 && is_name(all, short_name(sentence));
+    const std::string sentence = join(arguments.positional(), " "); // such a name need not be quoted
+    const bool one_name = arguments.positional().size() > 1 &&
+                          !names_of(all, Word{short_name(sentence)}, {&Word::is_all_of}).empty();
     std::vector<std::string> unclear; // what is clear is answered beside it
     const bool everything = arguments.positional() == std::vector<std::string>{"all"};
     for (const std::string &word : everything ? std::vector<std::string>{}
                                    : one_name ? std::vector<std::string>{sentence}
                                               : arguments.positional()) {
         try {
-            for (Explanation &one : answers_to(all, short_name(word))) {
+            for (Explanation &one : answers_to(all, Word{short_name(word)})) {
                 has_value = add_value(one, profile) || has_value;
                 text += (text.empty() ? "" : "\n") + as_text(one);
                 found.push_back(std::move(one));
             }
-            text += further_names(all, short_name(word));
+            text += further_names(all, Word{short_name(word)});
         } catch (const UsageError &error) {
             unclear.emplace_back(error.what());
         }

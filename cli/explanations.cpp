@@ -75,7 +75,7 @@ bool has_names(const std::string &heading) {
                                                "regime",
                                                "term",
                                                "name"};
-    return std::find(headings.begin(), headings.end(), plain(heading)) != headings.end();
+    return std::ranges::find(headings, plain(heading)) != headings.end();
 }
 
 /// Reads one page: its tables of names, and its sections "#### F3 A step".

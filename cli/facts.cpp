@@ -4,7 +4,6 @@
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/fit/facts_of_counters.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/record/measured_calls.hpp"
@@ -13,14 +12,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
 namespace convcast::cli {
 
 int facts(const Arguments &arguments) {
-    refuse_overwriting("facts", arguments);
+    refuse_overwriting(arguments);
 
     std::vector<CountedCall> calls;
     Facts facts;
@@ -28,16 +26,15 @@ int facts(const Arguments &arguments) {
     for (const std::string &file : arguments.positional()) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
-        const GpuProfile profile = document_profile("facts", run, arguments, file);
+        const GpuProfile profile = document_profile(run, arguments, file);
         if (facts.architecture.empty()) {
             facts.device_code_hash = run.producer.device_code_hash;
             facts.architecture = architecture_of(profile);
             capability = capability_of(profile);
         } else if (facts.device_code_hash != run.producer.device_code_hash) {
-            throw UsageError("facts: " + file +
-                             " was measured with other kernels than the documents before it");
+            arguments.refuse(file + " was measured with other kernels than the documents before it");
         } else if (facts.architecture != architecture_of(profile)) {
-            throw UsageError("facts: " + file + " was measured on " + architecture_of(profile) +
+            arguments.refuse(file + " was measured on " + architecture_of(profile) +
                              ", the documents before it on " + facts.architecture);
         }
         for (CountedCall &call :
@@ -65,9 +62,7 @@ int facts(const Arguments &arguments) {
             "{:<34} {:>4} calls, instructions within {:.1f} % (median), {:.1f} % (p90); merging {:.2f}",
             kernel.variant.empty() ? kernel.kernel : kernel.kernel + ", " + kernel.variant, kernel.cases,
             100.0 * kernel.median_error, 100.0 * kernel.p90_error, kernel.merging));
-    const std::string output = arguments.text("output", "-");
-    write_file_atomically(output, text);
-    note_how_to_use("facts", output);
+    write_with_its_use(arguments, "facts", text);
     return code;
 }
 

@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -33,14 +32,13 @@ std::string left_out_text(const std::vector<LeftOut> &rows) {
                                           {{"fitted", As::share}, &LeftOut::fitted},
                                           {{"without it", As::share, Keep::must}, &LeftOut::left_out},
                                           {{"bias", As::ratio}, &LeftOut::new_kernel_bias},
-                                          {{"new kernel", As::share, Keep::must}, &LeftOut::new_kernel}}),
-                 terminal_width());
+                                          {{"new kernel", As::share, Keep::must}, &LeftOut::new_kernel}}));
 }
 
 } // namespace
 
 int fit(const Arguments &arguments) {
-    refuse_overwriting("fit", arguments);
+    refuse_overwriting(arguments);
     const bool all = arguments.has("leave-one-out");
     int code = 0;
     std::vector<MeasuredCall> calls;
@@ -50,7 +48,7 @@ int fit(const Arguments &arguments) {
     for (const std::string &file : arguments.positional()) {
         const Run run = read_document(file);
         code = std::max(code, code_of(run));
-        profile = document_profile("fit", run, arguments, file);
+        profile = document_profile(run, arguments, file);
         knowledge = knowledge_for(profile, arguments.text("facts", ""), "none");
         for (MeasuredCall &call : measured_calls(run, profile, knowledge.facts, WhichCalls::all))
             (all || call.training ? calls : test).push_back(std::move(call));
@@ -84,11 +82,10 @@ int fit(const Arguments &arguments) {
             "counters {:.1f} %",
             errors->cases, 100.0 * errors->fitted, 100.0 * errors->assumed,
             100.0 * errors->without_counters));
-    const std::string output = arguments.text("output", "-"), text = write_calibration(calibration);
+    const std::string text = write_calibration(calibration);
     (void)read_calibration(text,
                            "calibration of " + shortened(join(arguments.positional()))); // else not written
-    write_file_atomically(output, text);
-    note_how_to_use("calibration", output);
+    write_with_its_use(arguments, "calibration", text);
     return code;
 }
 

@@ -1,12 +1,11 @@
 #include "cli/forecasts.hpp"
 
-#include "cli/knowledge.hpp"
 #include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/terminal.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/parallel.hpp"
 #include "model/record/elsewhere.hpp"
-
-#include <boost/describe.hpp>
 
 #include <fmt/format.h>
 
@@ -55,21 +54,26 @@ std::vector<Case> predict_all(const Question &question, const Beside &beside) {
 }
 
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
-                    MeasuredCases measured, const std::function<void(std::size_t)> &progress) {
+                    MeasuredCases measured, const ForecastAgain &how) {
     constexpr std::size_t at_once = 1024;
     Progress own("forecast", Progress::Where::terminal_after_a_while);
-    std::vector<Case> &cases = document.cases;
-    const bool with_terms = cases.size() <= most_with_terms;
+    std::vector<Case *> cases;
+    for (Case &item : document.cases)
+        if (!how.which || how.which(item))
+            cases.push_back(&item);
+    const bool with_terms = how.then || cases.size() <= most_with_terms;
     for (std::size_t begin = 0; begin < cases.size(); begin += at_once) {
-        if (progress)
-            progress(begin);
+        if (how.progress)
+            how.progress(begin);
         else
-            own.show(begin, cases.size(), cases[begin].shape);
+            own.show(begin, cases.size(), cases[begin]->shape);
         in_parallel(std::min(at_once, cases.size() - begin), [&](std::size_t i) {
-            Case &item = cases[begin + i];
+            Case &item = *cases[begin + i];
             item = convcast::forecast_again(std::move(item), document, profile, knowledge, measured);
             if (!with_terms && item.prediction)
                 item.prediction->term.reset();
+            if (how.then)
+                how.then(item);
         });
     }
     if (!with_terms)
@@ -91,18 +95,16 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
         const std::string text = item.called();
         std::string name = item.strategy ? text.substr(0, text.find(':')) : text;
         const auto &asked = question.strategies;
-        const bool exactly = std::find(asked.begin(), asked.end(), name) != asked.end();
-        const bool is_named =
-            exactly || text.starts_with(own_prefix) ||
-            (item.strategy && std::any_of(asked.begin(), asked.end(), [&](const auto &other) {
-                 return other.substr(0, other.find(':')) == name;
-             }));
+        const bool exactly = std::ranges::find(asked, name) != asked.end();
+        const bool is_named = exactly || text.starts_with(own_prefix) ||
+                              (item.strategy && std::ranges::any_of(asked, [&](const auto &other) {
+                                   return other.substr(0, other.find(':')) == name;
+                               }));
         if (!is_named)
             continue;
         if (!exactly)
             name = text;
-        const std::string why =
-            std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + item.reason.value_or("");
+        const std::string why = name_of(item.status) + ": " + item.reason.value_or("");
         const auto [place, is_new] = places_.try_emplace({name, why}, named_.size());
         if (is_new)
             named_.push_back({name, why, item.shape, 0});

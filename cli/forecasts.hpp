@@ -30,10 +30,17 @@ void forecast_pieces(const Question &question, const Beside &beside,
 /// or all of them, without their terms where these are not wanted.
 std::vector<Case> held_cases(const Question &question, const Beside &beside, bool with_terms);
 
-/// Forecasts the cases of a document again (model/again.hpp). `progress` is told how many are done, by this
-/// thread; without it a progress line is shown.
+/// How cases of a document are forecast again.
+struct ForecastAgain {
+    std::function<bool(const Case &)> which{}; ///< only those that it takes
+    /// Takes each when it is done, several at a time; without it documents that are large lose their terms.
+    std::function<void(Case &)> then{};
+    std::function<void(std::size_t done)> progress{}; ///< by this thread; without it a line is shown
+};
+
+/// Forecasts the cases of a document again (model/again.hpp).
 void forecast_again(Run &document, const GpuProfile &profile, const Knowledge &knowledge,
-                    MeasuredCases measured, const std::function<void(std::size_t done)> &progress = {});
+                    MeasuredCases measured, const ForecastAgain &how = {});
 
 /// What of a question has no answer: a strategy or a kernel that it names does not do a shape, or nothing
 /// does it. The exit code of the verb is 1 then.

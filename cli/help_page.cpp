@@ -23,6 +23,18 @@ namespace {
 
 constexpr std::size_t page_indent = 4; // of commands and options
 
+struct HelpBlock {
+    bool verbatim = false; ///< commands or a table, to be kept line by line
+    std::string text;
+};
+
+/// A page as the manual has it.
+struct HelpPage {
+    std::string title;             ///< "what a convolution will do on a GPU, and why"
+    std::string commands;          ///< the examples at the head of the page
+    std::vector<HelpBlock> blocks; ///< what follows them, up to the options
+};
+
 /// The page without its options.
 std::string prose_of(const std::string &verb) {
     const std::string page = find_embedded(help_files, verb + ".md")->text();
@@ -43,28 +55,6 @@ std::string head_of(const Option &option) {
 }
 
 } // namespace
-
-HelpPage help_page(const std::string &verb) {
-    HelpPage page;
-    std::istringstream lines(prose_of(verb) + "\n");
-    std::vector<std::string> piece; // lines between two blank ones
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.empty()) {
-            piece.push_back(line);
-            continue;
-        }
-        if (piece.empty())
-            continue;
-        if (piece.front().starts_with("# "))
-            page.title = piece.front().substr(piece.front().find(": ") + 2);
-        else if (page.commands.empty())
-            page.commands = block_of(piece).text;
-        else
-            page.blocks.push_back(block_of(piece));
-        piece.clear();
-    }
-    return page;
-}
 
 bool has_help(const std::string &verb) {
     return find_embedded(help_files, verb + ".md") != nullptr;
@@ -95,6 +85,29 @@ std::vector<std::string> names_of(const Option &option) {
 // ---- manual pages ----
 
 namespace {
+
+/// Of a verb that main's table has.
+HelpPage help_page(const std::string &verb) {
+    HelpPage page;
+    std::istringstream lines(prose_of(verb) + "\n");
+    std::vector<std::string> piece; // lines between two blank ones
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.empty()) {
+            piece.push_back(line);
+            continue;
+        }
+        if (piece.empty())
+            continue;
+        if (piece.front().starts_with("# "))
+            page.title = piece.front().substr(piece.front().find(": ") + 2);
+        else if (page.commands.empty())
+            page.commands = block_of(piece).text;
+        else
+            page.blocks.push_back(block_of(piece));
+        piece.clear();
+    }
+    return page;
+}
 
 /// Text as roff prints it: no escape, no request at the start of a line, hyphens that can be copied.
 std::string escaped(const std::string &text) {
@@ -170,7 +183,7 @@ std::string page_of_program() {
                        "\\fBconvcast\\fR \\fIVERB\\fR \\fB\\-\\-help\\fR\n.SH DESCRIPTION\n" +
                        with_newline(escaped(program_summary())) + ".SH VERBS\n";
     std::string also;
-    for (const VerbLine &verb : verb_lines()) {
+    for (const Verb &verb : verbs()) {
         text += ".TP\n\\fB" + verb.name + "\\fR\n" + with_newline(escaped(verb.summary));
         also += (also.empty() ? "\\fBconvcast\\-" : ",\n\\fBconvcast\\-") + verb.name + "\\fR(1)";
     }
@@ -183,7 +196,7 @@ std::string manual_page(const std::string &name) {
     if (name == "convcast")
         return page_of_program();
     std::vector<std::string> names = {"convcast"};
-    for (const VerbLine &verb : verb_lines()) {
+    for (const Verb &verb : verbs()) {
         if (verb.name == name)
             return page_of_verb(name);
         names.push_back(verb.name);

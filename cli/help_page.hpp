@@ -8,21 +8,6 @@ namespace convcast::cli {
 
 struct Option;
 
-struct HelpBlock {
-    bool verbatim = false; ///< commands or a table, to be kept line by line
-    std::string text;
-};
-
-/// A page as the manual has it.
-struct HelpPage {
-    std::string title;             ///< "what a convolution will do on a GPU, and why"
-    std::string commands;          ///< the examples at the head of the page
-    std::vector<HelpBlock> blocks; ///< what follows them, up to the options
-};
-
-/// Requires a verb that main's table has.
-HelpPage help_page(const std::string &verb);
-
 /// Whether there is such a verb.
 bool has_help(const std::string &verb);
 

@@ -2,7 +2,7 @@
 #include "cli/network.hpp"
 #include "cli/question.hpp"
 #include "cli/verbs.hpp"
-#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/files.hpp"
 
 namespace convcast::cli {

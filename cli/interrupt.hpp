@@ -23,7 +23,7 @@ class OnInterrupt {
     /// After `grace`, or at the second interrupt, the waiting thread calls `last_words`, which therefore may
     /// only touch what a mutex guards, and ends the program. Within `grace` the work may call finish()
     /// instead.
-    OnInterrupt(std::function<void()> last_words, std::chrono::milliseconds grace);
+    explicit OnInterrupt(std::function<void()> last_words, std::chrono::milliseconds grace = {});
     ~OnInterrupt();
     OnInterrupt(const OnInterrupt &) = delete;
     OnInterrupt &operator=(const OnInterrupt &) = delete;

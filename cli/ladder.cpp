@@ -1,8 +1,5 @@
-#include "cli/ladder.hpp"
-
-#include "cli/knowledge.hpp"
+#include "cli/answers.hpp"
 #include "cli/network.hpp"
-#include "cli/network_cases.hpp"
 #include "cli/question.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
@@ -41,24 +38,21 @@ std::string rungs_schedule(const NetworkRun &run, const std::string &gpu) {
 }
 
 /// A kernel of a step: how often, how long, its share, and what of one launch takes most.
-std::vector<std::string> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
-    const auto most =
-        std::max_element(launch.parts.begin(), launch.parts.end(),
-                         [](const PhaseTime &a, const PhaseTime &b) { return a.time_s < b.time_s; });
+std::vector<Cell> kernel_row(const KernelForecast &launch, std::int64_t times, Seconds step) {
+    const auto most = std::ranges::max_element(launch.parts, {}, &PhaseTime::time_s);
     const double share = launch.in_graph_s ? launch.in_graph_s->value / step.value : 0.0;
     return {launch.kernel,
-            std::to_string(times),
+            times,
             short_time(launch.time_s),
-            launch.in_graph_s ? short_time(*launch.in_graph_s) : "-",
-            launch.in_graph_s ? fmt::format("{:.0f} %", 100.0 * share) : "-",
+            time_cell(launch.in_graph_s),
+            launch.in_graph_s ? Cell(fmt::format("{:.0f} %", 100.0 * share)) : Cell(),
             fmt::format("{:.2f}", launch.waves),
             most == launch.parts.end() ? "" : most->name + " " + short_time(most->time_s)};
 }
 
 /// One step of a rung that trains.
 std::string step_text(const NetworkCase &result, const Rung &rung) {
-    std::string text =
-        "\n" + headed(bold(*result.id) + ": ", *result.title, result.id->size() + 2, terminal_width());
+    std::string text = "\n" + headed(bold(*result.id) + ": ", *result.title, result.id->size() + 2);
     const NetworkTimes &forecast = *result.forecast;
     if (forecast.why_not)
         return text + "  no forecast: " + *forecast.why_not + "\n";
@@ -68,34 +62,34 @@ std::string step_text(const NetworkCase &result, const Rung &rung) {
     else
         text += fmt::format("  launched one by one {}\n", short_time(*forecast.stream_s));
     const Seconds step = *forecast.call_s();
-    std::vector<std::vector<std::string>> rows;
+    Table step_table{{{"kernel"},
+                      {"launches", As::number, Keep::high},
+                      {"one launch", As::number},
+                      {"in a step", As::number, Keep::must},
+                      {"share", As::number, Keep::must},
+                      {"waves", As::number, Keep::low},
+                      {"longest part of a launch", As::text, Keep::normal, Fit::wrap}},
+                     {}};
     double kernels = 0.0;
     for (std::size_t i = 0; i < result.kernels_forecast.size(); ++i) {
         const LadderLaunch &launch = rung.launches[i];
         const std::int64_t streams = launch.each_stream.value_or(false) ? rung.streams.value_or(1) : 1;
-        rows.push_back(kernel_row(result.kernels_forecast[i], streams * launch.repeat.value_or(1), step));
+        step_table.rows.push_back(
+            kernel_row(result.kernels_forecast[i], streams * launch.repeat.value_or(1), step));
         kernels += result.kernels_forecast[i].in_graph_s.value_or(Seconds(0.0)).value;
     }
     if (forecast.time_s) {
         const double rest = step.value - kernels;
-        rows.push_back({forecast.copy_s ? "images copied, and starts" : "starts of launches", "", "",
-                        short_time(Seconds(rest)), fmt::format("{:.0f} %", 100.0 * rest / step.value), "",
-                        ""});
+        step_table.rows.push_back({forecast.copy_s ? "images copied, and starts" : "starts of launches", "",
+                                   "", short_time(Seconds(rest)),
+                                   fmt::format("{:.0f} %", 100.0 * rest / step.value), "", ""});
     }
-    return text + table({{"kernel"},
-                         {"launches", Align::right, Keep::high},
-                         {"one launch", Align::right},
-                         {"in a step", Align::right, Keep::must},
-                         {"share", Align::right, Keep::must},
-                         {"waves", Align::right, Keep::low},
-                         {"longest part of a launch", Align::left, Keep::normal, Fit::wrap}},
-                        rows, terminal_width());
+    return text + table(step_table);
 }
 
 std::string training_text(const NetworkRun &run, const Ladder &ladder, const std::string &gpu) {
     std::string text = bold(wrapped(fmt::format("{} on {}, a step of training of {} images, forecast",
-                                                run.network, gpu, run.first().batch),
-                                    0, terminal_width()));
+                                                run.network, gpu, run.first().batch)));
     for (std::size_t i = 0; i < run.cases.size(); ++i)
         text += step_text(run.cases[i], ladder.rungs[i]);
     return text;
@@ -106,44 +100,36 @@ std::string training_text(const NetworkRun &run, const Ladder &ladder, const std
 int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule) {
     const bool training = arguments.has("training");
     const std::string asked = training ? "training" : "ladder";
-    arguments.refuse_all_but({"network", "ladder", "training", "schedule", "batch", "gpu", "sms", "set",
-                              "assume", "format", "json", "output"},
-                             "--" + asked, "a ladder's implementations have kernels of their own");
+    arguments.refuse_options_of("ladder", asked);
     const Network network = asked_network(arguments);
     Ladder ladder = find_ladder(network);
     if (training)
         ladder = training_part(std::move(ladder));
     const std::int64_t batch =
-        asked_rungs("predict", arguments, schedule, ladder, training ? training_batch(ladder) : 1);
-    const Format format = format_of("predict", arguments, true);
+        asked_rungs(arguments, schedule, ladder, training ? training_batch(ladder) : 1);
+    const Format format = format_of(arguments, true);
     if (format == Format::csv || format == Format::markdown)
-        throw UsageError("predict: the formats of a ladder are text, json and schedule");
-    std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, false);
-    if (variants.size() > 1)
-        throw UsageError("predict: --" + asked +
-                         " takes one GPU, one number of SMs and one value of each --set");
-    const GpuProfile profile = std::move(variants.front().profile);
-    const std::string gpu = std::move(variants.front().title);
-    require_times(profile, "predict --" + asked);
-    NetworkRun run = forecast_ladder(ladder, network, batch, profile);
+        arguments.refuse("the formats of a ladder are text, json and schedule");
+    const ProfileVariant gpu = asked_profile(arguments, "--" + asked);
+    require_times(gpu.profile, "predict --" + asked);
+    NetworkRun run = forecast_ladder(ladder, network, batch, gpu.profile);
     run.conditions["version"] = producer().version;
     write_file_atomically(arguments.text("output", "-"),
                           format == Format::json       ? to_text(described::write(run))
-                          : format == Format::schedule ? rungs_schedule(run, gpu)
-                          : training                   ? printable(training_text(run, ladder, gpu))
-                                                       : printable(cases_text(run, gpu)));
+                          : format == Format::schedule ? rungs_schedule(run, gpu.title)
+                          : training                   ? printable(training_text(run, ladder, gpu.title))
+                                                       : printable(cases_text(run, gpu.title)));
     return 0;
 }
 
-std::int64_t asked_rungs(const std::string &verb, const Arguments &arguments,
-                         const std::optional<ScheduleReading> &schedule, Ladder &ladder,
-                         std::int64_t default_batch) {
+std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
+                         Ladder &ladder, std::int64_t default_batch) {
     constexpr int most_batch = 65536;
     const int batch = arguments.integer("batch", static_cast<int>(default_batch), 1, most_batch);
     if (!schedule)
         return batch;
     if (!schedule->schedule.lines.empty())
-        throw UsageError(verb + ": --ladder takes a schedule that names implementations, for example: rung " +
+        arguments.refuse("--ladder takes a schedule that names implementations, for example: rung " +
                          ladder.rungs.front().id +
                          "; one of launches is of the whole network, without --ladder");
     ladder = rungs_of(*schedule, std::move(ladder));

@@ -3,12 +3,12 @@
 #include "cli/completion.hpp"
 #include "cli/document.hpp"
 #include "cli/help_page.hpp"
-#include "cli/schemas.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
@@ -18,12 +18,32 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace convcast::cli {
+namespace convcast {
+
+extern const std::vector<EmbeddedFile> schema_files; ///< of every document, as docs/schemas has them
+
+namespace cli {
 namespace {
+
+/// The JSON Schema (draft 2020-12) of a document. Throws UsageError for a name that is none.
+std::string json_schema(const std::string &name) {
+    if (const EmbeddedFile *file = find_embedded(schema_files, name + ".json"))
+        return file->text();
+    throw UsageError("list: no schema '" + shortened(name, 60) + "'" + did_you_mean(name, schema_names()) +
+                     " Documents: " + join(schema_names()));
+}
+
+/// The schema of every document into a folder, which is made where it is not there. Throws InputError.
+void write_schemas(const std::string &folder) {
+    make_folder(folder);
+    for (const std::string &name : schema_names())
+        write_file_atomically((std::filesystem::path(folder) / (name + ".json")).string(), json_schema(name));
+}
 
 struct Listing {
     std::vector<StrategyDoc> strategies = strategy_docs();
@@ -34,87 +54,79 @@ struct Listing {
     BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies, networks), (), ())
 };
 
-/// What one kind of things is called, and the text about it.
+/// What one kind of things is called.
 struct Kind {
     const char *name;  ///< what `convcast list` takes
     const char *title; ///< with the option that takes such a name
     std::vector<std::string> names;
-    std::string (*text)(const std::vector<std::string> &names, std::size_t width);
+    std::string (*says)(const std::string &name); ///< beside each name; nullptr: strategies, with their knobs
 };
 
-constexpr std::size_t names_wide = 18;
-
-/// "  h200              NVIDIA H200", for every name.
-template <class Says>
-std::string named_lines(const std::vector<std::string> &names, std::size_t width, Says says) {
-    std::string text;
-    for (const std::string &name : names)
-        text += headed("  " + name, says(name), 2 + names_wide, width);
-    return text;
+std::string says_nothing(const std::string &) {
+    return "";
 }
 
-std::string strategies_text(const std::vector<std::string> &, std::size_t width) {
+std::string says_of_gpu(const std::string &name) {
+    return find_profile(name).name;
+}
+
+std::string says_of_study(const std::string &name) {
+    const Study study = find_study(name);
+    return std::to_string(study.shapes.size()) + " shapes. " + study.title;
+}
+
+std::string says_of_network(const std::string &name) {
+    const Network network = find_network(name);
+    return std::to_string(network.operators.size()) + " operators. " + network.title;
+}
+
+std::vector<Kind> kinds() {
+    std::vector<Kind> all = {{"strategies", "strategies (--strategy)", strategy_names(), nullptr},
+                             {"baselines", "baselines (--strategy)", baselines(), says_nothing},
+                             {"gpus", "GPUs (--gpu)", shipped_profiles(), says_of_gpu},
+                             {"studies", "studies (--study)", shipped_studies(), says_of_study},
+                             {"networks", "networks (--network)", shipped_networks(), says_of_network}};
+    if (std::vector<std::string> recordings = shipped_recordings(); !recordings.empty())
+        all.push_back(
+            {"recordings", "recorded runs (report, predict, compare)", std::move(recordings), says_nothing});
+    return all;
+}
+
+/// "  h200              NVIDIA H200", for every name.
+std::string text_of(const Kind &kind) {
+    constexpr std::size_t names_wide = 18;
     std::string text;
+    if (kind.says != nullptr) {
+        for (const std::string &name : kind.names)
+            text += headed("  " + name, kind.says(name), 2 + names_wide, page_width());
+        return text;
+    }
     for (const StrategyDoc &doc : strategy_docs()) {
-        text += "  " + doc.name + "\n" + wrapped(doc.doc, 6, width);
+        text += "  " + doc.name + "\n" + wrapped(doc.doc, 6, page_width());
         for (const KnobDoc &knob : doc.knobs)
-            text += headed("      " + knob.name + ":", knob.doc, 8, width);
+            text += headed("      " + knob.name + ":", knob.doc, 8, page_width());
     }
     return text;
 }
 
-std::string names_text(const std::vector<std::string> &names, std::size_t width) {
-    return named_lines(names, width, [](const std::string &) { return ""; });
-}
-
-std::string gpus_text(const std::vector<std::string> &names, std::size_t width) {
-    return named_lines(names, width, [](const std::string &name) { return find_profile(name).name; });
-}
-
-std::string studies_text(const std::vector<std::string> &names, std::size_t width) {
-    return named_lines(names, width, [](const std::string &name) {
-        const Study study = find_study(name);
-        return std::to_string(study.shapes.size()) + " shapes. " + study.title;
-    });
-}
-
-std::string networks_text(const std::vector<std::string> &names, std::size_t width) {
-    return named_lines(names, width, [](const std::string &name) {
-        const Network network = find_network(name);
-        return std::to_string(network.operators.size()) + " operators. " + network.title;
-    });
-}
-
-std::vector<Kind> kinds() {
-    std::vector<Kind> all = {{"strategies", "strategies (--strategy)", strategy_names(), strategies_text},
-                             {"baselines", "baselines (--strategy)", baselines(), names_text},
-                             {"gpus", "GPUs (--gpu)", shipped_profiles(), gpus_text},
-                             {"studies", "studies (--study)", shipped_studies(), studies_text},
-                             {"networks", "networks (--network)", shipped_networks(), networks_text}};
-    if (std::vector<std::string> recordings = shipped_recordings(); !recordings.empty())
-        all.push_back(
-            {"recordings", "recorded runs (report, predict, compare)", std::move(recordings), names_text});
-    return all;
-}
-
 /// The names of everything, each kind in a paragraph.
-std::string overview(std::size_t width) {
+std::string every_name() {
     std::string text;
     for (const Kind &kind : kinds())
         text += bold(std::to_string(kind.names.size()) + " " + kind.title) + "\n" +
-                wrapped(join(kind.names), 2, width);
+                wrapped(join(kind.names), 2, page_width());
     return text + "\n" +
            wrapped("More of one kind: convcast list studies, or another of " + join(kinds_to_list()) +
                        ". One name: convcast explain NAME",
-                   0, width);
+                   0, page_width());
 }
 
-std::string as_text(const std::string &asked, std::size_t width) {
+std::string as_text(const std::string &asked) {
     std::string text;
     std::vector<std::string> known = kinds_to_list();
     for (const Kind &kind : kinds())
         if (asked == kind.name || asked == "all")
-            text += (text.empty() ? "" : "\n") + bold(kind.title) + "\n" + kind.text(kind.names, width);
+            text += (text.empty() ? "" : "\n") + bold(kind.title) + "\n" + text_of(kind);
     if (text.empty())
         throw UsageError("list: there is no kind '" + shortened(asked, 60) + "'" +
                          did_you_mean(asked, known) + " Kinds: " + join(known));
@@ -122,6 +134,10 @@ std::string as_text(const std::string &asked, std::size_t width) {
 }
 
 } // namespace
+
+std::vector<std::string> schema_names() {
+    return names_of(schema_files);
+}
 
 std::vector<std::string> kinds_to_list() {
     std::vector<std::string> names;
@@ -135,7 +151,7 @@ int list(const Arguments &arguments) {
     if (arguments.has("schema"))
         return write_file_atomically("-", json_schema(arguments.text("schema", ""))), 0;
     if (arguments.has("schemas")) {
-        refuse_file_name("list", "--schemas", arguments.text("schemas", ""), "a schema of each document",
+        refuse_file_name(arguments, "--schemas", arguments.text("schemas", ""), "a schema of each document",
                          "--schema NAME > FILE.json");
         return write_schemas(arguments.text("schemas", "")), 0;
     }
@@ -144,11 +160,11 @@ int list(const Arguments &arguments) {
     if (arguments.has("man"))
         return write_file_atomically("-", manual_page(arguments.text("man", ""))), 0;
     const bool asked = !arguments.positional().empty();
-    const std::size_t width = std::max<std::size_t>(40, terminal_width());
     write_file_atomically("-", arguments.has("json") ? to_text(described::write(Listing{}))
-                               : asked               ? as_text(arguments.positional().front(), width)
-                                                     : overview(width));
+                               : asked               ? as_text(arguments.positional().front())
+                                                     : every_name());
     return 0;
 }
 
-} // namespace convcast::cli
+} // namespace cli
+} // namespace convcast

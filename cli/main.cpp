@@ -11,7 +11,8 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -36,41 +37,17 @@ enum ExitCode {
     closed_pipe = 141
 };
 
-struct Verb {
-    const char *name, *summary;
-    int (*run)(const Arguments &);
-};
-
-constexpr Verb verbs[] = {
-    {"measure", "what this GPU can do -> a profile", measure},
-    {"adapt", "a new GPU in one command -> all that forecasts of it need", adapt},
-    {"predict", "profile and shape -> time, work, regime, and why", predict},
-    {"choose", "rank strategies and knobs for a shape", choose},
-    {"run", "the same partitionings for real: verify, time, count", run},
-    {"compile", "the kernels that a run will ask for: registers, spills; no GPU", compile},
-    {"import", "an ONNX model -> a network file", import},
-    {"facts", "counters of a run -> what the compiler makes of each kernel", facts},
-    {"fit", "measured times -> the four numbers that no probe gives", fit},
-    {"merge", "the documents of a run that was spread over machines -> one", merge},
-    {"report", "a run or a profile -> the page and the figures", report},
-    {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
-    {"compare", "two runs, or profiles of several GPUs", compare},
-    {"explain", "what a number, a term, a regime or a rule means", explain},
-    {"list", "strategies, baselines, GPUs, studies, networks", list},
-    {"doctor", "what works here, what does not, what to do", doctor},
-};
-
 /// A page in the width of other answers: a pager behind a pipe does not wrap either.
-std::string for_reading(const std::string &page) {
-    return fitted(page, std::max<std::size_t>(40, terminal_width()));
+int print_page(const std::string &page) {
+    write_file_atomically("-", fitted(page, page_width()));
+    return ok;
 }
 
 std::string overview() {
     std::string text =
         program_summary() + "\n\nusage:\n  convcast VERB [options]\n  convcast VERB --help\n\n";
-    for (const Verb &verb : verbs)
-        text += "  " + std::string(verb.name) + std::string(10 - std::string(verb.name).size(), ' ') +
-                verb.summary + "\n";
+    for (const Verb &verb : verbs())
+        text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
     text += "\nto begin:\n"
             "  convcast choose --shape n1c64h56w56k64r3s3         what to take for a layer, without a GPU\n"
             "  convcast predict --gpu gtx1080ti --study vgg16_b1  times on another GPU\n"
@@ -99,11 +76,11 @@ int dispatch(const Words &words) {
     if (name == completion_verb)
         return write_file_atomically("-", completions_of(Words(words.begin() + 1, words.end()))), ok;
     if (help && words.size() == 2 && has_help(words[1]))
-        return write_file_atomically("-", for_reading(help_text(words[1]))), ok;
+        return print_page(help_text(words[1]));
     if ((help || name == "--version") && words.size() > 1)
         throw UsageError("unexpected word '" + words[1] + "' after " + name);
     if (help)
-        return write_file_atomically("-", for_reading(overview())), ok;
+        return print_page(overview());
     if (name == "--version") {
         const Producer made = producer();
         write_file_atomically("-", "convcast " + made.version + "\ndevice code " + made.device_code_hash +
@@ -111,14 +88,14 @@ int dispatch(const Words &words) {
         return ok;
     }
     std::vector<std::string> names;
-    for (const Verb &verb : verbs) {
+    for (const Verb &verb : verbs()) {
         if (name == verb.name) {
             const Arguments arguments(name, with_shipped_files(Words(words.begin() + 1, words.end())));
             if (arguments.has("help"))
-                return write_file_atomically("-", for_reading(help_text(name))), ok;
+                return print_page(help_text(name));
             return verb.run(arguments);
         }
-        names.emplace_back(verb.name);
+        names.push_back(verb.name);
     }
     throw UsageError("unknown verb '" + name + "'" + did_you_mean(name, names) + " Verbs: " + join(names));
 }
@@ -141,11 +118,25 @@ int fail(ExitCode code, const std::string &what) {
 
 } // namespace
 
-std::vector<VerbLine> verb_lines() {
-    std::vector<VerbLine> lines;
-    for (const Verb &verb : verbs)
-        lines.push_back({verb.name, verb.summary});
-    return lines;
+const std::vector<Verb> &verbs() {
+    static const std::vector<Verb> all = {
+        {"measure", "what this GPU can do -> a profile", measure},
+        {"adapt", "a new GPU in one command -> all that forecasts of it need", adapt},
+        {"predict", "profile and shape -> time, work, regime, and why", predict},
+        {"choose", "rank strategies and knobs for a shape", choose},
+        {"run", "the same partitionings for real: verify, time, count", run},
+        {"compile", "the kernels that a run will ask for: registers, spills; no GPU", compile},
+        {"import", "an ONNX model -> a network file", import},
+        {"facts", "counters of a run -> what the compiler makes of each kernel", facts},
+        {"fit", "measured times -> the four numbers that no probe gives", fit},
+        {"merge", "the documents of a run that was spread over machines -> one", merge},
+        {"report", "a run or a profile -> the page and the figures", report},
+        {"reproduce", "a paper's tables and figures: published, forecast, measured", reproduce},
+        {"compare", "two runs, or profiles of several GPUs", compare},
+        {"explain", "what a number, a term, a regime or a rule means", explain},
+        {"list", "strategies, baselines, GPUs, studies, networks", list},
+        {"doctor", "what works here, what does not, what to do", doctor}};
+    return all;
 }
 
 std::string program_summary() {

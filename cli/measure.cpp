@@ -12,8 +12,6 @@
 #include "model/base/readable.hpp"
 #include "model/machine/each_number.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -32,18 +30,18 @@ std::string probe_list() {
     std::size_t longest = 0;
     for (const Probe &probe : probes())
         longest = std::max(longest, probe.name.size());
-    const std::size_t indent = longest + 2, width = terminal_width();
+    const std::size_t indent = longest + 2;
     std::string text;
     for (const Probe &probe : probes()) {
         text += headed(std::string(probe.name) + std::string(indent - probe.name.size(), ' '),
-                       std::string(probe.question), indent, width);
-        text += wrapped("-> " + (probe.use.fields.empty() ? "a curve" : fields_text(probe)), indent, width);
+                       std::string(probe.question), indent);
+        text += wrapped("-> " + (probe.use.fields.empty() ? "a curve" : fields_text(probe)), indent);
     }
     return text;
 }
 
 /// Every Param with its interval in the value's unit, and the groups of those that have several.
-std::string params_text(const GpuProfile &profile, std::size_t width) {
+std::string params_text(const GpuProfile &profile) {
     Table params{{{"number"}, {"value", As::number}, {"unit"}, {"95 % interval"}}, {}};
     std::string groups;
     for_each_param(profile, [&](const char *name, const auto &param) {
@@ -59,31 +57,28 @@ std::string params_text(const GpuProfile &profile, std::size_t width) {
             its.push_back(part(population));
         if (!its.empty())
             groups +=
-                wrapped(std::string(name) + ": groups of samples at " + join(its, " and ") + " " + unit.text,
-                        0, width);
+                wrapped(std::string(name) + ": groups of samples at " + join(its, " and ") + " " + unit.text);
     });
     return table(params, std::string::npos) + groups;
 }
 
 std::string summary(const GpuProfile &profile) {
-    const std::size_t width = terminal_width();
-    std::string text = bold(profile.name) + "\n" + params_text(profile, width);
+    std::string text = bold(profile.name) + "\n" + params_text(profile);
     if (!profile.checks.empty())
         text += "\n" + bold("checks") + "\n";
     for (const ProfileCheck &check : profile.checks)
-        text +=
-            headed(check.passed ? "pass  " : bold("FAIL") + "  ", check.name + ": " + check.text, 6, width);
+        text += headed(check.passed ? "pass  " : bold("FAIL") + "  ", check.name + ": " + check.text, 6);
     ByReason reasons;
     for (const auto &[field, why] : profile.missing)
         add_to(reasons, why, field);
     if (!reasons.empty())
         text += "\n" + bold("absent") + "\n";
     for (const auto &[why, fields] : reasons)
-        text += wrapped(why + ":", 0, width) + wrapped(join(fields), 4, width);
+        text += wrapped(why + ":") + wrapped(join(fields), 4);
     if (!profile.notes.empty())
         text += "\n" + bold("notes") + "\n";
     for (const std::string &line : profile.notes)
-        text += headed("- ", line, 2, width);
+        text += headed("- ", line, 2);
     return text;
 }
 
@@ -95,8 +90,7 @@ std::string other_probes(const RawSamples &raw) {
         return "";
     return "\n" +
            wrapped("The samples were taken by other probes (" + there->second + ") than this program has (" +
-                       *here + "); measure anew before comparing them with its own.",
-                   0, terminal_width());
+                   *here + "); measure anew before comparing them with its own.");
 }
 
 /// What makes numbers untrustworthy; empty if nothing does.
@@ -109,13 +103,12 @@ std::string doubts(const RawSamples &raw, const GpuProfile &profile, const std::
         failed.push_back("probe " + probe);
     for (const Probe &probe : probes()) {
         const std::string name(probe.name);
-        const bool asked = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
-        const bool useful =
-            std::any_of(raw.samples.begin(), raw.samples.end(), [&](const ProbeSamples &samples) {
-                return samples.probe == name && !samples.values.empty() &&
-                       std::all_of(samples.values.begin(), samples.values.end(),
-                                   [](double value) { return value > 0.0 && std::isfinite(value); });
-            });
+        const bool asked = only.empty() || std::ranges::find(only, name) != only.end();
+        const bool useful = std::ranges::any_of(raw.samples, [&](const ProbeSamples &samples) {
+            return samples.probe == name && !samples.values.empty() &&
+                   std::ranges::all_of(samples.values,
+                                       [](double value) { return value > 0.0 && std::isfinite(value); });
+        });
         if (asked && !useful && !raw.failed.contains(name) && !raw.skipped.contains(name))
             failed.push_back("probe " + name + " (nothing usable)");
     }
@@ -154,8 +147,8 @@ int measure(const Arguments &arguments) {
     const std::vector<std::string> only = arguments.texts("only");
     const std::vector<std::string> known = probe_names();
     for (const std::string &name : only)
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("measure: unknown probe '" + name + "'" + did_you_mean(name, known) +
+        if (std::ranges::find(known, name) == known.end())
+            arguments.refuse("unknown probe '" + name + "'" + did_you_mean(name, known) +
                              " Probes: " + join(known));
 
     std::vector<std::string> inputs = arguments.texts("from-raw");
@@ -163,7 +156,7 @@ int measure(const Arguments &arguments) {
         inputs.push_back(arguments.text("raw", ""));
     for (const std::string &samples : inputs)
         if (arguments.has("output") && same_file(arguments.text("output", ""), samples))
-            throw UsageError("measure: -o and --" + std::string(arguments.has("raw") ? "raw" : "from-raw") +
+            arguments.refuse("-o and --" + std::string(arguments.has("raw") ? "raw" : "from-raw") +
                              " name one file; the profile would take the place of the samples");
     for (const char *option : {"output", "raw"}) // found before the work
         if (arguments.has(option))

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <istream>
 #include <set>
 #include <sstream>
@@ -50,15 +49,14 @@ std::string missing_shards(const std::vector<NamedRun> &documents) {
 } // namespace
 
 int merge(const Arguments &arguments) {
-    refuse_overwriting("merge", arguments);
+    refuse_overwriting(arguments);
     const std::vector<std::string> &files = arguments.positional();
     const bool bare = arguments.has("bare");
     if (files.size() < 2 && !(bare && files.size() == 1))
-        throw UsageError(
-            "merge: it joins two Run documents or more, for example: convcast merge shard_1.json "
-            "shard_2.json -o run.json");
-    if (std::count(files.begin(), files.end(), "-") > 1)
-        throw UsageError("merge: standard input (-) was given twice; it can be read once");
+        arguments.refuse("it joins two Run documents or more, for example: convcast merge shard_1.json "
+                         "shard_2.json -o run.json");
+    if (std::ranges::count(files, "-") > 1)
+        arguments.refuse("standard input (-) was given twice; it can be read once");
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
     for (const std::string &file : files) {
@@ -78,10 +76,10 @@ int merge(const Arguments &arguments) {
     if (output.empty() || (arguments.has("json") && output != "-")) {
         write_file_atomically("-", write_run(merged));
     } else if (output != "-") {
-        const auto measured = std::count_if(merged.cases.begin(), merged.cases.end(),
-                                            [](const Case &item) { return !item.measurements.empty(); });
-        const auto open = std::count_if(merged.cases.begin(), merged.cases.end(),
-                                        [](const Case &item) { return item.status == Status::not_run; });
+        const auto measured =
+            std::ranges::count_if(merged.cases, [](const Case &item) { return !item.measurements.empty(); });
+        const auto open = std::ranges::count_if(
+            merged.cases, [](const Case &item) { return item.status == Status::not_run; });
         write_file_atomically("-", fmt::format("{} documents, {} cases: {} measured, {} not run\n",
                                                files.size(), merged.cases.size(), measured, open));
     }

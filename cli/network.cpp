@@ -1,12 +1,9 @@
 #include "cli/network.hpp"
 
 #include "cli/answers.hpp"
-#include "cli/knowledge.hpp"
-#include "cli/ladder.hpp"
 #include "cli/onnx_graph.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -28,6 +25,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -39,13 +37,32 @@
 namespace convcast::cli {
 namespace {
 
+/// By what it says, however it is written.
+std::string given_schedule(const ScheduleReading &reading) {
+    return "given, content " + content_hash({to_text(reading.schedule)});
+}
+
 struct Asked {
     Network network;
     GpuProfile profile;
     std::string gpu; ///< for titles: its name and what is supposed of it
     Knowledge knowledge;
     NetworkQuestion question;
+
+    PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
+    /// What the forecast is made with, as documents say it.
+    std::map<std::string, std::string> conditions() const {
+        std::map<std::string, std::string> said = conditions_of(knowledge);
+        if (question.schedule)
+            said["schedule"] = given_schedule(*question.schedule);
+        return said;
+    }
 };
+
+/// Images that a call may have at most.
+int most_batch(const Network &network) {
+    return static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max()));
+}
 
 /// The images that a schedule says. Throws InputError if they are more than `most`.
 std::int64_t images_of(const ScheduleReading &reading, std::int64_t most) {
@@ -57,61 +74,45 @@ std::int64_t images_of(const ScheduleReading &reading, std::int64_t most) {
     return reading.schedule.batch;
 }
 
-/// By what it says, however it is written.
-std::string given_schedule(const ScheduleReading &reading) {
-    return "given, content " + content_hash({to_text(reading.schedule)});
-}
-
 /// Nothing that was asked is passed over in silence.
-void refuse_questions(const Arguments &arguments, const std::vector<std::string> &more = {}) {
-    std::vector<std::string> taken = {"network", "batch",      "schedule", "strategy", "tensor-cores",
-                                      "gpu",     "sms",        "set",      "facts",    "calibration",
-                                      "assume",  "input-size", "format",   "json",     "output"};
-    taken.insert(taken.end(), more.begin(), more.end());
+void refuse_questions(const Arguments &arguments) {
     const Network network = without_losses(asked_network(arguments));
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, 1, [](const ConvShape &) { return false; });
-    const auto first = std::find_if(schedule.begin(), schedule.end(), [](const ScheduledLaunch &launch) {
-        return launch.kind == LaunchKind::convolution;
-    });
-    arguments.refuse_all_but(taken, "--network",
-                             first == schedule.end()
-                                 ? "it is of single shapes"
-                                 : "it is of single shapes, for example the network's first one: --shape " +
-                                       first->shape->id());
+    const auto first = std::ranges::find_if(
+        schedule, [](const ScheduledLaunch &launch) { return launch.kind == LaunchKind::convolution; });
+    arguments.refuse_options_of("network",
+                                first == schedule.end()
+                                    ? ""
+                                    : ", for example the network's first one: --shape " + first->shape->id());
 }
 
-Asked read_asked(const std::string &verb, const Arguments &arguments, ProfileVariant gpu,
+Asked read_asked(const Arguments &arguments, ProfileVariant gpu,
                  std::optional<ScheduleReading> schedule = std::nullopt) {
     Asked asked;
     asked.profile = std::move(gpu.profile);
     asked.gpu = std::move(gpu.title);
     asked.network = without_losses(asked_network(arguments));
-    const std::int64_t most =
-        std::min<std::int64_t>(most_images(asked.network), std::numeric_limits<int>::max());
-    asked.question.batch = arguments.integer("batch", 1, 1, static_cast<int>(most));
+    asked.question.batch = asked_images(arguments, asked.network);
     asked.question.schedule = std::move(schedule);
     if (asked.question.schedule)
-        asked.question.batch = images_of(*asked.question.schedule, most);
+        asked.question.batch = images_of(*asked.question.schedule, most_batch(asked.network));
     asked.question.strategies = arguments.texts("strategy");
     if (arguments.has("tensor-cores") && asked.question.strategies.empty())
         asked.question.strategies = strategy_names();
     const std::vector<std::string> names = strategy_names();
     for (const std::string &name : asked.question.strategies)
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            throw UsageError(
-                verb + ": --network chooses the knobs itself; --strategy takes a strategy's name, got '" +
-                name + "'" + did_you_mean(name, names) + " Known: " + join(names));
-    require_times(asked.profile, verb + " --network");
+        if (std::ranges::find(names, name) == names.end())
+            arguments.refuse("--network chooses the knobs itself; --strategy takes a strategy's name, got '" +
+                             name + "'" + did_you_mean(name, names) + " Known: " + join(names));
+    require_times(asked.profile, arguments.verb() + " --network");
     asked.knowledge = read_knowledge(arguments, asked.profile);
     return asked;
 }
 
 std::string document(NetworkRun forecast, const Asked &asked) {
-    forecast.conditions = conditions_of(asked.knowledge);
+    forecast.conditions = asked.conditions();
     forecast.conditions["version"] = producer().version;
-    if (asked.question.schedule)
-        forecast.conditions["schedule"] = given_schedule(*asked.question.schedule);
     return to_text(described::write(forecast));
 }
 
@@ -129,11 +130,12 @@ Seconds time_of(const NetworkRun &forecast) {
 
 /// Of the launches' times together, which on several streams is more than the network takes.
 Seconds all_of(const NetworkRun &forecast) {
-    return *forecast.first().convolutions_s + *forecast.first().dense_s + *forecast.first().others_s;
+    const NetworkCase &its = forecast.first();
+    return *its.convolutions_s + *its.dense_s + *its.others_s;
 }
 
 std::string percent(double share) {
-    return fmt::format("{:.1f} %", 100.0 * share);
+    return percent_text(share, 1);
 }
 
 /// What the layers' multiply-adds would take; a bound of the network only where nothing multiplies less.
@@ -168,37 +170,31 @@ std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
         KnownTimes(asked.profile)
             .find(fmt::format("network {} batch {}", forecast.network, forecast.first().batch), "replayed");
     return !known ? ""
-                  : fmt::format("measured {}, the graph replayed in a row; forecast {:+.1f} % (recording {})",
-                                short_time(known->time_s), 100.0 * (time_of(forecast) / known->time_s - 1.0),
-                                known->recording);
+                  : fmt::format("measured {}, the graph replayed in a row; forecast {} (recording {})",
+                                short_time(known->time_s),
+                                change_text(time_of(forecast) / known->time_s - 1.0, 1), known->recording);
 }
 
 std::string heading(const NetworkRun &forecast, const Asked &asked) {
-    const auto line = [](const std::string &text) { return headed("  ", text, 2, terminal_width()); };
-    const std::string left_out = left_out_words(forecast, asked), recorded = recorded_words(forecast, asked);
-    return bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, forecast.first().batch)) +
-           "\n" +
-           line(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
-                            short_time(time_of(forecast)), *forecast.first().nodes,
-                            static_cast<double>(forecast.first().batch) / time_of(forecast).value,
-                            *forecast.first().fmas / 1e9)) +
-           (forecast.first().forecast->low_s
-                ? line(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
-                                   short_time(*forecast.first().forecast->low_s),
-                                   short_time(*forecast.first().forecast->high_s)))
-                : "") +
-           line(light_words(forecast)) + (left_out.empty() ? "" : line(left_out)) +
-           (recorded.empty() ? "" : line(recorded)) +
-           (forecast.first().chosen_s
-                ? line(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
-                                   time_of(forecast) / *forecast.first().chosen_s,
-                                   short_time(*forecast.first().chosen_s)))
-                : "") +
-           line(fmt::format("convolutions {}, dense layers {}, the rest {}",
-                            percent(*forecast.first().convolutions_s / all_of(forecast)),
-                            percent(*forecast.first().dense_s / all_of(forecast)),
-                            percent(*forecast.first().others_s / all_of(forecast)))) +
-           "\n";
+    const NetworkCase &its = forecast.first();
+    const Seconds time = time_of(forecast), all = all_of(forecast);
+    std::string text = bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, its.batch)) + "\n";
+    const auto add = [&](const std::string &line) { text += wrapped(line, 2); };
+    add(fmt::format("{} in one CUDA graph of {} nodes, {:.0f} images a second; {:.3g} G FMAs",
+                    short_time(time), *its.nodes, static_cast<double>(its.batch) / time.value,
+                    *its.fmas / 1e9));
+    if (its.forecast->low_s)
+        add(fmt::format("{} to {} as the numbers that were assumed lie in their ranges",
+                        short_time(*its.forecast->low_s), short_time(*its.forecast->high_s)));
+    add(light_words(forecast));
+    add(left_out_words(forecast, asked));
+    add(recorded_words(forecast, asked));
+    if (its.chosen_s)
+        add(fmt::format("by the schedule that was given: {:.3f}x the {} of the forecast's own",
+                        time / *its.chosen_s, short_time(*its.chosen_s)));
+    add(fmt::format("convolutions {}, dense layers {}, the rest {}", percent(*its.convolutions_s / all),
+                    percent(*its.dense_s / all), percent(*its.others_s / all)));
+    return text + "\n";
 }
 
 /// The launches that take longest, longest first; all as they are where no number is asked.
@@ -206,8 +202,7 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
     if (!arguments.has("top-nodes"))
         return run;
     const int wanted = arguments.integer("top-nodes", 1, 1, std::numeric_limits<int>::max());
-    const auto longer = [](const NetworkLaunch &a, const NetworkLaunch &b) { return a.time_s > b.time_s; };
-    std::stable_sort(run.first().launches.begin(), run.first().launches.end(), longer);
+    std::ranges::stable_sort(run.first().launches, std::ranges::greater(), &NetworkLaunch::time_s);
     if (std::ssize(run.first().launches) > wanted)
         run.first().launches.resize(static_cast<std::size_t>(wanted));
     return run;
@@ -215,56 +210,51 @@ NetworkRun dearest(NetworkRun run, const Arguments &arguments) {
 
 /// What the nodes add up to, and what is not shown of them.
 std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
+    const NetworkCase &its = forecast.first();
     std::string text;
-    const auto add = [&](const std::string &line) { text += headed("  ", line, 2, terminal_width()); };
+    const auto add = [&](const std::string &line) { text += wrapped(line, 2); };
     double share = 0.0;
     for (const NetworkLaunch &launch : shown.first().launches)
         share += launch.share;
-    if (const auto left = std::ssize(forecast.first().launches) - std::ssize(shown.first().launches);
-        left > 0)
+    if (const auto left = std::ssize(its.launches) - std::ssize(shown.first().launches); left > 0)
         add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
-    const Seconds gaps = forecast.first().gaps_s.value_or(Seconds()), nodes = all_of(forecast) - gaps;
+    const Seconds gaps = its.gaps_s.value_or(Seconds()), all = all_of(forecast), time = time_of(forecast);
     add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
-                    short_time(nodes), short_time(gaps),
-                    time_of(forecast) < all_of(forecast)
-                        ? "less " + short_time(all_of(forecast) - time_of(forecast)) + " that run at once, "
-                        : "",
-                    short_time(time_of(forecast))));
-    if (const auto &memory = forecast.first().memory)
+                    short_time(all - gaps), short_time(gaps),
+                    time < all ? "less " + short_time(all - time) + " that run at once, " : "",
+                    short_time(time)));
+    const auto size = [](std::int64_t bytes) { return short_bytes(static_cast<double>(bytes)); };
+    if (const auto &memory = its.memory)
         add(fmt::format("{}, {} parameters; memory {}: parameters {}, activations {}, images and results "
                         "{}, workspaces {}",
-                        readable(forecast.first().flops.value_or(0.0), "FLOP"),
-                        grouped(memory->parameters_bytes / 4),
-                        short_bytes(static_cast<double>(memory->all_bytes())),
-                        short_bytes(static_cast<double>(memory->parameters_bytes)),
-                        short_bytes(static_cast<double>(memory->activations_bytes)),
-                        short_bytes(static_cast<double>(memory->images_bytes)),
-                        short_bytes(static_cast<double>(memory->workspace_bytes))));
+                        readable(its.flops.value_or(0.0), "FLOP"), grouped(memory->parameters_bytes / 4),
+                        size(memory->all_bytes()), size(memory->parameters_bytes),
+                        size(memory->activations_bytes), size(memory->images_bytes),
+                        size(memory->workspace_bytes)));
     return text;
 }
 
 std::string what_if_text(const NetworkRun &forecast) {
     std::string text =
         "\n" + wrapped(forecast.first().chosen_s ? "what would change it, with this schedule:"
-                                                 : "what would change it, strategies chosen anew:",
-                       0, terminal_width());
+                                                 : "what would change it, strategies chosen anew:");
     for (const ChangedNetwork &change : forecast.first().what_if)
         text += headed(fmt::format("  {:>10}  {:+6.1f} %  ", short_time(change.time_s),
                                    100.0 * (change.time_s / time_of(forecast) - 1.0)),
-                       change.change, 24, terminal_width());
+                       change.change, 24);
     const auto helped = [](const NetworkLaunch &launch) { return launch.helps.has_value(); };
-    if (std::any_of(forecast.first().launches.begin(), forecast.first().launches.end(), helped))
+    if (std::ranges::any_of(forecast.first().launches, helped))
         text += wrapped(
             "helps: the change of the GPU that shortens this node most, and by how much, its strategy "
             "as it is",
-            2, terminal_width());
+            2);
     return text;
 }
 
 std::string assumptions(const NetworkRun &forecast) {
     std::string text = "\n";
     for (const std::string &assumption : forecast.assumptions)
-        text += headed("assumed: ", assumption, 9, terminal_width());
+        text += headed("assumed: ", assumption, 9);
     return text;
 }
 
@@ -278,19 +268,14 @@ std::string candidates_text(const NetworkRun &forecast) {
         for (const NetworkLaunch &other : forecast.first().launches)
             if (other.shape == launch.shape && !other.candidates.empty())
                 layers += (layers.empty() ? "" : ", ") + other.operators.front();
-        text += headed(bold(*launch.shape) + "  ", layers, 2, terminal_width());
-        std::vector<std::vector<std::string>> rows;
-        const Seconds best = std::min_element(launch.candidates.begin(), launch.candidates.end(),
-                                              [](const NetworkCandidate &a, const NetworkCandidate &b) {
-                                                  return a.time_s < b.time_s;
-                                              })
-                                 ->time_s;
-        for (const NetworkCandidate &way : launch.candidates)
-            rows.push_back({short_time(way.time_s), fmt::format("{:.2f}", way.time_s / best), way.strategy});
-        text += table({{"time", Align::right},
-                       {"/ best", Align::right},
-                       {"strategy", Align::left, Keep::must, Fit::wrap}},
-                      rows, terminal_width());
+        text += headed(bold(*launch.shape) + "  ", layers, 2);
+        const Seconds best = std::ranges::min(launch.candidates, {}, &NetworkCandidate::time_s).time_s;
+        using Way = const NetworkCandidate &;
+        text += table(table_of<NetworkCandidate>(
+            launch.candidates,
+            {{{"time", As::number}, [](Way way) { return short_time(way.time_s); }},
+             {{"/ best", As::number}, [&](Way way) { return fmt::format("{:.2f}", way.time_s / best); }},
+             {{"strategy", As::text, Keep::must, Fit::wrap}, &NetworkCandidate::strategy}}));
         if (best < launch.candidates.front().time_s)
             text +=
                 wrapped(launch.operators.size() > 1 && launch.candidates.front().time_s > best * network_tie
@@ -298,7 +283,7 @@ std::string candidates_text(const NetworkRun &forecast) {
                               "the network is faster than with the fastest by itself."
                             : "The first is taken: the forecast cannot tell these apart, and it is of those "
                               "that prepare their filters once.",
-                        2, terminal_width());
+                        2);
         text += "\n";
     }
     return text;
@@ -339,11 +324,11 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
 }
 
 /// The forecast in the format that is asked for; `text` is the answer for a terminal.
-void write_answer(const PlannedNetwork &plan, const Asked &asked, const std::string &verb,
-                  const Arguments &arguments, const std::string &text) {
+void write_answer(const PlannedNetwork &plan, const Asked &asked, const Arguments &arguments,
+                  const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
-    const Format format = format_of(verb, arguments, true);
-    const Table sheet = network_sheet(dearest(forecast, arguments), verb == "choose");
+    const Format format = format_of(arguments, true);
+    const Table sheet = network_sheet(dearest(forecast, arguments), arguments.verb() == "choose");
     std::string total =
         fmt::format("\ntotal: {} in one CUDA graph of {} nodes, batch {}\n", short_time(time_of(forecast)),
                     *forecast.first().nodes, forecast.first().batch);
@@ -372,33 +357,33 @@ Network network_of_file(const std::string &name, const Arguments &arguments) {
     return network_of_text(read_file(name), shown_name(name), arguments);
 }
 
+int asked_images(const Arguments &arguments, const Network &network) {
+    return arguments.integer("batch", 1, 1, most_batch(network));
+}
+
 Network asked_network(const Arguments &arguments) {
     static std::map<std::string, Network> read; // by what was given
     const std::string name = arguments.text("network", "");
     if (const auto found = read.find(name); found != read.end())
         return found->second;
     const std::vector<std::string> shipped = shipped_networks();
-    const bool ships = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
+    const bool ships = std::ranges::find(shipped, name) != shipped.end();
     return read
         .emplace(name, ships || (name != "-" && !file_exists(name)) ? find_network(name)
                                                                     : network_of_file(name, arguments))
         .first->second;
 }
 
-std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments) {
+std::optional<ScheduleReading> asked_schedule(const Arguments &arguments) {
     if (!arguments.has("schedule"))
         return std::nullopt;
     const std::string file = arguments.text("schedule", "");
-    ScheduleReading reading = parse_schedule(read_file(file), file == "-" ? "standard input" : file);
-    const int batch = arguments.integer(
-        "batch",
-        static_cast<int>(std::min<std::int64_t>(reading.schedule.batch, std::numeric_limits<int>::max())), 1,
-        std::numeric_limits<int>::max());
+    ScheduleReading reading = parse_schedule(read_file(file), shown_name(file));
+    const int batch = arguments.integer("batch", 1, 1, std::numeric_limits<int>::max());
     if (arguments.has("batch") && batch != reading.schedule.batch && reading.problems.empty())
-        throw UsageError(
-            fmt::format("{}: --batch {} and {}, which is of batch {}, were both given; a schedule "
-                        "says its batch, whose line can be changed",
-                        verb, batch, file, reading.schedule.batch));
+        arguments.refuse(fmt::format("--batch {} and {}, which is of batch {}, were both given; a schedule "
+                                     "says its batch, whose line can be changed",
+                                     batch, file, reading.schedule.batch));
     return reading;
 }
 
@@ -406,21 +391,10 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
     return schedule && !schedule->schedule.rungs.empty() && schedule->schedule.lines.empty();
 }
 
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
-                             std::optional<ScheduleReading> schedule) {
-    ProfileVariant gpu;
-    gpu.profile = find_profile(arguments.text("gpu", "h200"));
-    supply_assumed(gpu.profile, arguments);
-    gpu.title = gpu.profile.name;
-    Asked asked = read_asked(verb, arguments, std::move(gpu), std::move(schedule));
+AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
+    Asked asked = read_asked(arguments, asked_profile(arguments, "--network"), std::move(schedule));
     asked.question.what_if = false;
-    AskedPlan planned;
-    planned.plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
-    planned.conditions = conditions_of(asked.knowledge);
-    if (asked.question.schedule)
-        planned.conditions["schedule"] = given_schedule(*asked.question.schedule);
-    planned.profile = std::move(asked.profile);
-    return planned;
+    return {asked.plan(), asked.conditions()};
 }
 
 namespace {
@@ -428,43 +402,34 @@ namespace {
 /// The network on each GPU, number of SMs or supposed number, held against the first.
 int compare_variants(const std::vector<ProfileVariant> &variants, const Arguments &arguments,
                      const std::optional<ScheduleReading> &schedule) {
-    if (format_of("predict", arguments, true) != Format::text)
-        throw UsageError(
-            "predict: a document of a network is of one GPU, one number of SMs and one value of each "
-            "--set; ask once for each");
-    if (arguments.has("top-nodes"))
-        throw UsageError("predict: --top-nodes is of one GPU, one number of SMs and one value of each --set; "
-                         "`convcast compare` of a network on two GPUs has its nodes side by side");
-    std::vector<std::vector<std::string>> rows;
+    arguments.refuse_options_of("networks");
+    Table all{{{"GPU"},
+               {"time", As::number},
+               {"change", As::number},
+               {"images a second", As::number},
+               {"convolutions", As::number},
+               {"dense layers", As::number},
+               {"the rest", As::number}},
+              {}};
     std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
-        Asked asked = read_asked("predict", arguments, variant, schedule);
+        Asked asked = read_asked(arguments, variant, schedule);
         asked.question.what_if = false;
-        const NetworkRun forecast =
-            plan_network(asked.network, asked.profile, asked.knowledge, asked.question).forecast;
+        const NetworkRun forecast = asked.plan().forecast;
         if (!first)
             title = bold(fmt::format("{}, batch {}", forecast.network, forecast.first().batch));
         if (left_out.empty())
             left_out = left_out_words(forecast, asked);
-        rows.push_back(
+        all.rows.push_back(
             {variant.name, short_time(time_of(forecast)),
-             first ? fmt::format("{:+.1f} %", 100.0 * (time_of(forecast) / *first - 1.0)) : "",
+             first ? change_text(time_of(forecast) / *first - 1.0, 1) : "",
              fmt::format("{:.0f}", static_cast<double>(forecast.first().batch) / time_of(forecast).value),
              short_time(*forecast.first().convolutions_s), short_time(*forecast.first().dense_s),
              short_time(*forecast.first().others_s)});
         first = first.value_or(time_of(forecast));
     }
-    const std::string text = title + "\n" +
-                             table({{"GPU"},
-                                    {"time", Align::right},
-                                    {"change", Align::right},
-                                    {"images a second", Align::right},
-                                    {"convolutions", Align::right},
-                                    {"dense layers", Align::right},
-                                    {"the rest", Align::right}},
-                                   rows, terminal_width()) +
-                             (left_out.empty() ? "" : hanging(left_out));
+    const std::string text = title + "\n" + table(all) + hanging(left_out);
     write_file_atomically(arguments.text("output", "-"), printable(text));
     return 0;
 }
@@ -474,36 +439,34 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
 int predict_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return predict_scaling(arguments);
-    refuse_questions(arguments, {"top-nodes"});
-    auto schedule = asked_schedule("predict", arguments);
+    refuse_questions(arguments);
+    auto schedule = asked_schedule(arguments);
     if (names_rungs(schedule))
         return predict_ladder(arguments, schedule);
-    const bool as_text = format_of("predict", arguments, true) == Format::text;
-    std::vector<ProfileVariant> variants = asked_profiles("predict", arguments, as_text);
+    const bool as_text = format_of(arguments, true) == Format::text;
+    std::vector<ProfileVariant> variants = asked_profiles(arguments, as_text);
     if (variants.size() > 1)
         return compare_variants(variants, arguments, schedule);
-    const Asked asked = read_asked("predict", arguments, std::move(variants.front()), std::move(schedule));
-    const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
+    const Asked asked = read_asked(arguments, std::move(variants.front()), std::move(schedule));
+    const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
     const NetworkRun shown = dearest(forecast, arguments);
-    write_answer(plan, asked, "predict", arguments,
-                 heading(forecast, asked) + table(launches_table(shown), terminal_width()) +
-                     totals_text(forecast, shown) + what_if_text(forecast) + assumptions(forecast));
+    write_answer(plan, asked, arguments,
+                 heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
+                     what_if_text(forecast) + assumptions(forecast));
     return 0;
 }
 
 int choose_network(const Arguments &arguments) {
-    refuse_questions(arguments, {"top"});
-    std::vector<ProfileVariant> variants = asked_profiles("choose", arguments, false);
-    if (variants.size() > 1)
-        throw UsageError("choose: --network takes one GPU, one number of SMs and one value of each --set; "
-                         "`convcast predict --network` sets several side by side");
-    Asked asked = read_asked("choose", arguments, std::move(variants.front()));
+    refuse_questions(arguments);
+    Asked asked =
+        read_asked(arguments, asked_profile(arguments, "--network",
+                                            "; `convcast predict --network` sets several side by side"));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
-    const PlannedNetwork plan = plan_network(asked.network, asked.profile, asked.knowledge, asked.question);
+    const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
-    write_answer(plan, asked, "choose", arguments,
+    write_answer(plan, asked, arguments,
                  heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
     return 0;
 }

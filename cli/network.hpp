@@ -1,12 +1,15 @@
-// --network: what predict and choose say of a whole network.
+// --network: what predict, choose, run and report say of a network: whole, of the implementations of its
+// ladder, of its training and of steps that several GPUs share.
 #pragma once
 
 #include "cli/arguments.hpp"
 #include "model/network/forecast.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/network_run.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/schedule_text.hpp"
 
-#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,12 +17,11 @@
 
 namespace convcast::cli {
 
-/// Options of training, which need --network and --data.
-inline constexpr std::array training_options = {"data",  "epochs",   "rate",    "momentum",
-                                                "decay", "hold-out", "weights", "from"};
-
 /// The network of --network, read once however often it is asked: it may come through a pipe.
 Network asked_network(const Arguments &arguments);
+
+/// Images of a call by --batch, no more than the network can have.
+int asked_images(const Arguments &arguments, const Network &network);
 
 /// The text of a network file, or the bytes of an ONNX file; `shown` is its name in messages. Throws
 /// InputError.
@@ -33,31 +35,50 @@ int predict_network(const Arguments &arguments);
 /// The strategies of its convolutions, the `--top` first of each.
 int choose_network(const Arguments &arguments);
 
-/// The rungs of the network's ladder on the GPU at hand, or the whole network where it has no ladder:
-/// verified and timed. 1 where a result is wrong.
+/// The rungs of the network's ladder on the GPU at hand, its training with --data, or the whole network where
+/// it has no ladder: verified and timed. 1 where a result is wrong.
 int run_network(const Arguments &arguments);
+
+/// --ladder, or --training: the forecast of every rung, of those that train, or of those that a schedule
+/// names. Returns the exit code.
+int predict_ladder(const Arguments &arguments, const std::optional<ScheduleReading> &schedule);
+
+/// Leaves the ladder the rungs that a schedule names. Returns the images of a call: the schedule's, or
+/// --batch, or else `default_batch`.
+std::int64_t asked_rungs(const Arguments &arguments, const std::optional<ScheduleReading> &schedule,
+                         Ladder &ladder, std::int64_t default_batch = 1);
+
+/// --devices: forward, backward and step of each split, from the profile's matrix of copies.
+int predict_scaling(const Arguments &arguments);
+
+/// The same measured, beside the forecast; with --data a training by one split. 1 where a result is wrong.
+int run_scaling_network(const Arguments &arguments);
 
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.
-std::optional<ScheduleReading> asked_schedule(const std::string &verb, const Arguments &arguments);
+std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
-/// The whole network with the launches of its forecast, or of a schedule.
-int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
-
-/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned for `verb`.
+/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned.
 struct AskedPlan {
     PlannedNetwork plan;
-    GpuProfile profile;
     std::map<std::string, std::string> conditions;
 };
-AskedPlan plan_asked_network(const std::string &verb, const Arguments &arguments,
-                             std::optional<ScheduleReading> schedule);
+AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
-/// Training on the IDX files of --data, split over GPUs.
-int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
-                     DeviceSplit split);
+/// Trains on the IDX files of --data, or on generated images, on one GPU or with a `split` over several. 1
+/// where GPU and CPU classify an image differently.
+int train_network(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                  std::optional<DeviceSplit> split);
+
+/// The cases of a ladder, or of steps on GPUs, with what is known of each: forecast, measured, published.
+/// `gpu` names the GPU of the times.
+std::string cases_text(const NetworkRun &run, const std::string &gpu);
+
+/// The document where --json or -o ask for it, else the text; the document says which version made it.
+/// Returns the exit code.
+int write_network(const Arguments &arguments, NetworkRun run, const std::string &text);
 
 } // namespace convcast::cli

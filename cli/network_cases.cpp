@@ -1,7 +1,8 @@
-#include "cli/network_cases.hpp"
+#include "cli/network.hpp"
 
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
+#include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -23,8 +24,8 @@ namespace {
 
 std::string heading(const NetworkRun &run, const std::string &gpu) {
     const NetworkCase &first = run.first();
-    const bool measured = std::any_of(run.cases.begin(), run.cases.end(),
-                                      [](const NetworkCase &item) { return item.measured_s().has_value(); });
+    const bool measured =
+        std::ranges::any_of(run.cases, [](const NetworkCase &item) { return item.measured_s().has_value(); });
     const std::string forecast = measured ? "" : ", forecast";
     if (!first.split)
         return fmt::format("{} on {}, batch {}{}", run.network, gpu, first.batch, forecast);
@@ -36,7 +37,7 @@ std::string heading(const NetworkRun &run, const std::string &gpu) {
 /// What a case does, what each GPU has of it, or why there is no time.
 std::string words_of(const NetworkCase &item) {
     if (item.reason)
-        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason;
+        return name_of(item.status) + ": " + *item.reason;
     std::vector<std::string> shares;
     for (const std::int64_t share : item.shares)
         shares.push_back(std::to_string(share));
@@ -54,7 +55,7 @@ std::string advice_text(const NetworkRun &run) {
                        fmt::format("{} over {} GPUs is faster than one {}; its efficiency reaches 90 % {}",
                                    to_text(advice.split), advice.devices, from(advice.pays_from),
                                    from(advice.efficient_from)),
-                       4, terminal_width());
+                       4);
     }
     return text;
 }
@@ -62,8 +63,8 @@ std::string advice_text(const NetworkRun &run) {
 } // namespace
 
 std::string cases_text(const NetworkRun &run, const std::string &gpu) {
-    std::string text = bold(wrapped(heading(run, gpu), 0, terminal_width()));
-    const auto line = [&](const std::string &said) { text += wrapped(said, 2, terminal_width()); };
+    std::string text = bold(wrapped(heading(run, gpu)));
+    const auto line = [&](const std::string &said) { text += wrapped(said, 2); };
     if (run.sequential_s)
         line(fmt::format("one thread of the GPU's host, an image: {}", short_time(*run.sequential_s)));
     if (run.published_cpu_s && run.published_gpu)
@@ -79,7 +80,7 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu) {
     for (const NetworkCase &item : run.cases)
         if (item.id || item.split)
             cases.rows[row++].push_back(words_of(item));
-    text += "\n" + table(cases, terminal_width());
+    text += "\n" + table(cases);
     text +=
         run.shares_a_gpu()
             ? "\n" + hanging("shares of one GPU: the forecast is of GPUs of their own, so its speed-ups are "
@@ -87,16 +88,18 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu) {
             : advice_text(run);
     for (const auto &[name, said] : run.conditions)
         if (name.starts_with("no_peer_access") || name == "several_shares_a_gpu")
-            text += headed("note: ", said, 6, terminal_width());
+            text += headed("note: ", said, 6);
     for (const std::string &assumption : run.assumptions)
-        text += headed("assumed: ", assumption, 9, terminal_width());
+        text += headed("assumed: ", assumption, 9);
     return text;
 }
 
-void write_network(const Arguments &arguments, const NetworkRun &run, const std::string &text) {
+int write_network(const Arguments &arguments, NetworkRun run, const std::string &text) {
+    run.conditions["version"] = producer().version;
     const bool document = arguments.has("json") || arguments.has("output");
     write_file_atomically(arguments.text("output", "-"),
                           document ? to_text(described::write(run)) : printable(text));
+    return code_of(run);
 }
 
 } // namespace convcast::cli

@@ -1,25 +1,23 @@
-// run --network: a network's ladder on the GPU at hand, and training.
+// run --network: a network's ladder or all of it on the GPU at hand, and training.
 #include "cli/device.hpp"
-#include "cli/ladder.hpp"
 #include "cli/network.hpp"
-#include "cli/network_cases.hpp"
 #include "cli/progress.hpp"
-#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
-#include "cli/version.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/network/generated.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "model/network/training.hpp"
+#include "model/network/whole_run.hpp"
 #include "reports/network_page.hpp"
+#include "reports/statistics.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,36 +28,27 @@
 namespace convcast::cli {
 namespace {
 
-/// A number given for an option; absent if it is none.
-std::optional<double> number_of(const std::string &text) {
-    double number = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
+/// Numbers of gradient descent that options give.
+struct DescentOption {
+    const char *name, *range, *example;
+    bool (*takes)(double);
+};
+constexpr DescentOption rate{"rate", "above 0 and up to 1000", "3",
+                             [](double number) { return number > 0.0 && number <= 1000.0; }},
+    momentum{"momentum", "from 0 and below 1", "0.9",
+             [](double number) { return number >= 0.0 && number < 1.0; }},
+    decay{"decay", momentum.range, "0.0005", momentum.takes};
 
-/// A rate of gradient descent. Throws UsageError.
-double rate_of(const Arguments &arguments, double otherwise) {
-    if (!arguments.has("rate"))
+/// Throws UsageError.
+double asked_number(const Arguments &arguments, const DescentOption &option, double otherwise) {
+    if (!arguments.has(option.name))
         return otherwise;
-    const std::string text = arguments.text("rate", "");
-    const std::optional<double> rate = number_of(text);
-    constexpr double most = 1000.0;
-    if (!rate || !(*rate > 0.0 && *rate <= most))
-        throw UsageError("run: --rate takes a number above 0 and up to 1000, for example --rate 3, got '" +
-                         text + "'");
-    return *rate;
-}
-
-/// Momentum or decay. Throws UsageError.
-double share_of(const Arguments &arguments, const std::string &option, double otherwise) {
-    if (!arguments.has(option))
-        return otherwise;
-    const std::string text = arguments.text(option, "");
-    const std::optional<double> share = number_of(text);
-    if (!share || !(*share >= 0.0 && *share < 1.0))
-        throw UsageError("run: --" + option + " takes a number from 0 and below 1, for example --" + option +
-                         (option == "momentum" ? " 0.9" : " 0.0005") + ", got '" + text + "'");
-    return *share;
+    const std::string text = arguments.text(option.name, "");
+    const std::optional<double> number = number_of<double>(text);
+    if (!number || !option.takes(*number))
+        arguments.refuse(fmt::format("--{0} takes a number {1}, for example --{0} {2}, got '{3}'",
+                                     option.name, option.range, option.example, text));
+    return *number;
 }
 
 /// What training of this network is done with, unless options say otherwise.
@@ -71,9 +60,9 @@ Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
     descent.batch = arguments.integer("batch", static_cast<int>(descent.batch), 1, most_batch);
     descent.epochs = arguments.integer("epochs", static_cast<int>(descent.epochs),
                                        arguments.has("from") ? 0 : 1, most_epochs);
-    descent.rate = rate_of(arguments, descent.rate);
-    descent.momentum = share_of(arguments, "momentum", descent.momentum);
-    descent.decay = share_of(arguments, "decay", descent.decay);
+    descent.rate = asked_number(arguments, rate, descent.rate);
+    descent.momentum = asked_number(arguments, momentum, descent.momentum);
+    descent.decay = asked_number(arguments, decay, descent.decay);
     return descent;
 }
 
@@ -124,7 +113,7 @@ DataSets asked_data(const Arguments &arguments, const Network &network) {
                                              to_text(images->shape), network.id, to_text(network.input)));
     }
     if (held_out >= sets.images.labels.size())
-        throw UsageError(fmt::format("run: --hold-out {} leaves none of the {} images to train on", held_out,
+        arguments.refuse(fmt::format("--hold-out {} leaves none of the {} images to train on", held_out,
                                      sets.images.labels.size()));
     if (held_out > 0)
         sets.tests = split_off(sets.images, held_out);
@@ -150,81 +139,100 @@ std::string training_text(const NetworkRun &run) {
                        its.tested_on) +
            fmt::format("  of the first {} the CPU in double classifies {} otherwise\n", its.checked,
                        *trained.disagreements) +
-           table(cases_table(run), terminal_width());
+           table(cases_table(run));
 }
 
-/// Trains on the IDX files of --data, or on generated images, on one GPU or split over `devices`. 1 where GPU
-/// and CPU classify an image differently.
-int train_network(const Arguments &arguments, const Network &network, const Ladder &ladder,
-                  const std::vector<int> &devices = {}, DeviceSplit split = DeviceSplit::one) {
+std::string with_spread(Seconds time, Seconds low, Seconds high) {
+    return fmt::format("{} ({} to {})", short_time(time), short_time(low), short_time(high));
+}
+
+std::string with_spread(const std::optional<TimeSpread> &time) {
+    return time ? with_spread(time->median_s, time->p05_s, time->p95_s) : "-";
+}
+
+std::string whole_heading(const NetworkRun &run) {
+    const NetworkCase &its = run.first();
+    std::string text =
+        bold(fmt::format("{} on {}, batch {}", run.network, run.conditions.at("gpu"), its.batch)) + "\n";
+    if (its.reason)
+        return text + "  " + name_of(its.status) + ": " + *its.reason + "\n";
+    text +=
+        fmt::format("  outputs of all images within {:.1e} of double precision in relative L2; weights: {}\n",
+                    *its.output_error, *its.weights);
+    if (!its.measured)
+        return text;
+    const Seconds call = *its.measured->time_s;
+    return text +
+           fmt::format("  one CUDA graph of {} nodes, replayed in a row: {}, {:.0f} images a second\n",
+                       *its.nodes, with_spread(call, *its.measured->low_s, *its.measured->high_s),
+                       static_cast<double>(its.batch) / call.value) +
+           fmt::format("  forecast {}: {}; the layers' multiply-adds at the full FMA rate would take {}\n",
+                       short_time(*its.forecast_s()), signed_percent(*its.forecast_s() / call - 1.0),
+                       short_time(*its.light_s)) +
+           fmt::format("  one call while kernels are traced: {}, cold L2 {}; launch by launch {}\n\n",
+                       with_spread(its.traced->graph_s), with_spread(its.traced->graph_cold_s),
+                       with_spread(its.traced->stream_s));
+}
+
+/// The whole network with the launches of its forecast, or of a schedule.
+int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
+    arguments.refuse_options_of("network without ladder");
+    check_writable(arguments.text("output", "-"));
+    const AskedPlan asked = plan_asked_network(arguments, std::move(schedule));
+    if (const auto why = why_not_whole(asked.plan.network))
+        arguments.refuse(*why);
+    NetworkRun run =
+        run_whole_on_device(asked.plan, arguments.integer("device"), arguments.text("save-tensors", ""));
+    for (const auto &[name, value] : asked.conditions)
+        run.conditions.emplace(name, value);
+    return write_network(arguments, run, whole_heading(run) + table(launches_table(run)));
+}
+
+} // namespace
+
+int train_network(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
+                  std::optional<DeviceSplit> split) {
+    const Ladder ladder = find_ladder(network);
     TrainingOptions options;
     options.descent = asked_descent(arguments, ladder);
     options.epochs = options.descent.epochs;
     options.tested_on = arguments.has("hold-out") ? "training images held out" : "test images";
     if (arguments.has("from"))
         options.start = parameters_of(find_weights(arguments.text("from", ""), network), network);
-    const std::string output = arguments.text("output", "-");
-    for (const std::string &file : {output, arguments.text("weights", "-")})
-        if (file != "-")
-            check_writable(file);
+    for (const char *option : {"output", "weights"})
+        check_writable(arguments.text(option, "-"));
     const DataSets sets = asked_data(arguments, network);
-    const bool one = devices.empty();
-    TrainedNetwork trained = train_on_devices(ladder, network, sets.images, sets.tests, options,
-                                              one ? std::vector<int>{arguments.integer("device")} : devices,
-                                              one ? std::nullopt : std::optional(split));
+    TrainedNetwork trained =
+        train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
     NetworkRun &run = trained.run;
     run.first().training->data = arguments.text("data", "") == "generated"
                                      ? "generated images, no data set"
                                      : "the IDX files of " + last_folder(arguments.text("data", ""));
-    run.conditions["version"] = producer().version;
     if (arguments.has("weights"))
         write_file_atomically(arguments.text("weights", "-"), to_text(described::write(trained.weights)));
-    write_network(arguments, run, training_text(run));
-    return code_of(run);
-}
-
-} // namespace
-
-int train_network_on(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
-                     DeviceSplit split) {
-    return train_network(arguments, network, find_ladder(network), devices, split);
+    return write_network(arguments, run, training_text(run));
 }
 
 int run_network(const Arguments &arguments) {
     if (arguments.has("devices"))
         return run_scaling_network(arguments);
     const Network network = asked_network(arguments);
-    auto schedule = asked_schedule("run", arguments);
-    std::vector<std::string> taken = {"network", "batch",  "schedule",     "strategy",    "gpu",
-                                      "device",  "facts",  "assume",       "calibration", "format",
-                                      "json",    "output", "tensor-cores", "input-size",  "save-tensors"};
-    taken.insert(taken.end(), training_options.begin(), training_options.end());
-    arguments.refuse_all_but(taken, "--network", "it is of single shapes");
+    auto schedule = asked_schedule(arguments);
+    arguments.refuse_options_of("network");
     if (!arguments.has("data") && (schedule ? !names_rungs(schedule) : !has_ladder(network)))
         return run_whole_network(arguments, std::move(schedule));
-    for (const char *other : {"strategy", "tensor-cores"})
-        if (arguments.has(other))
-            throw UsageError("run: --network and --" + std::string(other) +
-                             " were both given; the ladder of " + network.id + " already says what to run");
-    Ladder ladder = find_ladder(network);
+    arguments.refuse_options_of("ladder", network.id);
     if (arguments.has("data"))
-        return train_network(arguments, network, ladder);
-    for (const char *other : training_options)
-        if (arguments.has(other))
-            throw UsageError("run: --" + std::string(other) +
-                             " is of training, which needs images: --data FOLDER");
-    const std::int64_t batch = asked_rungs("run", arguments, schedule, ladder);
-    const std::string output = arguments.text("output", "-");
-    if (output != "-")
-        check_writable(output);
+        return train_network(arguments, network, {arguments.integer("device")}, std::nullopt);
+    Ladder ladder = find_ladder(network);
+    const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
+    check_writable(arguments.text("output", "-"));
     NetworkRun run = run_ladder_on_device(ladder, network, batch, arguments.integer("device"));
-    run.conditions["version"] = producer().version;
     // A forecast stands beside what was measured where it is of this GPU, or of the one that was asked for.
-    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
     if (arguments.has("gpu") || profile.name == run.conditions.at("gpu"))
         run = forecast_anew(std::move(run), network, profile);
-    write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
-    return code_of(run);
+    return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
 }
 
 } // namespace convcast::cli

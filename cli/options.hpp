@@ -42,12 +42,17 @@ struct Option {
 };
 
 /// What a command line must not ask for: that every option of `given` is there, one of `with` if it names
-/// any, and none of `without`. "format=csv" is an option with that value, "RUN" a word.
+/// any, one that `only` does not name if it names any, and none of `without`. "format=csv" is an option with
+/// that value, "RUN" a word.
 struct Refusal {
-    std::vector<std::string> verbs, given, with, without;
-    /// {verb}; {given}: the first of `given`, {value}: its value; {other}: the first of `with` that is there.
+    std::string of; ///< what is asked about, where only the verb can tell: "profile"; "" of any command line
+    std::vector<std::string> verbs, given, with, only, without;
+    /// {verb}; {given}: the first of `given`, {value}: its value; {other}: the first of `with` that is there,
+    /// or that is not among `only`; {what}: what the verb says of what is asked about.
     std::string says;
-    BOOST_DESCRIBE_CLASS(Refusal, (), (verbs, given, with, without, says), (), ())
+    BOOST_DESCRIBE_CLASS(Refusal, (), (of, verbs, given, with, only, without, says), (), ())
+
+    static constexpr bool has_default(std::string_view field) { return field == "of"; }
 };
 
 struct OptionTable {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +76,7 @@ bool compile_for_forecasts(std::vector<OwnKernel> &kernels, const std::vector<As
                 kernel.compiled[tasks[i].shape.id()] = {*checked[i].registers,
                                                         checked[i].static_shared_bytes.value_or(0)};
             else if (checked[i].threads && checked[i].problem &&
-                     std::find(said.begin(), said.end(), *checked[i].problem) == said.end())
+                     std::ranges::find(said, *checked[i].problem) == said.end())
                 note(said.emplace_back(*checked[i].problem));
         }
     } catch (const GpuError &) { // no compiler here: the forecast says what it assumes
@@ -105,7 +104,7 @@ void keep_asked(std::vector<Case> &added, const std::vector<AskedShape> &asked) 
     for (const AskedShape &one : asked)
         shapes.push_back(one.shape.id());
     std::erase_if(added, [&](const Case &item) {
-        const auto layer = std::find(shapes.begin(), shapes.end(), item.shape);
+        const auto layer = std::ranges::find(shapes, item.shape);
         if (layer == shapes.end())
             strangers.push_back(item.shape);
         return layer == shapes.end();

@@ -1,15 +1,12 @@
 #include "model/predict.hpp"
 #include "cli/answers.hpp"
 #include "cli/document.hpp"
-#include "cli/drawings.hpp"
 #include "cli/forecasts.hpp"
-#include "cli/ladder.hpp"
 #include "cli/network.hpp"
 #include "cli/own_kernels.hpp"
 #include "cli/predict_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
-#include "cli/scaling.hpp"
 #include "cli/sheet.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
@@ -19,8 +16,8 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/run_lines.hpp"
-
-#include <boost/describe.hpp>
+#include "reports/paper_figure.hpp"
+#include "reports/partition_diagram.hpp"
 
 #include <fmt/format.h>
 
@@ -35,16 +32,10 @@
 namespace convcast::cli {
 namespace {
 
-void add_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge) {
-    check_timeline_count("predict", cases);
-    for (Case &item : cases)
-        add_forecast_timeline(item, profile, knowledge);
-}
-
 /// Gives a document, or a piece of one, today's forecasts beside what was measured.
 void forecast_document(Run &given, const std::string &file, const Arguments &arguments,
                        const std::function<void(std::size_t)> &progress = {}) {
-    const GpuProfile profile = document_profile("predict", given, arguments, file);
+    const GpuProfile profile = document_profile(given, arguments, file);
     const Knowledge knowledge = read_knowledge(arguments, profile);
     given.profile_id = profile.id;
     given.profile_hash = profile_hash(profile);
@@ -55,9 +46,10 @@ void forecast_document(Run &given, const std::string &file, const Arguments &arg
     note_knowledge(given, knowledge);
     add_elsewhere(given.cases, arguments, &profile);
     forecast_again(given, profile, knowledge,
-                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew, progress);
+                   given_work ? MeasuredCases::renew_given_work : MeasuredCases::renew,
+                   {.progress = progress});
     if (arguments.has("timeline"))
-        add_timelines(given.cases, profile, knowledge);
+        add_forecast_timelines(given.cases, profile, knowledge, arguments);
 }
 
 /// From lines to lines, piece by piece: however large the document, a piece is in memory. Returns the exit
@@ -101,23 +93,22 @@ int predict_lines(const Question &question, bool compiled, const std::string &ou
 }
 
 /// An answer that is not written as it comes is held in memory.
-void check_held(const std::vector<Question> &questions) {
+void check_held(const std::vector<Question> &questions, const Arguments &arguments) {
     std::size_t cases = 0;
     for (const Question &question : questions)
         cases += most_cases_of(question);
     if (cases > most_held)
-        throw UsageError(
-            fmt::format("predict: up to {} forecasts are asked, and an answer as a table or as JSON "
-                        "has at most {}; name a strategy with --strategy, or write lines{}, of "
-                        "which there may be any number: -o forecast.jsonl",
-                        cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+        arguments.refuse(fmt::format("up to {} forecasts are asked, and an answer as a table or as JSON "
+                                     "has at most {}; name a strategy with --strategy, or write lines{}, of "
+                                     "which there may be any number: -o forecast.jsonl",
+                                     cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
 }
 
 /// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
 /// else in the order of the question.
 void sort_by_time(std::vector<Case> &cases) {
-    const bool one = std::all_of(cases.begin(), cases.end(),
-                                 [&](const Case &item) { return item.shape == cases.front().shape; });
+    const bool one =
+        std::ranges::all_of(cases, [&](const Case &item) { return item.shape == cases.front().shape; });
     const auto time = [](const Case &item) {
         const Measurement *cold = item.measured(L2State::cold);
         return item.prediction && item.prediction->time_s ? item.prediction->time_s->value
@@ -125,26 +116,44 @@ void sort_by_time(std::vector<Case> &cases) {
                                                           : 1e300;
     };
     if (one)
-        std::stable_sort(cases.begin(), cases.end(),
-                         [&](const Case &a, const Case &b) { return time(a) < time(b); });
+        std::ranges::stable_sort(cases, [&](const Case &a, const Case &b) { return time(a) < time(b); });
+}
+
+/// Writes the diagram of the one case, forecast for `profile`, to the file of --diagram, as wide as --width
+/// says, with its caption and the references beside it. Throws UsageError where there is not one case with a
+/// plan that can be drawn.
+void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, const Arguments &arguments) {
+    if (cases.size() != 1 || !cases.front().strategy)
+        arguments.refuse("--diagram draws one shape by one strategy, for example: convcast predict "
+                         "--shape n1c64h56w56k64r3s3 --strategy stride_fixed_block --diagram partition.svg");
+    const Case &item = cases.front();
+    if (!item.prediction || !item.prediction->plan)
+        arguments.refuse("nothing to draw of " + item.shape + " by " + *item.strategy + ": " +
+                         item.reason.value_or("it has no plan"));
+    if (const std::string problem = cannot_draw(*item.strategy); !problem.empty())
+        arguments.refuse("--diagram: " + problem);
+    const PaperWidth width = PaperWidth::parse(arguments.text("width"));
+    const FigureFiles written = write_paper_drawing(partition_diagram(item, profile, width), "partition",
+                                                    partition_caption(item), arguments.text("diagram", ""));
+    say_what_is_written(written);
 }
 
 } // namespace
 
 int predict(const Arguments &arguments) {
-    refuse_overwriting("predict", arguments);
-    const Format format = format_of("predict", arguments, true);
+    refuse_overwriting(arguments);
+    const Format format = format_of(arguments, true);
     if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
-                   ? predict_ladder(arguments, asked_schedule("predict", arguments))
+                   ? predict_ladder(arguments, asked_schedule(arguments))
                    : predict_network(arguments);
     if (!arguments.positional().empty()) {
         const bool as_sheet = format == Format::csv || format == Format::markdown;
         const std::string file = arguments.positional().front(), output = arguments.text("output", "-");
         if (!file_exists(file) && names_shape(file))
-            throw UsageError("predict: a shape stands behind --shape: predict --shape " + file);
+            arguments.refuse("a shape stands behind --shape: predict --shape " + file);
         const bool adds = arguments.has("time") || arguments.has("times");
-        if (names_lines(output) && holds_lines(file) && !adds && !as_sheet)
+        if (names_lines(output) && file_holds_lines(file) && !adds && !as_sheet)
             return forecast_lines(file, output, arguments);
         Run document = read_document(file);
         forecast_document(document, file, arguments);
@@ -160,7 +169,7 @@ int predict(const Arguments &arguments) {
         return code_of(document);
     }
     const bool document = format == Format::json, sheet = format == Format::csv || format == Format::markdown;
-    std::vector<Question> questions = read_questions("predict", arguments, !document);
+    std::vector<Question> questions = read_questions(arguments, !document);
     const std::string output = arguments.text("output", "-");
     const bool drawn = arguments.has("timeline") || arguments.has("diagram");
     if (document && names_lines(output) && questions.size() == 1 && !drawn && !arguments.has("time") &&
@@ -169,7 +178,7 @@ int predict(const Arguments &arguments) {
         const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
         return predict_lines(question, compiled, output);
     }
-    check_held(questions);
+    check_held(questions, arguments);
     std::size_t asked = 0;
     for (const Question &question : questions)
         asked += most_cases_of(question);
@@ -185,7 +194,7 @@ int predict(const Arguments &arguments) {
             answers.emplace_back(ForecastCases{&question, held_cases(question, {}, with_terms)});
         add_elsewhere(answer.cases, arguments, &question.profile, &question.shapes);
         if (arguments.has("timeline"))
-            add_timelines(answer.cases, question.profile, question.knowledge);
+            add_forecast_timelines(answer.cases, question.profile, question.knowledge, arguments);
         if (arguments.has("diagram"))
             write_diagram(answer.cases, question.profile, arguments);
         refusals.add(question, answer.cases);

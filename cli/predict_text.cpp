@@ -7,14 +7,11 @@
 #include "model/predict.hpp"
 #include "model/regime/words.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,7 +44,7 @@ std::string how(const Term &term) {
     case TermKind::max:
         break;
     }
-    return boost::describe::enum_to_string(term.kind, "");
+    return name_of(term.kind);
 }
 
 /// Columns that the names of a tree take, indented by their depth.
@@ -63,8 +60,7 @@ void append_term(std::string &out, const Term &term, int depth, int most, std::s
     const std::string lead =
         fmt::format("    {:<{}}{:>10}  ", std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name,
                     names, short_time(term.value_s));
-    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58),
-                  terminal_width());
+    out += headed(lead, term.formula + how(term), std::min<std::size_t>(shown_width(lead), 58));
     if (depth + 1 >= most)
         return;
     for (const Term &child : term.children)
@@ -81,37 +77,37 @@ std::string count(double number) {
 }
 
 std::vector<RuleLine> table1_lines(const Rules &rules, const GpuProfile &profile) {
-    const double latency = profile.dram_latency->value.value;
     const GpuLimits &limits = profile.limits;
-    std::vector<RuleLine> lines = {
+    const double bytes = rules.hardware_bytes.value_or(0.0);
+    const auto number = [](const auto &value) { return count(static_cast<double>(value.value_or(0))); };
+    const auto of_chip = [](const std::optional<double> &known, double value, const std::string &what) {
+        return known ? count(value) + what : "";
+    };
+    return {
         {"FMAs a core and clock", std::to_string(papers::fmas_per_core_and_clock),
          profile.ffma_rate ? fmt::format("{:.3g}, {}", profile.ffma_rate->value.value / limits.cores_per_sm,
-                                         boost::describe::enum_to_string(profile.ffma_rate->source, "?"))
+                                         name_of(profile.ffma_rate->source))
                            : "1, what a core retires"},
-        {"N_FMA, FMAs of an SM", count(static_cast<double>(*rules.n_fma)),
-         rules.hardware_n_fma ? count(*rules.hardware_n_fma) + fmt::format(" in {:.0f} clk", latency) : ""},
-        {"bytes a clock", count(static_cast<double>(rules.bytes_per_clock.value_or(0))),
+        {"N_FMA, FMAs of an SM", number(rules.n_fma),
+         of_chip(rules.hardware_n_fma, rules.hardware_n_fma.value_or(0.0),
+                 fmt::format(" in {:.0f} clk", profile.dram_latency->value.value))},
+        {"bytes a clock", number(rules.bytes_per_clock),
          fmt::format("{:.4g}, not cut to a whole number",
                      profile.dram_read_bandwidth->value.value / profile.sm_clock->value.value)},
-        {"data in flight, bytes", count(static_cast<double>(rules.data_bytes.value_or(0))),
-         rules.hardware_bytes
-             ? count(*rules.hardware_bytes) + (profile.dram_read_curve && profile.dram_read_curve->fit
-                                                   ? " for 90 % of the bandwidth"
-                                                   : " by Little's law")
-             : ""},
-        {"threads, 4 bytes each", count(static_cast<double>(rules.threads.value_or(0))),
-         rules.hardware_bytes ? count(std::ceil(*rules.hardware_bytes / 16.0)) + " that copy 16 bytes each"
-                              : ""},
-        {"threads of an SM", count(static_cast<double>(rules.threads_per_sm.value_or(0))),
+        {"data in flight, bytes", number(rules.data_bytes),
+         of_chip(rules.hardware_bytes, bytes,
+                 profile.dram_read_curve && profile.dram_read_curve->fit ? " for 90 % of the bandwidth"
+                                                                         : " by Little's law")},
+        {"threads, 4 bytes each", number(rules.threads),
+         of_chip(rules.hardware_bytes, std::ceil(bytes / 16.0), " that copy 16 bytes each")},
+        {"threads of an SM", number(rules.threads_per_sm),
          count(limits.max_threads_per_sm) + " resident at most"},
-        {"warps of an SM", count(static_cast<double>(rules.warps_per_sm.value_or(0))),
+        {"warps of an SM", number(rules.warps_per_sm),
          count(limits.max_threads_per_sm / papers::warp_threads) + " resident at most"},
-        {"bytes of an SM", count(static_cast<double>(rules.bytes_per_sm.value_or(0))),
-         rules.hardware_bytes ? count(*rules.hardware_bytes / limits.sm_count) : ""},
-        {"V_s, bytes of all SMs", count(static_cast<double>(*rules.v_s_bytes)),
-         rules.hardware_bytes ? count(*rules.hardware_bytes) : ""},
+        {"bytes of an SM", number(rules.bytes_per_sm),
+         of_chip(rules.hardware_bytes, bytes / limits.sm_count, "")},
+        {"V_s, bytes of all SMs", number(rules.v_s_bytes), of_chip(rules.hardware_bytes, bytes, "")},
     };
-    return lines;
 }
 
 std::vector<RuleLine> case_lines(const Rules &rules) {
@@ -148,14 +144,14 @@ std::vector<RuleLine> case_lines(const Rules &rules) {
     share("(W_T + K - 1) / (W_T * K)", rules.shared_reads,
           "of the reads of pixels from shared memory are left");
     share("1 / K", rules.global_reads, "of the reads of pixels from global memory are left");
-    if (rules.round_fmas && rules.n_fma)
-        lines.push_back({"FMAs a round", count(*rules.round_fmas),
-                         *rules.round_fmas >= static_cast<double>(*rules.n_fma) ? "no less than N_FMA"
-                                                                                : "less than N_FMA"});
-    if (rules.round_bytes && rules.v_s_bytes)
-        lines.push_back({"bytes a round", count(*rules.round_bytes),
-                         *rules.round_bytes >= static_cast<double>(*rules.v_s_bytes) ? "no less than V_s"
-                                                                                     : "less than V_s"});
+    const auto round = [&](const char *name, const auto &value, const char *limit, const auto &least) {
+        if (value && least)
+            lines.push_back({name, count(*value),
+                             (*value >= static_cast<double>(*least) ? "no less than " : "less than ") +
+                                 std::string(limit)});
+    };
+    round("FMAs a round", rules.round_fmas, "N_FMA", rules.n_fma);
+    round("bytes a round", rules.round_bytes, "V_s", rules.v_s_bytes);
     return lines;
 }
 
@@ -185,7 +181,7 @@ std::string explained(const Case &item, int depth) {
                                   launch.grid[0], launch.grid[1], launch.grid[2], launch.threads,
                                   short_bytes(static_cast<double>(launch.shared_bytes)), launch.ctas_per_sm,
                                   launch.waves, launch.waves == 1 ? "" : "s"),
-                      10, terminal_width());
+                      10);
     }
     if (p.work && p.work->fmas && p.work->l2_read_bytes)
         out += headed("  work: ",
@@ -193,7 +189,7 @@ std::string explained(const Case &item, int depth) {
                                   grouped(static_cast<long long>(*p.work->fmas)),
                                   short_bytes(*p.work->l2_read_bytes),
                                   short_bytes(p.work->dram_read_bytes.value_or(0.0))),
-                      8, terminal_width());
+                      8);
     if (p.term) {
         out += "  time, term by term:\n";
         append_term(out, *p.term, 0, depth, std::min<std::size_t>(name_width(*p.term, 0, depth), 40));
@@ -211,8 +207,7 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
         out += aligned(table1_lines(rules, profile));
     } else {
         out += headed("  the papers' rules: ",
-                      "no Table 1, as the profile lacks " + papers::missing_for_table1(profile), 4,
-                      terminal_width());
+                      "no Table 1, as the profile lacks " + papers::missing_for_table1(profile), 4);
     }
     if (const std::vector<RuleLine> lines = case_lines(rules); !lines.empty())
         out += "  of this case\n" + aligned(lines);
@@ -220,7 +215,7 @@ std::string rules_text(const Rules &rules, const GpuProfile &profile) {
         if (const std::optional<Regime> regime = paper_regime(rules))
             out += "    by the paper's rule: " + words_or_dash(regime) + "\n";
     for (const std::string &remark : rules.remarks)
-        out += headed("    note: ", remark, 10, terminal_width());
+        out += headed("    note: ", remark, 10);
     return out;
 }
 
@@ -250,8 +245,8 @@ std::string behind(const Case &item, const Question &question, const Behind &ask
         return out;
     const std::vector<std::string> &common = question.knowledge.assumptions;
     for (const std::string &assumption : item.prediction->assumptions)
-        if (std::find(common.begin(), common.end(), assumption) == common.end())
-            out += headed("  assumed: ", assumption, 11, terminal_width());
+        if (std::ranges::find(common, assumption) == common.end())
+            out += headed("  assumed: ", assumption, 11);
     return out;
 }
 
@@ -279,11 +274,9 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
                 block = refusal_line(item) + block;
             if ((asked.terms || asked.rules) && !block.empty())
                 out += "\n" +
-                       bold(headed("",
-                                   item.shape + " on " +
-                                       (question.variant.empty() ? question.profile.id : question.variant) +
-                                       ", " + item.called(),
-                                   0, terminal_width())) +
+                       bold(wrapped(item.shape + " on " +
+                                    (question.variant.empty() ? question.profile.id : question.variant) +
+                                    ", " + item.called())) +
                        block;
         }
     return out;
@@ -292,24 +285,20 @@ std::string blocks(const std::vector<ForecastCases> &answers, const Behind &aske
 std::string many(const std::vector<ForecastCases> &answers, const Arguments &arguments, const Behind &asked) {
     const std::vector<Row> rows = rows_of(answers);
     const Question &first = *answers.front().question;
-    const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
-        return row.item->shape == rows.front().item->shape;
-    });
+    const bool one_shape = std::ranges::all_of(
+        rows, [&](const Row &row) { return row.item->shape == rows.front().item->shape; });
     std::string out =
         rows.empty()
             ? ""
-            : bold((one_shape
-                        ? rows.front().item->shape + " (" + output_words(rows.front().item->shape) + ") on "
-                        : std::string("on ")) +
+            : bold((one_shape ? shape_words("", rows.front().item->shape) + " on " : std::string("on ")) +
                    (answers.size() > 1 ? std::to_string(answers.size()) + " GPUs or settings of one"
                                        : first.gpu) +
                    first.images + "\n");
     const bool total = !arguments.has("sweep");
     out += cases_text(rows, total);
     out += blocks(answers, asked);
-    const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
-        return row.item->prediction && row.item->prediction->time_s;
-    });
+    const bool timed = std::ranges::any_of(
+        rows, [](const Row &row) { return row.item->prediction && row.item->prediction->time_s; });
     if (timed && one_shape && answers.size() == 1 && !asked.terms)
         out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
     if (timed && !one_shape && total)
@@ -321,8 +310,7 @@ std::string one(const Case &item, const Question &question, const Behind &asked)
     std::string out =
         verdict(item, question, item.status == Status::ok ? faster_than(item, question) : std::nullopt);
     out += behind(item, question, asked);
-    if (const std::string calls = calls_words(item); !calls.empty())
-        out += verdict_line("total", calls);
+    out += verdict_line("total", calls_words(item));
     if (item.status == Status::ok && item.prediction->time_s && !asked.terms && !asked.rules)
         out += verdict_line("more", "--explain: the time term by term; --rules: the papers' rules");
     return out;
@@ -339,8 +327,8 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
         out = many(answers, arguments, asked);
     std::vector<const Question *> timed;
     for (const ForecastCases &answer : answers)
-        if (std::any_of(answer.cases.begin(), answer.cases.end(),
-                        [](const Case &item) { return item.prediction && item.prediction->time_s; }))
+        if (std::ranges::any_of(answer.cases,
+                                [](const Case &item) { return item.prediction && item.prediction->time_s; }))
             timed.push_back(answer.question);
     return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
 }

@@ -11,6 +11,7 @@
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
 #include "model/network/onnx/convolutions.hpp"
+#include "model/predict.hpp"
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,7 +92,7 @@ void add_lists(Question &question, const Arguments &arguments) {
     }
 }
 
-void add_studies(Question &question, const std::string &verb, const Arguments &arguments) {
+void add_studies(Question &question, const Arguments &arguments) {
     for (const std::string &name : arguments.texts("study")) {
         const Study study = find_study(name);
         for (std::size_t i = 0; i < study.shapes.size(); ++i)
@@ -103,8 +103,7 @@ void add_studies(Question &question, const std::string &verb, const Arguments &a
                                        study.counts.empty() ? 1 : study.counts[i],
                                        ""});
         if (!study.sweeps.empty() && arguments.has("strategy"))
-            throw UsageError(verb + ": the study " + study.id +
-                             " sweeps settings of its own; leave out --strategy");
+            arguments.refuse("the study " + study.id + " sweeps settings of its own; leave out --strategy");
         for (const StudySweep &sweep : study.sweeps)
             for (const std::string &text : sweep.shapes)
                 question.shapes.push_back({ConvShape::parse(text), study.id, sweep.strategies, {}, 1, ""});
@@ -124,16 +123,16 @@ std::optional<std::vector<std::string>> baselines_for(const std::string &text, c
 }
 
 /// Shapes and strategies, without a GPU.
-Question asked_of(const std::string &verb, const Arguments &arguments) {
+Question asked_of(const Arguments &arguments) {
     Question question;
     question.baselines = baselines_for;
     add_shapes(question, arguments);
-    add_studies(question, verb, arguments);
+    add_studies(question, arguments);
     add_lists(question, arguments);
     if (question.shapes.empty())
-        throw UsageError(verb +
-                         ": no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study " +
-                         "NAME, one of " + join(shipped_studies()));
+        arguments.refuse("no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study "
+                         "NAME, one of " +
+                         join(shipped_studies()));
     if (arguments.has("batch"))
         question.images = ", batch " + arguments.text("batch", "");
     for (const std::string &text : arguments.texts("strategy")) {
@@ -146,24 +145,23 @@ Question asked_of(const std::string &verb, const Arguments &arguments) {
     return question;
 }
 
-[[noreturn]] void refuse_variants(const std::string &verb) {
-    throw UsageError(verb + ": more than " + std::to_string(most_variants) +
+[[noreturn]] void refuse_variants(const Arguments &arguments) {
+    arguments.refuse("more than " + std::to_string(most_variants) +
                      " GPUs, SMs and --set; give fewer values of them, or ask in several commands");
 }
 
 /// All combinations that take one value from each --set: "dram_read_bandwidth=x1,x2" gives two. With
 /// `beside_itself` a single combination has the profile without changes before it.
-std::vector<std::vector<std::string>> settings_of(const std::string &verb, const Arguments &arguments,
-                                                  bool beside_itself) {
+std::vector<std::vector<std::string>> settings_of(const Arguments &arguments, bool beside_itself) {
     std::vector<std::vector<std::string>> all(1);
     for (const std::string &text : arguments.texts("set")) {
         const std::size_t equals = std::min(text.find('='), text.size());
         const std::string name = text.substr(0, equals),
                           values = text.substr(std::min(equals + 1, text.size()));
         std::vector<std::vector<std::string>> more;
-        const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
+        const auto commas = static_cast<std::size_t>(std::ranges::count(values, ','));
         if (all.size() * (commas + 1) > most_variants)
-            refuse_variants(verb);
+            refuse_variants(arguments);
         for (const std::vector<std::string> &before : all)
             for (const std::string &value : split(values, ',')) {
                 more.push_back(before);
@@ -188,21 +186,54 @@ std::string gpu_title(const GpuProfile &whole, const std::optional<int> &sms,
 
 } // namespace
 
-std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself, const SmsGiven &sms_given) {
+Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile) {
+    Knowledge knowledge =
+        knowledge_for(profile, arguments.text("facts", ""), arguments.text("calibration", ""));
+    if (!knowledge.facts.kernels.empty() && knowledge.facts.device_code_hash != producer().device_code_hash)
+        knowledge.assumptions.push_back("facts counted on kernels of another version, device code " +
+                                        knowledge.facts.device_code_hash.substr(0, 8));
+    return knowledge;
+}
+
+void supply_assumed(GpuProfile &profile, const Arguments &arguments) {
+    for (const std::string &text : arguments.texts("assume"))
+        assume(profile, text);
+}
+
+void require_times(const GpuProfile &profile, const std::string &what) {
+    if (const std::string missing = missing_for_forecast(profile); !missing.empty())
+        throw InputError("profile " + profile.id, what + " needs times; " + no_time(profile, missing));
+}
+
+void note_knowledge(Run &run, const Knowledge &knowledge) {
+    for (auto &[name, text] : conditions_of(knowledge))
+        run.conditions[name] = text;
+}
+
+void write_with_its_use(const Arguments &arguments, const std::string &option, const std::string &text) {
+    const std::string output = arguments.text("output", "-");
+    write_file_atomically(output, text);
+    const bool file = output != "-";
+    note((file ? std::string("to use it: ") : "to use it, write it to a file with -o: ") +
+         "convcast predict --" + option + " " + (file ? output : option + ".json") +
+         " --shape n1c64h56w56k64r3s3; choose, run, report and compile take it too");
+}
+
+std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
+                                           const SmsGiven &sms_given) {
     std::vector<std::string> gpus = arguments.texts("gpu");
     if (gpus.empty())
         gpus.emplace_back("h200");
     std::vector<std::optional<std::int64_t>> sms = {std::nullopt};
     if (const std::string text = arguments.text("sms", ""); !text.empty()) {
         sms.clear();
-        for (const std::int64_t number : number_list(text, verb + ": --sms"))
+        for (const std::int64_t number : number_list(text, arguments.verb() + ": --sms"))
             sms.emplace_back(number);
     }
-    const std::vector<std::vector<std::string>> settings = settings_of(verb, arguments, beside_itself);
+    const std::vector<std::vector<std::string>> settings = settings_of(arguments, beside_itself);
     const bool several = gpus.size() * sms.size() * settings.size() > 1;
     if (gpus.size() * sms.size() * settings.size() > most_variants)
-        refuse_variants(verb);
+        refuse_variants(arguments);
     std::vector<ProfileVariant> variants;
     for (const std::string &gpu : gpus)
         for (const std::optional<std::int64_t> &limit : sms)
@@ -214,7 +245,7 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
                     set_number(variant.profile, text);
                 if (limit) {
                     if (*limit < 1 || *limit > variant.profile.limits.sm_count)
-                        throw UsageError(verb + ": --sms must be integers from 1 to " +
+                        arguments.refuse("--sms must be integers from 1 to " +
                                          std::to_string(variant.profile.limits.sm_count) + ", the SMs of " +
                                          variant.profile.id + ", got '" + std::to_string(*limit) + "'");
                     variant.sms = static_cast<int>(*limit);
@@ -232,73 +263,17 @@ std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Argume
     return variants;
 }
 
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
-                                     const SmsGiven &sms_given) {
-    const Question asked = asked_of(verb, arguments);
-    std::vector<Question> questions;
-    for (ProfileVariant &variant : asked_profiles(verb, arguments, beside_itself, sms_given)) {
-        Question &question = questions.emplace_back(asked);
-        question.profile = std::move(variant.profile);
-        question.sms = variant.sms;
-        question.variant = std::move(variant.name);
-        question.gpu = std::move(variant.title);
-        question.knowledge = read_knowledge(arguments, question.profile);
-        question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
-        question.known = known_times(arguments, question.profile);
-    }
-    return questions;
+ProfileVariant asked_profile(const Arguments &arguments, const std::string &who, const std::string &instead) {
+    std::vector<ProfileVariant> variants = asked_profiles(arguments, false);
+    if (variants.size() > 1)
+        arguments.refuse(who + " takes one GPU, one number of SMs and one value of each --set" + instead);
+    return std::move(variants.front());
 }
 
-Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given) {
-    std::vector<Question> questions = read_questions(verb, arguments, false, sms_given);
-    if (questions.size() > 1)
-        throw UsageError(verb + ": it takes one GPU, one number of SMs and one value of each --set");
-    return std::move(questions.front());
-}
+namespace {
 
-std::optional<int> sms_of(const Run &document, const std::string &file) {
-    const auto found = document.conditions.find(sms_condition);
-    if (found == document.conditions.end())
-        return std::nullopt;
-    const std::optional<int> sms = number_of<int>(found->second);
-    if (!sms || *sms < 1)
-        throw InputError(place_of_sms(file),
-                         "expected the number of SMs, for example \"64\", found \"" + found->second + "\"");
-    return sms;
-}
-
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
-                            const std::string &file) {
-    GpuProfile profile;
-    try {
-        profile =
-            find_profile(arguments.text("gpu", document.profile_id.empty() ? "h200" : document.profile_id));
-    } catch (const UsageError &) {
-        if (arguments.has("gpu"))
-            throw;
-        throw UsageError(verb + ": the document was forecast from the profile '" + document.profile_id +
-                         "', which does not ship; give it again with --gpu FILE");
-    }
-    supply_assumed(profile, arguments);
-    if (const std::optional<int> sms = sms_of(document, file)) {
-        if (*sms > profile.limits.sm_count)
-            throw InputError(place_of_sms(file), "the document's cases have " + std::to_string(*sms) +
-                                                     " SMs, the GPU '" + profile.id + "' only " +
-                                                     std::to_string(profile.limits.sm_count));
-        profile = with_sms(std::move(profile), *sms);
-    }
-    // Measured cases without forecasts hold for any profile of their GPU, also one that is measured later.
-    const bool forecast = std::any_of(document.cases.begin(), document.cases.end(),
-                                      [](const Case &item) { return item.prediction.has_value(); });
-    if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
-        document.profile_hash != profile_hash(profile))
-        throw UsageError(
-            verb + ": the document was forecast from a profile '" + document.profile_id +
-            "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
-            "was made with");
-    return profile;
-}
-
+/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
+/// GPU.
 std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile) {
     auto known = std::make_shared<KnownTimes>(profile);
     if (is_supposed(profile))
@@ -316,6 +291,74 @@ std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const 
             known->add(run, std::filesystem::path(file).filename().string());
     }
     return known;
+}
+
+} // namespace
+
+std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
+                                     const SmsGiven &sms_given) {
+    const Question asked = asked_of(arguments);
+    std::vector<Question> questions;
+    for (ProfileVariant &variant : asked_profiles(arguments, beside_itself, sms_given)) {
+        Question &question = questions.emplace_back(asked);
+        question.profile = std::move(variant.profile);
+        question.sms = variant.sms;
+        question.variant = std::move(variant.name);
+        question.gpu = std::move(variant.title);
+        question.knowledge = read_knowledge(arguments, question.profile);
+        question.own_kernels = read_own_kernels(arguments, question.shapes, question.profile);
+        question.known = known_times(arguments, question.profile);
+    }
+    return questions;
+}
+
+Question read_question(const Arguments &arguments, const SmsGiven &sms_given) {
+    std::vector<Question> questions = read_questions(arguments, false, sms_given);
+    if (questions.size() > 1)
+        arguments.refuse("it takes one GPU, one number of SMs and one value of each --set");
+    return std::move(questions.front());
+}
+
+std::optional<int> sms_of(const Run &document, const std::string &file) {
+    const auto found = document.conditions.find(sms_condition);
+    if (found == document.conditions.end())
+        return std::nullopt;
+    const std::optional<int> sms = number_of<int>(found->second);
+    if (!sms || *sms < 1)
+        throw InputError(place_of_sms(file),
+                         "expected the number of SMs, for example \"64\", found \"" + found->second + "\"");
+    return sms;
+}
+
+GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file) {
+    GpuProfile profile;
+    try {
+        profile =
+            find_profile(arguments.text("gpu", document.profile_id.empty() ? "h200" : document.profile_id));
+    } catch (const UsageError &) {
+        if (arguments.has("gpu"))
+            throw;
+        arguments.refuse("the document was forecast from the profile '" + document.profile_id +
+                         "', which does not ship; give it again with --gpu FILE");
+    }
+    supply_assumed(profile, arguments);
+    if (const std::optional<int> sms = sms_of(document, file)) {
+        if (*sms > profile.limits.sm_count)
+            throw InputError(place_of_sms(file), "the document's cases have " + std::to_string(*sms) +
+                                                     " SMs, the GPU '" + profile.id + "' only " +
+                                                     std::to_string(profile.limits.sm_count));
+        profile = with_sms(std::move(profile), *sms);
+    }
+    // Measured cases without forecasts hold for any profile of their GPU, also one that is measured later.
+    const bool forecast =
+        std::ranges::any_of(document.cases, [](const Case &item) { return item.prediction.has_value(); });
+    if (forecast && !arguments.has("gpu") && !document.profile_hash.empty() &&
+        document.profile_hash != profile_hash(profile))
+        arguments.refuse(
+            "the document was forecast from a profile '" + document.profile_id +
+            "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
+            "was made with");
+    return profile;
 }
 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
@@ -336,9 +379,8 @@ std::string input_size(const Arguments &arguments) {
     if (text.empty())
         return text;
     const std::vector<std::string> sizes = split(text, 'x');
-    const bool are_sizes = std::all_of(sizes.begin(), sizes.end(), [](const std::string &size) {
-        return number_of<int>(size).value_or(0) > 0;
-    });
+    const bool are_sizes = std::ranges::all_of(
+        sizes, [](const std::string &size) { return number_of<int>(size).value_or(0) > 0; });
     if (sizes.size() == 2 && are_sizes)
         return text;
     throw UsageError(

@@ -1,38 +1,47 @@
-// What most verbs are asked: which GPU, which shapes, which strategies.
+// What most verbs are asked: which GPU, which shapes, which strategies, and what forecasts are given besides.
 #pragma once
 
 #include "cli/arguments.hpp"
-#include "cli/knowledge.hpp"
+#include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/question.hpp"
 #include "model/record/run.hpp"
 
-#include <cstddef>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace convcast::cli {
+
+/// By --facts and --calibration; by default what ships and matches the GPU. Throws InputError for a file that
+/// cannot be read.
+Knowledge read_knowledge(const Arguments &arguments, const GpuProfile &profile);
+
+/// Supposes what --assume names. Throws UsageError.
+void supply_assumed(GpuProfile &profile, const Arguments &arguments);
+
+/// Throws InputError, with what to do on this GPU, where the profile lacks a number that times need. `what`
+/// needs them.
+void require_times(const GpuProfile &profile, const std::string &what);
+
+/// Names in the document what its forecasts were made with.
+void note_knowledge(Run &run, const Knowledge &knowledge);
+
+/// Writes the answer of `facts` or `fit` to -o, and says on standard error what it is for: `option` is the
+/// option that takes the file.
+void write_with_its_use(const Arguments &arguments, const std::string &option, const std::string &text);
 
 /// What a GPU at hand makes of a number of --sms.
 using SmsGiven = std::function<int(int asked)>;
 
 /// Throws UsageError when no shape is asked, and for several GPUs, numbers of SMs or values of --set.
-Question read_question(const std::string &verb, const Arguments &arguments, const SmsGiven &sms_given = {});
-
-/// Times of the GPU that ship, and those of the documents of --recorded. Throws UsageError for one of another
-/// GPU.
-std::shared_ptr<const KnownTimes> known_times(const Arguments &arguments, const GpuProfile &profile);
+Question read_question(const Arguments &arguments, const SmsGiven &sms_given = {});
 
 /// The same question for each --gpu, each number of --sms and each value of --set. Where one number is set
 /// and `beside_itself`, the profile as it is comes first. Each has what it differs in as its `variant`, if
 /// there are several. Throws UsageError, also where they are too many to read.
-std::vector<Question> read_questions(const std::string &verb, const Arguments &arguments, bool beside_itself,
+std::vector<Question> read_questions(const Arguments &arguments, bool beside_itself,
                                      const SmsGiven &sms_given = {});
 
 /// A GPU as it is asked about.
@@ -44,8 +53,13 @@ struct ProfileVariant {
 };
 
 /// Each --gpu with each number of --sms and each value of --set, in the order of read_questions.
-std::vector<ProfileVariant> asked_profiles(const std::string &verb, const Arguments &arguments,
-                                           bool beside_itself, const SmsGiven &sms_given = {});
+std::vector<ProfileVariant> asked_profiles(const Arguments &arguments, bool beside_itself,
+                                           const SmsGiven &sms_given = {});
+
+/// The only one of them. Throws UsageError where there are several: `who` takes one; `instead` says what else
+/// there is.
+ProfileVariant asked_profile(const Arguments &arguments, const std::string &who,
+                             const std::string &instead = "");
 
 /// The SMs that a document's cases are limited to, of its conditions. Throws InputError if they are no
 /// number.
@@ -53,8 +67,7 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 
 /// The profile that a document's cases are forecast from: --gpu, or the document's own where it ships as it
 /// was; with what --assume supposes and the document's number of SMs.
-GpuProfile document_profile(const std::string &verb, const Run &document, const Arguments &arguments,
-                            const std::string &file);
+GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file);
 
 /// The document around cases: who made it, from which profile, and with which facts and calibration.
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

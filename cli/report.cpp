@@ -30,8 +30,6 @@
 #include "reports/report_tables.hpp"
 #include "reports/write_report.hpp"
 
-#include <boost/describe.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,12 +37,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,15 +68,15 @@ void write_figure(const std::vector<Figure> &figures, const std::vector<CaseColu
     }
     const std::string there = names.empty() ? "there is none" : "there are " + names;
     if (found == nullptr)
-        throw UsageError("report: no figure '" + id + "' of this document; " + there);
+        arguments.refuse("no figure '" + id + "' of this document; " + there);
     if (found->point_count() == 0)
-        throw UsageError("report: figure '" + id + "' is empty: " + found->no_data + "; " + there);
+        arguments.refuse("figure '" + id + "' is empty: " + found->no_data + "; " + there);
     if (!arguments.has("output"))
-        throw UsageError("report: --figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
+        arguments.refuse("--figure needs -o, a file that ends in .svg, .pdf, .tex or .csv, or a "
                          "folder for all four, for example: --figure " +
                          id + " -o " + id + ".pdf");
     const FigureFiles written = write_paper_figure(
-        *found, cases, PaperWidth::parse(arguments.text("width", "column")), arguments.text("output", ""),
+        *found, cases, PaperWidth::parse(arguments.text("width")), arguments.text("output", ""),
         (gpu.empty() ? "" : "On " + gpu + ", by ") + "convcast " + producer().version);
     std::string text;
     for (const std::filesystem::path &file : written.files)
@@ -96,7 +92,7 @@ bool is_forecast_here(const Case &item, bool anew) {
 
 /// "", or a table for a terminal below what `above` says of it.
 std::string table_below(const std::string &above, const Table &shown) {
-    const std::string text = table(shown, terminal_width());
+    const std::string text = table(shown);
     return text.empty() ? "" : above + text;
 }
 
@@ -155,28 +151,11 @@ void keep_what_is_reported(Case &item) {
 
 /// This version's forecasts of measured cases: of those that came without, or of all.
 void forecast_here(Run &run, const GpuProfile &profile, const Knowledge &knowledge, bool whole, bool anew) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < run.cases.size(); ++i)
-        if (is_forecast_here(run.cases[i], anew))
-            places.push_back(i);
-    constexpr std::size_t of_a_piece = 4096; // plans are large, and gone after each piece
-    const bool many = !whole && run.cases.size() > most_cases_of_page;
-    Progress progress("forecast", Progress::Where::terminal_after_a_while);
-    const std::size_t at_once = many ? of_a_piece : std::max<std::size_t>(1, places.size());
-    for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
-        const std::size_t end = std::min(places.size(), begin + at_once);
-        Run open;
-        open.own_kernels = run.own_kernels;
-        for (std::size_t i = begin; i < end; ++i)
-            open.cases.push_back(std::move(run.cases[places[i]]));
-        forecast_again(open, profile, knowledge, MeasuredCases::renew,
-                       [&](std::size_t done) { progress.show(begin + done, places.size(), "cases"); });
-        for (std::size_t i = begin; i < end; ++i) {
-            if (many)
-                keep_what_is_reported(open.cases[i - begin]);
-            run.cases[places[i]] = std::move(open.cases[i - begin]);
-        }
-    }
+    const bool many = !whole && run.cases.size() > most_cases_of_page; // plans are large
+    ForecastAgain how{.which = [&](const Case &item) { return is_forecast_here(item, anew); }};
+    if (many)
+        how.then = keep_what_is_reported;
+    forecast_again(run, profile, knowledge, MeasuredCases::renew, how);
 }
 
 /// The same of a document of lines, piece by piece into another one that begins as `head`.
@@ -185,8 +164,7 @@ void forecast_lines_here(const std::string &file, const std::string &output, con
                          bool anew) {
     RunLineWriter writer(output, head);
     read_run_pieces(file, check_baseline, [&](Run piece) {
-        if (std::any_of(piece.cases.begin(), piece.cases.end(),
-                        [&](const Case &item) { return is_forecast_here(item, anew); }))
+        if (std::ranges::any_of(piece.cases, [&](const Case &item) { return is_forecast_here(item, anew); }))
             forecast_here(piece, *profile, *knowledge, true, anew);
         writer.add(piece);
     });
@@ -222,9 +200,8 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
         all += call.training ? 1 : 0;
         test = test || !call.training;
     }
-    const bool enough = std::all_of(training.begin(), training.end(), [&](const auto &strategy) {
-        return all - strategy.second >= least_training;
-    });
+    const bool enough = std::ranges::all_of(
+        training, [&](const auto &strategy) { return all - strategy.second >= least_training; });
     if (test && !training.empty() && enough)
         out.of_calls = leave_one_out(out.calls, profile);
     return out;
@@ -242,12 +219,7 @@ void write_bundle_of(const Arguments &arguments, BundleFiles files, const Tempor
 }
 
 int report_profile(const GpuProfile &profile, const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume", "time", "times"})
-        if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other + " is for a run's cases; this is a profile");
-    if (!arguments.has("figure") && arguments.has("format") && arguments.text("format", "") != "json")
-        throw UsageError("report: --format csv and markdown are of a run; a profile has --json, and "
-                         "`convcast compare` prints its numbers in any format");
+    arguments.refuse_options_of("profile");
     const PageReport report = report_on(profile);
     if (arguments.has("bundle") && !arguments.has("figure")) {
         write_bundle_of(arguments, {{"profile.json", write_profile(profile)}}, TemporaryFolder(),
@@ -263,28 +235,28 @@ int answer_with_page(const PageReport &report, const std::string &text, const st
                      const Arguments &arguments) {
     if (arguments.has("figure"))
         return write_figure(report.figures, {}, report.gpu, arguments), 0;
-    const bool as_json = format_of("report", arguments, false) == Format::json;
+    const bool as_json = format_of(arguments, false) == Format::json;
     std::string files;
     if (!as_json || arguments.has("output"))
-        files = files_text(write_report(report, arguments.text("output", "page")));
+        files = files_text(write_report(report, arguments.text("output")));
     write_file_atomically("-", as_json ? json : printable(text + files));
     return 0;
 }
 
 int report(const Arguments &arguments) {
     (void)PaperWidth::parse(arguments.text("width"));
-    const Format format = format_of("report", arguments, false);
+    const Format format = format_of(arguments, false);
     const bool sheet = format == Format::csv || format == Format::markdown;
     if (arguments.has("bundle"))
         check_bundle_name(arguments.text("bundle"));
     if (arguments.has("figure") && arguments.has("output"))
-        refuse_overwriting_by_figure(arguments.text("figure", ""), "report", arguments);
+        refuse_overwriting_by_figure(arguments.text("figure", ""), arguments);
     else if (sheet || arguments.has("bundle"))
-        refuse_overwriting("report", arguments);
+        refuse_overwriting(arguments);
     else if (arguments.has("output") || format != Format::json)
-        refuse_overwriting_in(arguments.text("output", "page"), "report", arguments);
+        refuse_overwriting_in(arguments.text("output"), arguments);
     if (!arguments.has("figure") && !sheet)
-        refuse_file_name("report", "-o", arguments.text("output", "page"), "a page and its figures",
+        refuse_file_name(arguments, "-o", arguments.text("output"), "a page and its figures",
                          "--figure NAME -o NAME.svg, --format csv -o FILE.csv, --json > FILE.json or "
                          "--bundle FILE.tar.gz");
     const std::string file = arguments.positional().front();
@@ -297,13 +269,13 @@ int report(const Arguments &arguments) {
         if (is_a(kind)) // all but the first of version 0.1
             return report_of_network(*given.text, shown, arguments);
     // An archive holds the document as it is: of very many cases as lines, which are never all in memory.
-    const bool as_lines = arguments.has("bundle") && holds_lines(file) &&
+    const bool as_lines = arguments.has("bundle") && file_holds_lines(file) &&
                           cases_in_lines(file) > most_cases_of_page && !arguments.has("time") &&
                           !arguments.has("times");
     const bool whole = arguments.has("bundle") && !as_lines;
     Run run = given.run([&](Run &piece, std::size_t of) {
         if (!whole && of > most_cases_of_page)
-            std::for_each(piece.cases.begin(), piece.cases.end(), keep_what_is_reported);
+            std::ranges::for_each(piece.cases, keep_what_is_reported);
     });
     given.text.reset();
     const std::vector<std::string> profiles = shipped_profiles();
@@ -311,22 +283,20 @@ int report(const Arguments &arguments) {
     std::optional<Knowledge> knowledge; // that the forecasts are made with here
     // Data ships without forecasts: this version makes them. The others stay as they are.
     const bool anew = arguments.has("facts") || arguments.has("calibration") || arguments.has("assume");
-    if (std::any_of(run.cases.begin(), run.cases.end(),
-                    [&](const Case &item) { return is_forecast_here(item, anew); })) {
-        profile = document_profile("report", run, arguments, file);
+    if (std::ranges::any_of(run.cases, [&](const Case &item) { return is_forecast_here(item, anew); })) {
+        profile = document_profile(run, arguments, file);
         knowledge = read_knowledge(arguments, *profile);
         forecast_here(run, *profile, *knowledge, whole, anew);
         run.conditions["forecast"] = (anew ? "again, by version " : "by version ") + producer().version;
         note_knowledge(run, *knowledge);
     } else if (anew) {
-        throw UsageError("report: " + shown +
-                         " has no measured case to forecast with --facts, --calibration or " +
+        arguments.refuse(shown + " has no measured case to forecast with --facts, --calibration or " +
                          "--assume; `convcast predict " + file + "` makes the forecasts of any case anew");
     } else if (arguments.has("gpu")) {
-        profile = document_profile("report", run, arguments, file);
-    } else if (std::find(profiles.begin(), profiles.end(), run.profile_id) != profiles.end()) {
+        profile = document_profile(run, arguments, file);
+    } else if (std::ranges::find(profiles, run.profile_id) != profiles.end()) {
         try {
-            profile = document_profile("report", run, arguments, file);
+            profile = document_profile(run, arguments, file);
         } catch (const UsageError &) {
             profile.reset(); // the one that ships is another one
         }
@@ -345,7 +315,7 @@ int report(const Arguments &arguments) {
     const std::vector<std::string> shipped = shipped_studies();
     for (const Case &item :
          run.cases) // a study of the user's own that is not at hand leaves its cases ungrouped
-        if (item.study && std::find(shipped.begin(), shipped.end(), *item.study) != shipped.end())
+        if (item.study && std::ranges::find(shipped, *item.study) != shipped.end())
             add(*item.study);
 
     const bool json = format == Format::json;
@@ -385,7 +355,7 @@ int report(const Arguments &arguments) {
     }
     if (!json || arguments.has("output")) {
         const ReportFiles files =
-            write_report(run, studies, statistics, arguments.text("output", "page"), producer(), show);
+            write_report(run, studies, statistics, arguments.text("output"), producer(), show);
         text = answer(statistics) + tables_text(statistics) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));

@@ -1,6 +1,6 @@
 #include "cli/report_network.hpp"
+#include "cli/network.hpp"
 
-#include "cli/network_cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -47,7 +47,7 @@ void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::
         ids.push_back(rung.id);
     std::string close;
     for (const NetworkCase &item : run.cases)
-        if (item.id && std::find(ids.begin(), ids.end(), *item.id) == ids.end()) {
+        if (item.id && std::ranges::find(ids, *item.id) == ids.end()) {
             foreign.push_back("\"" + shortened(*item.id) + "\"");
             close += close.empty() ? did_you_mean(*item.id, ids) : "";
         }
@@ -61,7 +61,7 @@ void note_foreign_rungs(const NetworkRun &run, const Ladder &ladder, const std::
 /// Says that a document is of a network that does not ship: one's own, or a name that was changed.
 void note_foreign_network(const std::string &network, const std::string &shown) {
     const std::vector<std::string> names = shipped_networks();
-    if (std::find(names.begin(), names.end(), network) == names.end())
+    if (std::ranges::find(names, network) == names.end())
         note(fmt::format("{}: no network \"{}\" ships{} It is shown as the document says", shown,
                          shortened(network), did_you_mean(network, names)));
 }
@@ -139,29 +139,12 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
 
 } // namespace
 
-void refuse_options_of_runs(const Arguments &arguments) {
-    for (const char *other : {"study", "facts", "calibration", "assume"})
-        if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other +
-                             " is for a run's cases; this is about a network");
-    for (const char *other : {"bundle", "time", "times"})
-        if (arguments.has(other))
-            throw UsageError(std::string("report: --") + other +
-                             " is of a run; of a network there are the page, --figure and --json");
-    if (arguments.has("format") && arguments.text("format", "") != "json" &&
-        arguments.text("format", "") != "text")
-        throw UsageError("report: --format csv and markdown are of a run; of a network there are the page, "
-                         "--figure and --json");
-}
-
 int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments) {
-    refuse_options_of_runs(arguments);
+    arguments.refuse_options_of("network");
     auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
     const NetworkCase &first = run.first();
-    if (first.training && arguments.has("figure"))
-        throw UsageError("report: a training has no figure; leave out --figure");
-    if (first.training && arguments.has("gpu"))
-        throw UsageError("report: --gpu is for forecasts, and a training has none; leave it out");
+    if (first.training)
+        arguments.refuse_options_of("training");
     BesideNetwork beside;
     std::string text;
     const std::string name = gpu_name(run.conditions, run.profile_id);

@@ -12,9 +12,6 @@ namespace convcast::cli {
 /// code.
 int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments);
 
-/// Throws UsageError for an option of `report` that only a run has an answer to.
-void refuse_options_of_runs(const Arguments &arguments);
-
 /// Writes what the options ask for: the figure of --figure, `json`, or `text` and the page. Returns the exit
 /// code. report.cpp.
 int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,

@@ -15,15 +15,12 @@
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,9 +42,8 @@ namespace {
 std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string, std::string> &files) {
     const std::vector<std::string> known = shipped_papers();
     if (arguments.positional().empty())
-        throw UsageError(
-            "reproduce: no paper given, for example: convcast reproduce chang -o papers; known: " +
-            join(known) + ", all");
+        arguments.refuse("no paper given, for example: convcast reproduce chang -o papers; known: " +
+                         join(known) + ", all");
     std::vector<Paper> papers;
     std::set<std::string> ids;
     for (const std::string &name : arguments.positional())
@@ -61,22 +57,22 @@ std::vector<Paper> asked_papers(const Arguments &arguments, std::map<std::string
 }
 
 /// Keeps the items that --only names. Throws UsageError for one that no paper has.
-void keep_only(std::vector<Paper> &papers, const std::vector<std::string> &only) {
+void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
+    const std::vector<std::string> only = arguments.texts("only");
     std::vector<std::string> known;
     for (const Paper &paper : papers)
         for (const PaperItem &item : paper.items)
             known.push_back(item.id);
     for (const std::string &id : only)
-        if (std::find(known.begin(), known.end(), id) == known.end())
-            throw UsageError("reproduce: no item '" + id + "' in " +
+        if (std::ranges::find(known, id) == known.end())
+            arguments.refuse("no item '" + id + "' in " +
                              (papers.size() == 1 ? papers.front().id : std::string("these papers")) +
                              did_you_mean(id, known) + " There are: " + join(known));
     if (only.empty())
         return;
     for (Paper &paper : papers)
-        std::erase_if(paper.items, [&](const PaperItem &item) {
-            return std::find(only.begin(), only.end(), item.id) == only.end();
-        });
+        std::erase_if(paper.items,
+                      [&](const PaperItem &item) { return std::ranges::find(only, item.id) == only.end(); });
     std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
 }
 
@@ -97,7 +93,7 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
                 AskedStudy &asked = studies[*item.answer.study];
                 asked.settings.insert(settings.begin(), settings.end());
                 asked.all = asked.all || settings.empty() ||
-                            std::any_of(settings.begin(), settings.end(), [](const std::string &setting) {
+                            std::ranges::any_of(settings, [](const std::string &setting) {
                                 return setting.find(':') != std::string::npos;
                             });
             }
@@ -106,8 +102,8 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
 
 /// All that `convcast run --study NAME --choose 3` asks, and the settings; or the strategies alone.
 Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments &arguments) {
-    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu", "h200")};
-    Question question = read_question("reproduce", Arguments("run", words));
+    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu")};
+    Question question = read_question(Arguments("run", words));
     constexpr int best = 3;
     std::vector<Case> cases;
     if (asked.all)
@@ -115,7 +111,7 @@ Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments
     question.strategies.assign(asked.settings.begin(), asked.settings.end());
     if (!asked.settings.empty())
         for (Case &item : predict_all(question, {})) {
-            const bool there = std::any_of(cases.begin(), cases.end(), [&](const Case &other) {
+            const bool there = std::ranges::any_of(cases, [&](const Case &other) {
                 return other.shape == item.shape && other.strategy == item.strategy;
             });
             if (!there && item.status != Status::unsupported)
@@ -133,7 +129,7 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
         make_folder(folder.string());
         write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
     };
-    const GpuProfile profile = find_profile(arguments.text("gpu", "h200"));
+    const GpuProfile profile = find_profile(arguments.text("gpu"));
     for (const auto &[study, asked] : studies_of(papers)) {
         Run run = asked_run(study, asked, arguments);
         RunRequest request;
@@ -158,19 +154,18 @@ std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, con
 }
 
 std::string answer_text(const Reproduction &reproduction, const ReportFiles &files) {
-    const std::size_t width = terminal_width();
     std::string text = bold(reproduction.paper.authors + ": " + reproduction.paper.title) + "\n" +
-                       wrapped(summary_of(reproduction), 0, width);
+                       wrapped(summary_of(reproduction));
     if (!reproduction.not_measured.empty())
-        text += wrapped(reproduction.not_measured, 0, width);
+        text += wrapped(reproduction.not_measured);
     if (!reproduction.no_time.empty())
-        text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time, 0, width);
+        text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time);
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
         for (const ClaimAnswer &f : reproduction.answers[i].findings)
             if (f.counted.empty())
-                text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim, 0, width) +
+                text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim) +
                         headed("  " + verdict_text(f.verdict),
-                               "published " + f.published + "; here " + f.found, 12, width);
+                               "published " + f.published + "; here " + f.found, 12);
     return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() + "\n";
 }
@@ -199,22 +194,21 @@ int reproduce(const Arguments &arguments) {
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
     const std::vector<Paper> whole = papers;
-    keep_only(papers, arguments.texts("only"));
-    const GpuProfile ours = find_profile(arguments.text("gpu", "h200"));
-    const std::filesystem::path folder = arguments.text("output", "papers");
+    keep_only(papers, arguments);
+    const GpuProfile ours = find_profile(arguments.text("gpu"));
+    const std::filesystem::path folder = arguments.text("output");
     // A folder that has the name of the only paper is that paper's own.
     const bool own = papers.size() == 1 && (folder / "").parent_path().filename() == papers.front().id;
     const auto folder_of = [&](const Paper &paper) { return own ? folder : folder / paper.id; };
     for (const Paper &paper : papers)
-        refuse_overwriting_in(folder_of(paper).string(), "reproduce", arguments,
+        refuse_overwriting_in(folder_of(paper).string(), arguments,
                               {"claims.csv", paper.id + ".tex", paper.id + ".bib"});
     for (const Paper &paper : papers)
         if (arguments.has("docs"))
-            refuse_overwriting_in(arguments.text("docs", ""), "reproduce", arguments, {paper.id + ".md"},
-                                  "--docs");
-    refuse_file_name("reproduce", "-o", folder.string(), "pages and figures");
+            refuse_overwriting_in(arguments.text("docs", ""), arguments, {paper.id + ".md"}, "--docs");
+    refuse_file_name(arguments, "-o", folder.string(), "pages and figures");
     if (arguments.has("docs"))
-        refuse_file_name("reproduce", "--docs", arguments.text("docs", ""), "a page of each paper");
+        refuse_file_name(arguments, "--docs", arguments.text("docs", ""), "a page of each paper");
     Recordings recordings = shipped_recording;
     std::map<std::string, Run> measured;
     if (arguments.has("measure")) {
@@ -229,8 +223,7 @@ int reproduce(const Arguments &arguments) {
     std::vector<PaperAnswers> answers;
     for (const Paper &paper : papers) {
         const PaperContext context(
-            *std::find_if(whole.begin(), whole.end(), [&](const Paper &p) { return p.id == paper.id; }), ours,
-            recordings);
+            *std::ranges::find_if(whole, [&](const Paper &p) { return p.id == paper.id; }), ours, recordings);
         const Reproduction reproduction = [&] {
             try {
                 return convcast::reproduce(paper, context);

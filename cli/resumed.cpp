@@ -20,7 +20,7 @@
 namespace convcast::cli {
 
 bool measured(const Run &run) {
-    return std::any_of(run.cases.begin(), run.cases.end(), [](const Case &item) {
+    return std::ranges::any_of(run.cases, [](const Case &item) {
         return !item.measurements.empty() && !(item.baseline && is_elsewhere(*item.baseline));
     });
 }
@@ -55,7 +55,7 @@ void resume(Run &run, const std::string &file) {
         if (old.measurements.empty() && !(was_run(earlier) && old.status == Status::unsupported))
             continue;
         kept += old.measurements.empty() ? 0 : 1;
-        const auto same = std::find_if(run.cases.begin(), run.cases.end(), [&](const Case &item) {
+        const auto same = std::ranges::find_if(run.cases, [&](const Case &item) {
             return old.shape == item.shape && old.strategy == item.strategy && old.baseline == item.baseline;
         });
         if (same != run.cases.end())

@@ -7,26 +7,19 @@
 #include "cli/progress.hpp"
 #include "cli/question.hpp"
 #include "cli/resumed.hpp"
-#include "cli/scaling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/record/elsewhere.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shards.hpp"
-
-#include <fmt/format.h>
-
-#include <boost/describe.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {
@@ -37,7 +30,7 @@ bool asks_shapes(const Arguments &arguments) {
 
 /// Nothing of it is left to be measured.
 bool settled(const Run &run) {
-    return std::none_of(run.cases.begin(), run.cases.end(), [](const Case &item) { return is_open(item); });
+    return std::ranges::none_of(run.cases, [](const Case &item) { return is_open(item); });
 }
 
 /// A document's cases, forecast again by this code: a plan of another version would not fit its kernels. One
@@ -46,7 +39,7 @@ bool settled(const Run &run) {
 Run document_run(const std::string &file, const Arguments &arguments, GpuProfile &profile,
                  Knowledge &knowledge) {
     Run given = read_document(file);
-    profile = document_profile("run", given, arguments, file);
+    profile = document_profile(given, arguments, file);
     knowledge = read_knowledge(arguments, profile);
     if (arguments.has("exact-work") && !arguments.has("timeline") && settled(given)) {
         if (given.producer.device_code_hash != producer().device_code_hash)
@@ -72,15 +65,15 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     if (arguments.has("shard") &&
         (arguments.positional().empty() ? !asks && arguments.has("resume")
                                         : same_file(arguments.positional().front(), output)))
-        throw UsageError(
-            "run: --shard would leave the other shards' cases out of the file that they are in; write to "
+        arguments.refuse(
+            "--shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
     if (!arguments.positional().empty())
         return document_run(arguments.positional().front(), arguments, profile, knowledge);
     if (arguments.has("resume") && !asks)
         return document_run(arguments.text("resume", ""), arguments, profile, knowledge);
     const int device = arguments.integer("device");
-    Question question = read_question("run", arguments, [&](int asked) { return sms_given(device, asked); });
+    Question question = read_question(arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
     if (arguments.has("shard")) // only its shapes are forecast
@@ -108,29 +101,24 @@ std::string summary(const Run &run) {
         const Measurement *found = item.measured(l2);
         return found ? std::optional(found->time_s) : std::nullopt;
     };
-    return table(
-               table_of<Case>(
-                   run.cases,
-                   {{{"shape"}, &Case::shape},
-                    {{"status"}, [](Line item) { return boost::describe::enum_to_string(item.status, "?"); }},
-                    {{"forecast", As::number, Keep::high},
-                     [](Line item) { return time_cell(item.forecast_s()); }},
-                    {{"cold", As::number, Keep::must},
-                     [&](Line item) { return time_cell(measured(item, L2State::cold)); }},
-                    {{"warm", As::number},
-                     [&](Line item) { return time_cell(measured(item, L2State::warm)); }},
-                    {{"error", As::number, Keep::must},
-                     [&](Line item) { return error_cell(item.forecast_s(), measured(item, L2State::cold)); }},
-                    {{"strategy", As::text, Keep::must, Fit::wrap},
-                     [](Line item) {
-                         return item.called() + (of_declared_work(item) ? " !" : "") +
-                                (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason)
-                                                                          : "");
-                     }}}),
-               terminal_width()) +
-           (std::any_of(run.cases.begin(), run.cases.end(), of_declared_work)
-                ? wrapped(declared_work_remark, 0, terminal_width())
-                : "");
+    return table(table_of<Case>(
+               run.cases,
+               {{{"shape"}, &Case::shape},
+                {{"status"}, [](Line item) { return name_of(item.status); }},
+                {{"forecast", As::number, Keep::high},
+                 [](Line item) { return time_cell(item.forecast_s()); }},
+                {{"cold", As::number, Keep::must},
+                 [&](Line item) { return time_cell(measured(item, L2State::cold)); }},
+                {{"warm", As::number}, [&](Line item) { return time_cell(measured(item, L2State::warm)); }},
+                {{"error", As::number, Keep::must},
+                 [&](Line item) { return error_cell(item.forecast_s(), measured(item, L2State::cold)); }},
+                {{"strategy", As::text, Keep::must, Fit::wrap},
+                 [](Line item) {
+                     return item.called() + (of_declared_work(item) ? " !" : "") +
+                            (item.reason && item.status != Status::ok ? ": " + in_one_line(*item.reason)
+                                                                      : "");
+                 }}})) +
+           (std::ranges::any_of(run.cases, of_declared_work) ? wrapped(declared_work_remark) : "");
 }
 
 std::string timelines(const Run &run) {
@@ -144,7 +132,7 @@ std::string timelines(const Run &run) {
 } // namespace
 
 int run(const Arguments &arguments) {
-    refuse_overwriting("run", arguments, Documents::filled);
+    refuse_overwriting(arguments, Documents::filled);
     if (arguments.has("network"))
         return run_network(arguments);
     GpuProfile profile;
@@ -178,15 +166,12 @@ int run(const Arguments &arguments) {
     request.trial_words = {"run", "-", "--try"};
     if (arguments.has("gpu"))
         request.trial_words.insert(request.trial_words.end(), {"--gpu", arguments.text("gpu", "")});
-    if (request.timeline) {
-        check_timeline_count("run", document.cases);
-        for (Case &item : document.cases)
-            add_forecast_timeline(item, profile, knowledge);
-    }
+    if (request.timeline)
+        add_forecast_timelines(document.cases, profile, knowledge, arguments);
     request.exact_work = arguments.has("exact-work");
     request.measure = !request.exact_work || !settled(document);
     if (request.exact_work && request.sms)
-        throw UsageError("run: --exact-work reads counters, which cannot be read on a part of the SMs");
+        arguments.refuse("--exact-work reads counters, which cannot be read on a part of the SMs");
     request.keep = [&](const Run &so_far) {
         if (!output.empty() && output != "-")
             write_run_file(output, so_far);
@@ -209,10 +194,7 @@ int run(const Arguments &arguments) {
     answer(document);
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
-    const bool wrong = std::any_of(document.cases.begin(), document.cases.end(), [](const Case &item) {
-        return item.status == Status::wrong_result || item.status == Status::failed;
-    });
-    return wrong || end == RunEnd::incomplete ? 1 : code_of(document);
+    return wrong_cases(document.cases) > 0 || end == RunEnd::incomplete ? 1 : code_of(document);
 }
 
 } // namespace convcast::cli

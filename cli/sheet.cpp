@@ -1,7 +1,10 @@
 #include "cli/sheet.hpp"
 
 #include "cli/answers.hpp"
-#include "model/base/errors.hpp"
+#include "cli/terminal.hpp"
+#include "cli/what_if.hpp"
+#include "model/base/described.hpp"
+#include "model/base/json.hpp"
 #include "model/predict.hpp"
 
 #include <boost/describe.hpp>
@@ -27,8 +30,7 @@ std::function<Cell(const Row &)> forecast(std::optional<Seconds> Prediction::*fi
 }
 
 Cell regime_of(const Prediction &p) {
-    return p.regimes && p.regimes->tier2 ? Cell(boost::describe::enum_to_string(*p.regimes->tier2, "?"))
-                                         : Cell();
+    return p.regimes && p.regimes->tier2 ? Cell(name_of(*p.regimes->tier2)) : Cell();
 }
 
 Cell knobs_of(const Row &row) {
@@ -50,7 +52,7 @@ Table case_sheet(const std::vector<Row> &rows) {
          {{"rank", As::number}, &Row::rank},
          {{"strategy"}, [](Line row) { return row.item->kernel(); }},
          {{"knobs"}, knobs_of},
-         {{"status"}, [](Line row) { return boost::describe::enum_to_string(row.item->status, "?"); }},
+         {{"status"}, [](Line row) { return name_of(row.item->status); }},
          {{"time", As::time}, forecast(&Prediction::time_s)},
          {{"time_low", As::time}, forecast(&Prediction::time_low_s)},
          {{"time_high", As::time}, forecast(&Prediction::time_high_s)},
@@ -72,9 +74,35 @@ Table case_sheet(const std::vector<Row> &rows) {
           }}});
 }
 
+WhatIfRow what_if_row(const Row &of) {
+    const Case &item = *of.item;
+    WhatIfRow row;
+    row.gpu = of.question->profile.id;
+    row.variant = of.question->variant;
+    row.shape = item.shape;
+    row.strategy = item.strategy;
+    row.baseline = item.baseline;
+    row.status = item.status;
+    row.reason = item.reason;
+    if (!item.prediction)
+        return row;
+    const Prediction &p = *item.prediction;
+    if (p.reason)
+        row.reason = p.reason;
+    row.time_s = p.time_s;
+    row.time_low_s = p.time_low_s;
+    row.time_high_s = p.time_high_s;
+    row.speed_of_light_s = p.times.tier0_s;
+    row.regimes = p.regimes;
+    row.limiter = p.limiter;
+    row.rates = p.rates;
+    row.assumptions = p.assumptions;
+    return row;
+}
+
 } // namespace
 
-Format format_of(const std::string &, const Arguments &arguments, bool output_is_document) {
+Format format_of(const Arguments &arguments, bool output_is_document) {
     const std::string output = output_is_document ? arguments.text("output", "-") : "";
     if (!arguments.has("format") && !arguments.has("json") &&
         (output.ends_with(".csv") || output.ends_with(".md")))
@@ -85,6 +113,13 @@ Format format_of(const std::string &, const Arguments &arguments, bool output_is
     Format format = Format::text;
     (void)boost::describe::enum_from_string(arguments.text("format", "").c_str(), format);
     return format;
+}
+
+std::string write_what_if(const std::vector<Row> &rows) {
+    WhatIf document;
+    for (const Row &row : rows)
+        document.rows.push_back(what_if_row(row));
+    return to_text(described::write(document));
 }
 
 std::string cases_sheet(const std::vector<Row> &rows, Format format, bool total) {

@@ -16,7 +16,7 @@ BOOST_DESCRIBE_ENUM(Format, text, json, csv, markdown, schedule)
 
 /// What the command line asks for. Without --format and --json, -o asks for a document where
 /// `output_is_document`, but FILE.csv and FILE.md for these formats.
-Format format_of(const std::string &verb, const Arguments &arguments, bool output_is_document);
+Format format_of(const Arguments &arguments, bool output_is_document);
 
 /// Cases as CSV or Markdown, one row each, the same columns for every verb. `total`: below Markdown the
 /// fastest of all shapes added up.

@@ -29,8 +29,8 @@ fs::path installed_folder() {
 
 std::string shipped_file(const std::string &path) {
     constexpr std::array folders = {"data/", "examples/", "profiles/"};
-    const bool may_ship = std::any_of(folders.begin(), folders.end(),
-                                      [&](const char *folder) { return path.starts_with(folder); });
+    const bool may_ship =
+        std::ranges::any_of(folders, [&](const char *folder) { return path.starts_with(folder); });
     if (!may_ship || file_exists(path))
         return path;
     const std::string installed = (installed_folder() / path).string();

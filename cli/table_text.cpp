@@ -1,4 +1,5 @@
 #include "cli/terminal.hpp"
+#include "model/base/errors.hpp"
 #include "reports/table.hpp"
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ std::vector<std::string> cell_pieces(const std::string &text, std::size_t width)
 struct TableLayout {
     std::vector<std::size_t> widths;             ///< 0: not shown
     std::vector<std::vector<std::size_t>> lines; ///< columns of a row's line, and of those below it
-    std::string hidden;                          ///< titles of columns that are left out
+    std::vector<std::string> hidden;             ///< titles of columns that are left out
 };
 
 constexpr std::size_t indent_below = 2; ///< of the lines below a row's first
@@ -94,7 +95,7 @@ class LayoutMaker {
   public:
     LayoutMaker(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
                 std::size_t width)
-        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, ""} {
+        : columns_(columns), width_(width), layout_{std::vector<std::size_t>(columns.size()), {{}}, {}} {
         for (std::size_t c = 0; c < columns.size(); ++c) {
             whole_.push_back(shown_width(columns[c].title));
             least_.push_back(whole_.back());
@@ -117,7 +118,7 @@ class LayoutMaker {
             widen(line);
         for (std::size_t c = 0; c < columns_.size(); ++c)
             if (layout_.widths[c] == 0 && !columns_[c].title.empty())
-                layout_.hidden += (layout_.hidden.empty() ? "" : ", ") + columns_[c].title;
+                layout_.hidden.push_back(columns_[c].title);
         return std::move(layout_);
     }
 
@@ -170,7 +171,7 @@ class LayoutMaker {
             for (std::size_t c = 0; c < columns_.size(); ++c) {
                 if (must(c) || columns_[c].keep != keep || used(first, least_) + gap + least_[c] > width_)
                     continue;
-                first.insert(std::lower_bound(first.begin(), first.end(), c), c);
+                first.insert(std::ranges::lower_bound(first, c), c);
             }
     }
 
@@ -201,9 +202,8 @@ class LinePrinter {
         std::string text;
         for (std::size_t line = 0; line < layout_.lines.size(); ++line) {
             const std::vector<std::size_t> &columns = layout_.lines[line];
-            const bool says_nothing = std::all_of(columns.begin(), columns.end(), [&](std::size_t c) {
-                return cell_of(c).empty() || cell_of(c) == "-";
-            });
+            const bool says_nothing = std::ranges::all_of(
+                columns, [&](std::size_t c) { return cell_of(c).empty() || cell_of(c) == "-"; });
             if (line == 0 || !says_nothing)
                 text += one(columns, line == 0 ? 0 : indent_below, cell_of, is_title);
         }
@@ -284,21 +284,6 @@ std::vector<std::vector<std::string>> cell_texts(const Table &of) {
 
 } // namespace
 
-std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                  std::size_t width) {
-    const TableLayout layout =
-        LayoutMaker(columns, rows, width_is_known() ? width : std::string::npos).make();
-    LinePrinter line(columns, layout);
-    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }, true));
-    for (const auto &row : rows)
-        text += line([&](std::size_t c) { return row[c]; }, false);
-    const std::string more = layout.hidden + (line.knobs_cut() ? (layout.hidden.empty() ? "" : ", ") : "") +
-                             (line.knobs_cut() ? std::string("all knobs") : "");
-    if (!more.empty())
-        text += wrapped("(a wider terminal also shows: " + more + ")", 0, width);
-    return text;
-}
-
 std::string table(const Table &of, std::size_t width) {
     if (of.rows.empty())
         return "";
@@ -306,7 +291,19 @@ std::string table(const Table &of, std::size_t width) {
     for (Column &column : columns)
         if (column.as == As::time)
             column.title += " (" + time_unit(of).name + ")";
-    return table(columns, cell_texts(of), width);
+    const std::vector<std::vector<std::string>> rows = cell_texts(of);
+    const TableLayout layout =
+        LayoutMaker(columns, rows, width_is_known() ? width : std::string::npos).make();
+    LinePrinter line(columns, layout);
+    std::string text = bold(line([&](std::size_t c) { return columns[c].title; }, true));
+    for (const auto &row : rows)
+        text += line([&](std::size_t c) { return row[c]; }, false);
+    std::vector<std::string> more = layout.hidden;
+    if (line.knobs_cut())
+        more.emplace_back("all knobs");
+    if (!more.empty())
+        text += wrapped("(a wider terminal also shows: " + join(more) + ")", 0, width);
+    return text;
 }
 
 } // namespace convcast::cli

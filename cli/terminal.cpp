@@ -110,6 +110,10 @@ std::size_t terminal_width() {
     return 100;
 }
 
+std::size_t page_width() {
+    return std::max<std::size_t>(40, terminal_width());
+}
+
 std::string fitted(const std::string &page, std::size_t width) {
     std::vector<std::string> lines;
     std::size_t widest = 0;
@@ -156,11 +160,10 @@ std::string fitted(const std::string &page, std::size_t width) {
 }
 
 void add_to(ByReason &reasons, const std::string &reason, const std::string &name) {
-    auto same = std::find_if(reasons.begin(), reasons.end(),
-                             [&](const auto &entry) { return entry.first == reason; });
+    auto same = std::ranges::find_if(reasons, [&](const auto &entry) { return entry.first == reason; });
     if (same == reasons.end())
         same = reasons.insert(reasons.end(), {reason, {}});
-    if (std::find(same->second.begin(), same->second.end(), name) == same->second.end())
+    if (std::ranges::find(same->second, name) == same->second.end())
         same->second.push_back(name);
 }
 

@@ -4,6 +4,8 @@
 #include "model/base/readable.hpp"
 #include "reports/table.hpp"
 
+#include <boost/describe.hpp>
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -13,6 +15,9 @@ namespace convcast::cli {
 
 /// Columns of a terminal on standard output; 100 where there is none.
 std::size_t terminal_width();
+
+/// The same for pages of help and lists, which no window makes narrower than 40.
+std::size_t page_width();
 
 /// A page of help whose longest line is wider than `width`, wrapped: paragraphs, commands, and the texts of
 /// options beside their names, or below them where no room is left. Any other page as it is.
@@ -31,30 +36,28 @@ std::vector<std::string> pieces(const std::string &text, std::size_t width);
 
 /// Words in lines of at most `width` columns, of which `indent` are blank; a longer word stands alone and,
 /// in a window, is cut behind commas.
-std::string wrapped(const std::string &text, std::size_t indent, std::size_t width);
+std::string wrapped(const std::string &text, std::size_t indent = 0, std::size_t width = terminal_width());
 
 /// The same with `lead` in the blank of the first line, or on a line of its own if it does not fit there.
-std::string headed(const std::string &lead, const std::string &text, std::size_t indent, std::size_t width);
+std::string headed(const std::string &lead, const std::string &text, std::size_t indent,
+                   std::size_t width = terminal_width());
 
 /// A table for a terminal of `width` columns. Where it is too wide, the columns that may be cut or wrapped
 /// give way first, then columns are left out, those of the lowest Keep first, and named below the table. The
 /// first column and those that must stay are always there: where they do not fit side by side, a row goes on
 /// in lines below it, texts before numbers. A pipe that nobody gave a width has no edge: it gets all columns,
 /// whole.
-std::string table(const Table &table, std::size_t width);
-
-/// The same of cells that are texts already.
-std::string table(const std::vector<Column> &columns, const std::vector<std::vector<std::string>> &rows,
-                  std::size_t width);
-/// The side to which such a column lies.
-namespace Align {
-inline constexpr As left = As::text, right = As::number;
-}
+std::string table(const Table &table, std::size_t width = terminal_width());
 
 /// Names by what is said of them together, in the order of the first of each.
 using ByReason = std::vector<std::pair<std::string, std::vector<std::string>>>;
 /// Adds a name to those of its reason, unless it stands there.
 void add_to(ByReason &reasons, const std::string &reason, const std::string &name);
+
+/// A value of an enumeration as documents have it: "infeasible".
+template <class Enum> std::string name_of(Enum value) {
+    return boost::describe::enum_to_string(value, "?");
+}
 
 /// Emphasis by NO_COLOR, CLICOLOR_FORCE and whether standard output is a terminal.
 std::string bold(const std::string &text);

@@ -28,8 +28,9 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
     const std::vector<CtaSpan> spans = spans_of(timeline);
     for (std::size_t launch = 0; launch < timeline.launches.size(); ++launch) {
         std::vector<CtaSpan> its;
-        std::copy_if(spans.begin(), spans.end(), std::back_inserter(its),
-                     [&](const CtaSpan &span) { return span.launch == static_cast<std::int64_t>(launch); });
+        std::ranges::copy_if(spans, std::back_inserter(its), [&](const CtaSpan &span) {
+            return span.launch == static_cast<std::int64_t>(launch);
+        });
         rows.push_back({timeline.launches[launch].kernel, source, summary_of(its)});
     }
     if (timeline.launches.size() > 1)
@@ -37,17 +38,6 @@ void append_rows(std::vector<TimelineRow> &rows, const std::string &source, cons
 }
 
 } // namespace
-
-void check_timeline_count(const std::string &verb, const std::vector<Case> &cases) {
-    const auto drawn = std::count_if(cases.begin(), cases.end(), [](const Case &item) {
-        return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
-    });
-    if (drawn > most_timeline_cases)
-        throw UsageError(
-            fmt::format("{}: --timeline is for at most {} cases, these are {}; ask for fewer shapes or "
-                        "name strategies",
-                        verb, most_timeline_cases, drawn));
-}
 
 bool can_have_timeline(const Case &item) {
     const std::int64_t ctas = planned_ctas(item);
@@ -57,9 +47,19 @@ bool can_have_timeline(const Case &item) {
     return ctas > 0 && ctas <= most_timeline_ctas;
 }
 
-void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge) {
-    if (can_have_timeline(item))
-        add_timeline(item, profile, knowledge);
+void add_forecast_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                            const Arguments &arguments) {
+    const auto drawn = std::ranges::count_if(cases, [](const Case &item) {
+        return item.strategy && item.status != Status::infeasible && item.status != Status::unsupported;
+    });
+    if (drawn > most_timeline_cases)
+        arguments.refuse(
+            fmt::format("--timeline is for at most {} cases, these are {}; ask for fewer shapes or "
+                        "name strategies",
+                        most_timeline_cases, drawn));
+    for (Case &item : cases)
+        if (can_have_timeline(item))
+            add_timeline(item, profile, knowledge);
 }
 
 std::string timeline_text(const Case &item) {
@@ -73,22 +73,20 @@ std::string timeline_text(const Case &item) {
     const auto time = [](Seconds TimelineSummary::*member) {
         return [member](Line row) { return short_time(row.summary.*member); };
     };
-    return table(
-        table_of<TimelineRow>(
-            rows, {{{"timeline"}, &TimelineRow::name},
-                   {{"", As::text, Keep::must}, &TimelineRow::source},
-                   {{"CTAs", As::number}, [](Line row) { return row.summary.ctas; }},
-                   {{"SMs", As::number}, [](Line row) { return row.summary.sms; }},
-                   {{"at once", As::number}, [](Line row) { return row.summary.most_at_once; }},
-                   {{"begins", As::number, Keep::low}, time(&TimelineSummary::start_s)},
-                   {{"makespan", As::number, Keep::must}, time(&TimelineSummary::makespan_s)},
-                   {{"mean CTA", As::number}, time(&TimelineSummary::mean_cta_s)},
-                   {{"5 to 95 %", As::number, Keep::low},
-                    [](Line row) {
-                        return short_time(row.summary.cta_p05_s) + " to " + short_time(row.summary.cta_p95_s);
-                    }},
-                   {{"tail", As::share, Keep::high}, [](Line row) { return row.summary.tail_share; }}}),
-        terminal_width());
+    return table(table_of<TimelineRow>(
+        rows, {{{"timeline"}, &TimelineRow::name},
+               {{"", As::text, Keep::must}, &TimelineRow::source},
+               {{"CTAs", As::number}, [](Line row) { return row.summary.ctas; }},
+               {{"SMs", As::number}, [](Line row) { return row.summary.sms; }},
+               {{"at once", As::number}, [](Line row) { return row.summary.most_at_once; }},
+               {{"begins", As::number, Keep::low}, time(&TimelineSummary::start_s)},
+               {{"makespan", As::number, Keep::must}, time(&TimelineSummary::makespan_s)},
+               {{"mean CTA", As::number}, time(&TimelineSummary::mean_cta_s)},
+               {{"5 to 95 %", As::number, Keep::low},
+                [](Line row) {
+                    return short_time(row.summary.cta_p05_s) + " to " + short_time(row.summary.cta_p95_s);
+                }},
+               {{"tail", As::share, Keep::high}, [](Line row) { return row.summary.tail_share; }}}));
 }
 
 } // namespace convcast::cli

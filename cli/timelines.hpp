@@ -1,6 +1,7 @@
 // --timeline of predict and run: when each CTA runs, and on which SM.
 #pragma once
 
+#include "cli/arguments.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/record/run.hpp"
@@ -13,14 +14,13 @@ namespace convcast::cli {
 /// A timeline is for looking at; a run with more cases than this is not, and its document would be huge.
 inline constexpr int most_timeline_cases = 100;
 
-/// Throws UsageError where `cases` has more strategies to draw than that.
-void check_timeline_count(const std::string &verb, const std::vector<Case> &cases);
-
 /// Has a plan, of no more CTAs than a timeline may have; says so where it has too many.
 bool can_have_timeline(const Case &item);
 
-/// Forecasts the timeline of a case that can have one, where the profile has the numbers for its time.
-void add_forecast_timeline(Case &item, const GpuProfile &profile, const Knowledge &knowledge);
+/// Forecasts the timelines of the cases that can have one, where the profile has the numbers for their times.
+/// Throws UsageError where there are more strategies to draw than `most_timeline_cases`.
+void add_forecast_timelines(std::vector<Case> &cases, const GpuProfile &profile, const Knowledge &knowledge,
+                            const Arguments &arguments);
 
 /// One table line a launch and one for the call; "" for a case without timelines.
 std::string timeline_text(const Case &item);

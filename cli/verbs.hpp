@@ -29,11 +29,15 @@ int run(const Arguments &arguments);
 /// Words that `convcast list` takes.
 std::vector<std::string> kinds_to_list();
 
-/// What `convcast --help` says, in parts.
-struct VerbLine {
+/// "profile", "run", ...: the documents that have a JSON Schema.
+std::vector<std::string> schema_names();
+
+/// A verb, and what `convcast --help` says of it.
+struct Verb {
     std::string name, summary;
+    int (*run)(const Arguments &);
 };
-std::vector<VerbLine> verb_lines();
+const std::vector<Verb> &verbs();
 std::string program_summary();
 std::string exit_codes();
 

@@ -2,12 +2,11 @@
 
 #include "cli/terminal.hpp"
 #include "executor/baselines/names.hpp"
+#include "model/base/errors.hpp"
 #include "model/predict.hpp"
 #include "model/regime/rates.hpp"
 #include "model/regime/words.hpp"
 #include "model/strategies/list.hpp"
-
-#include <boost/describe.hpp>
 
 #include <fmt/format.h>
 
@@ -64,32 +63,78 @@ std::string share_beside(double share, double threshold) {
                : percent(share);
 }
 
+/// "DRAM 67 % and L2 13 %"
+std::string shares_words(const std::vector<BusyShare> &shares, double threshold) {
+    std::vector<std::string> words;
+    for (const BusyShare &its : shares)
+        words.push_back(its.name + (" " + share_beside(its.share, threshold)));
+    return join(words, " and ");
+}
+
 /// "issue slots 67 % busy, 60 % or more (FMA pipes 2 %)": those at the threshold of R5, then the others.
-std::string busy_words(const std::vector<BusyShare> &shares, double threshold) {
-    std::string at, below;
-    for (const BusyShare &its : shares) {
-        std::string &text = its.share >= threshold ? at : below;
-        text +=
-            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
-    }
-    return at + " busy, " + percent(threshold) + " or more" + (below.empty() ? "" : " (" + below + ")");
+std::string busy_words(std::vector<BusyShare> shares, double threshold) {
+    const auto below =
+        std::ranges::stable_partition(shares, [&](const BusyShare &its) { return its.share >= threshold; });
+    const std::vector<BusyShare> others(below.begin(), below.end());
+    shares.erase(below.begin(), below.end());
+    return shares_words(shares, threshold) + " busy, " + percent(threshold) + " or more" +
+           (others.empty() ? "" : " (" + shares_words(others, threshold) + ")");
 }
 
 /// "DRAM 67 % and L2 13 % busy, less than 70 %"
 std::string idle_words(const std::vector<BusyShare> &shares, double threshold) {
+    return shares_words(shares, threshold) + " busy, less than " + percent(threshold);
+}
+
+/// "+9 %": by how much a forecast is off.
+std::string error_words(Seconds forecast, Seconds measured) {
+    const double error = std::round(100.0 * (forecast / measured - 1.0));
+    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
+}
+
+/// "22.2 TFLOP/s, 34 % of the FFMA peak; 10.4 FMAs per byte of L2, 124 of DRAM", of a strategy or a baseline
+/// by its text: what multiplies less is counted in multiply-adds of the direct convolution, and that is said.
+std::string rate_words(const Rates &rates, const std::string &strategy) {
     std::string text;
-    for (const BusyShare &its : shares)
+    if (rates.flop_per_s)
+        text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
+    if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
+        text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
+    if (rates.peak_share)
+        text += fmt::format(
+            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
+            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
+    if (rates.fmas_per_l2_byte)
         text +=
-            (text.empty() ? "" : " and ") + std::string(its.name) + " " + share_beside(its.share, threshold);
-    return text + " busy, less than " + percent(threshold);
+            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
+    if (rates.fmas_per_dram_byte)
+        text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
+    return text;
+}
+
+/// The assumptions of all forecasts that were made with it, a paragraph each, for a terminal.
+std::string assumptions_text(const Knowledge &knowledge) {
+    std::string text, numbers;
+    for (const std::string &said : knowledge.assumptions) {
+        // "NAME VALUE, in LOW to HIGH: assumed, REASON AND SOURCE", of which there may be many
+        const std::size_t reason = std::min(said.find(": assumed, "), said.find(": published, "));
+        if (reason == std::string::npos || said.find(", in ") > reason)
+            text += headed("  - ", said, 4);
+        else
+            numbers += (numbers.empty() ? "" : "; ") + said.substr(0, reason);
+    }
+    if (!numbers.empty())
+        text += headed("  - ",
+                       numbers + "; where each comes from: the page that `convcast report` makes of the "
+                                 "profile, or --json",
+                       4);
+    return text.empty() ? text : "assumed of all these forecasts:\n" + text;
 }
 
 /// What is said of a GPU or a setting of it, with its name before the first line unless that is empty.
 std::string said_of(const std::string &variant, const std::string &said) {
     const std::size_t first = std::min(said.find('\n'), said.size() - 1) + 1;
-    return variant.empty()
-               ? said
-               : wrapped(variant + ": " + said.substr(0, first), 0, terminal_width()) + said.substr(first);
+    return variant.empty() ? said : wrapped(variant + ": " + said.substr(0, first)) + said.substr(first);
 }
 
 } // namespace
@@ -98,19 +143,18 @@ bool on_tensor_cores(const std::string &strategy) {
     return uses_tensor_cores(strategy.substr(0, strategy.find(':')));
 }
 
+std::string marked(const std::string &strategy) {
+    return strategy + (on_tensor_cores(strategy) ? " *" : "");
+}
+
 bool of_declared_work(const Case &item) {
     return item.baseline && item.prediction && item.prediction->time_s &&
-           std::find(item.prediction->assumptions.begin(), item.prediction->assumptions.end(),
-                     declared_work_assumption) != item.prediction->assumptions.end();
+           std::ranges::find(item.prediction->assumptions, declared_work_assumption) !=
+               item.prediction->assumptions.end();
 }
 
 std::string mark_of(const Case &item) {
     return item.strategy && on_tensor_cores(*item.strategy) ? " *" : of_declared_work(item) ? " !" : "";
-}
-
-std::string error_words(Seconds forecast, Seconds measured) {
-    const double error = std::round(100.0 * (forecast / measured - 1.0));
-    return error == 0.0 ? "0 %" : fmt::format("{:+.0f} %", error);
 }
 
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured) {
@@ -155,29 +199,10 @@ std::string regime_words(const Prediction &p, const GpuProfile &profile) {
 
 std::string largest_terms(const Term &term, std::size_t most) {
     std::vector<Bar> bars = waterfall(term);
-    std::stable_sort(bars.begin(), bars.end(),
-                     [](const Bar &a, const Bar &b) { return a.added_s > b.added_s; });
+    std::ranges::stable_sort(bars, std::ranges::greater(), &Bar::added_s);
     std::string text;
     for (std::size_t i = 0; i < std::min(most, bars.size()) && bars[i].added_s.value > 0.0; ++i)
         text += (text.empty() ? "" : ", ") + bars[i].name + " " + short_time(bars[i].added_s);
-    return text;
-}
-
-std::string rate_words(const Rates &rates, const std::string &strategy) {
-    std::string text;
-    if (rates.flop_per_s)
-        text = fmt::format("{:.3g} GFLOP/s", *rates.flop_per_s / 1e9);
-    if (rates.flop_per_s && *rates.flop_per_s >= 1e12)
-        text = fmt::format("{:.3g} TFLOP/s", *rates.flop_per_s / 1e12);
-    if (rates.peak_share)
-        text += fmt::format(
-            ", {:.0f} % of the FFMA peak{}", 100.0 * *rates.peak_share,
-            strategy.starts_with("winograd") ? ", counted in multiply-adds of the direct convolution" : "");
-    if (rates.fmas_per_l2_byte)
-        text +=
-            fmt::format("{}{:.3g} FMAs per byte of L2", text.empty() ? "" : "; ", *rates.fmas_per_l2_byte);
-    if (rates.fmas_per_dram_byte)
-        text += fmt::format("{}{:.3g} per byte of DRAM", text.empty() ? "" : ", ", *rates.fmas_per_dram_byte);
     return text;
 }
 
@@ -200,10 +225,10 @@ std::string known_lines(const Case &item, const Question &question,
     if (const auto fastest = known.fastest(KnownTimes::Of::settings, item.shape, wanted);
         fastest && time && fastest->time_s < *time)
         lines += verdict_line("fastest ours",
-                              fmt::format("{}{}, measured {}, {:.2f}x what is {} here (recording {})",
-                                          fastest->name, on_tensor_cores(fastest->name) ? " *" : "",
-                                          short_time(fastest->time_s), fastest->time_s / *time,
-                                          own ? "measured" : "forecast", fastest->recording));
+                              fmt::format("{}, measured {}, {:.2f}x what is {} here (recording {})",
+                                          marked(fastest->name), short_time(fastest->time_s),
+                                          fastest->time_s / *time, own ? "measured" : "forecast",
+                                          fastest->recording));
     std::string libraries;
     if (const auto other = known.fastest(KnownTimes::Of::baselines, item.shape, comparable))
         libraries =
@@ -212,7 +237,7 @@ std::string known_lines(const Case &item, const Question &question,
     if (const auto tf32 = known.find(item.shape, "cudnn:tf32"))
         libraries += fmt::format("{}in TF32, less exact and PyTorch's default, cudnn:tf32 {}",
                                  libraries.empty() ? "" : "; ", short_time(tf32->time_s));
-    return lines + (libraries.empty() ? "" : verdict_line("libraries", libraries));
+    return lines + verdict_line("libraries", libraries);
 }
 
 std::string all_assumptions(const std::vector<const Question *> &questions, bool whole,
@@ -223,7 +248,7 @@ std::string all_assumptions(const std::vector<const Question *> &questions, bool
         if (const std::string said = assumptions_text(question->knowledge);
             !said.empty() && text.find(said) == std::string::npos)
             text += said_of(questions.size() > 1 ? question->variant : "", said);
-    if (whole || questions.size() < 2 || std::count(text.begin(), text.end(), '\n') <= short_enough)
+    if (whole || questions.size() < 2 || std::ranges::count(text, '\n') <= short_enough)
         return text;
     text = hanging("assumed of these forecasts, the first of each; all: " + where);
     for (const Question *question : questions) {
@@ -247,34 +272,31 @@ std::string calls_words(const Case &item) {
 }
 
 std::string hanging(const std::string &text) {
-    return wrapped(text, 2, terminal_width()).substr(std::min<std::size_t>(2, text.size()));
+    return wrapped(text, 2).substr(std::min<std::size_t>(2, text.size()));
 }
 
-std::string output_words(const std::string &shape) {
+std::string shape_words(const std::string &name, const std::string &shape) {
     const ConvShape parsed = ConvShape::parse(shape);
-    return fmt::format("output {} x {}", parsed.p(), parsed.q());
+    return fmt::format("{}{} (output {} x {})", name.empty() ? "" : name + ", ", shape, parsed.p(),
+                       parsed.q());
 }
 
 std::string verdict_line(const std::string &label, const std::string &text) {
     constexpr std::size_t indent = 15;
+    if (text.empty())
+        return "";
     return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
-                  indent, terminal_width());
+                  indent);
 }
 
 std::string refusal_line(const Case &item) {
-    return headed("  ",
-                  std::string(boost::describe::enum_to_string(item.status, "?")) + ": " +
-                      item.reason.value_or(""),
-                  2, terminal_width());
+    return wrapped(name_of(item.status) + ": " + item.reason.value_or(""), 2);
 }
 
 std::string verdict(const Case &item, const Question &question, const std::optional<Case> &faster) {
     const auto none = [](const std::string &) { return false; };
-    std::string out =
-        bold(headed("",
-                    (item.name ? *item.name + ", " : "") + item.shape + " (" + output_words(item.shape) +
-                        ") on " + question.gpu + ", " + item.called(),
-                    0, terminal_width()));
+    std::string out = bold(wrapped(shape_words(item.name.value_or(""), item.shape) + " on " + question.gpu +
+                                   ", " + item.called()));
     if (item.status != Status::ok)
         return out + refusal_line(item);
     const Prediction &p = *item.prediction;

@@ -37,11 +37,11 @@ def problems():
         if name not in names:
             yield f"{name}: is said to name a file, and no row has it"
     for refusal in table["refusals"]:
-        for option in [*refusal.get("given", []), *refusal.get("with", []), *refusal.get("without", [])]:
+        for option in [name for part in ("given", "with", "only", "without") for name in refusal.get(part, [])]:
             option = option.split("=")[0]
             if not any((verb, option) in taken for verb in refusal["verbs"]):
                 yield f"{refusal['says']}: no verb of it takes {option}"
-        if not set(re.findall(r"\{(\w+)\}", refusal["says"])) <= {"verb", "given", "value", "other"}:
+        if not set(re.findall(r"\{(\w+)\}", refusal["says"])) <= {"verb", "given", "value", "other", "what"}:
             yield f"{refusal['says']}: has a name in braces that nothing stands for"
     for source in sorted((ROOT / "cli").glob("*.cpp")):
         for name in sorted(set(ASKS.findall(source.read_text())) - names):
