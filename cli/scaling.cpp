@@ -13,10 +13,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace convcast::cli {
@@ -31,15 +29,13 @@ std::vector<std::int64_t> batches_of(const std::string &verb, const Arguments &a
     const std::string text = arguments.text("batch", "");
     std::vector<std::int64_t> batches;
     for (const std::string &part : split(text, ',')) {
-        std::int64_t batch = 0;
-        const auto [last, error] = std::from_chars(part.data(), part.data() + part.size(), batch);
-        if (error != std::errc{} || last != part.data() + part.size() || batch < 1 ||
-            batch > most_split_batch)
+        const auto batch = number_of<std::int64_t>(part);
+        if (!batch || *batch < 1 || *batch > most_split_batch)
             throw UsageError(
                 fmt::format("{}: --batch takes integers from 1 to {} with --devices, for example "
                             "2048,65536, got '{}'",
                             verb, most_split_batch, text));
-        batches.push_back(batch);
+        batches.push_back(*batch);
     }
     return batches;
 }

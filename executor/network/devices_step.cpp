@@ -113,9 +113,7 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     pool_rows = (*pool.window)[0];
     halo_rows = (*operator_of(network, OperatorKind::convolution).window)[0] - 1;
     outputs = operator_of(network, OperatorKind::dense).output[0];
-    all = 0;
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        all += convcast::parameters(network.operators[i], network.input_shapes(i).front());
+    all = network.all_parameters();
     convolution = all - outputs * features(rows) - outputs;
     shares.devices = item.devices;
     share_rows.assign(room(item.devices), rows);

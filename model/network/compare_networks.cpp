@@ -50,25 +50,20 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
             for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
     std::vector<Match> groups;
-    std::array<std::map<std::size_t, std::size_t>, 2> group_of; // of each launch
-    const auto join = [&](std::size_t a, std::size_t b) {       // of the first and of the second network
-        const auto found_a = group_of[0].find(a), found_b = group_of[1].find(b);
-        const bool has_a = found_a != group_of[0].end(), has_b = found_b != group_of[1].end();
-        const std::size_t into = has_a ? found_a->second : has_b ? found_b->second : groups.size();
-        if (into == groups.size())
-            groups.emplace_back();
-        if (has_a && has_b && found_b->second != into) {
-            const std::size_t from = found_b->second;
-            for (std::size_t side = 0; side < 2; ++side)
-                for (const std::size_t i : std::exchange(groups[from].launches[side], {})) {
-                    groups[into].launches[side].push_back(i);
-                    group_of[side][i] = into;
-                }
-        }
-        if (!has_a)
-            groups[into].launches[0].push_back(a), group_of[0][a] = into;
-        if (!has_b)
-            groups[into].launches[1].push_back(b), group_of[1][b] = into;
+    const auto group_of = [&](std::size_t side, std::size_t launch) {
+        const auto found = std::ranges::find_if(groups, [&](const Match &match) {
+            return std::ranges::find(match.launches[side], launch) != match.launches[side].end();
+        });
+        const auto at = static_cast<std::size_t>(found - groups.begin());
+        if (at == groups.size())
+            groups.emplace_back().launches[side] = {launch};
+        return at;
+    };
+    const auto join = [&](std::size_t a, std::size_t b) { // of the first and of the second network
+        const std::size_t into = group_of(0, a), from = group_of(1, b);
+        for (std::size_t side = 0; side < 2 && from != into; ++side)
+            for (const std::size_t i : std::exchange(groups[from].launches[side], {}))
+                groups[into].launches[side].push_back(i);
     };
     for (std::size_t side = 0; side < 2; ++side)
         for (std::size_t i = 0; i < cases[side]->launches.size(); ++i) {

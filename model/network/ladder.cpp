@@ -32,13 +32,6 @@ bool is_given(const std::string &operand) {
     return given.contains(operand);
 }
 
-std::optional<std::size_t> operator_named(const Network &network, const std::string &name) {
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        if (network.operators[i].name == name)
-            return i;
-    return std::nullopt;
-}
-
 std::vector<std::string> known_operands(const Network &network, const Rung &rung) {
     std::vector<std::string> known = {"input", "labels",   "count", "total",      "groups",  "turn",
                                       "order", "settings", "none",  "parameters", "gradient"};
@@ -112,24 +105,18 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
                                            const std::string &operand, std::int64_t images) {
     if (operand == "input")
         return images * elements(network.input);
-    if (operand == "parameters" || operand == "gradient") {
-        std::int64_t all = 0;
-        for (std::size_t i = 0; i < network.operators.size(); ++i)
-            all += parameters(network.operators[i], network.input_shapes(i).front());
-        return all;
-    }
+    if (operand == "parameters" || operand == "gradient")
+        return network.all_parameters();
     if (const auto found = rung.memory.find(operand); found != rung.memory.end())
         return found->second;
     if (const auto found = rung.image_memory.find(operand); found != rung.image_memory.end())
         return found->second * images;
-    if (const auto index = operator_named(network, operand))
+    if (const auto index = network.operator_named(operand))
         return images * elements(network.operators[*index].output);
     if (operand.ends_with(parameters_of))
-        if (const auto index = operator_named(
-                network, operand.substr(0, operand.size() - std::string_view(parameters_of).size())))
-            if (const std::int64_t count =
-                    parameters(network.operators[*index], network.input_shapes(*index).front());
-                count > 0)
+        if (const auto index = network.operator_named(
+                operand.substr(0, operand.size() - std::string_view(parameters_of).size())))
+            if (const std::int64_t count = network.parameters(*index); count > 0)
                 return count;
     return std::nullopt;
 }
@@ -165,16 +152,16 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
     return ladder;
 }
 
-namespace {
-
-/// Whether the network is the one that ships under its id, whatever its title: a ladder's kernels are made
-/// for that one.
-bool is_as_it_ships(const Network &network) {
+bool is_as_it_ships(const Network &network, bool losses) {
     Network shipped = find_network(network.id);
     shipped.title = network.title, shipped.citation = network.citation;
-    return to_text(described::write(without_losses(shipped))) ==
-           to_text(described::write(without_losses(network)));
+    const auto text = [&](const Network &its) {
+        return to_text(described::write(losses ? its : without_losses(its)));
+    };
+    return text(shipped) == text(network);
 }
+
+namespace {
 
 /// In alphabetical order, as the files are.
 std::vector<std::string> networks_with_ladders() {
@@ -184,7 +171,8 @@ std::vector<std::string> networks_with_ladders() {
 } // namespace
 
 bool has_ladder(const Network &network) {
-    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr && is_as_it_ships(network);
+    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr &&
+           is_as_it_ships(network, false);
 }
 
 std::optional<std::string> why_no_ladder(const std::string &network) {
@@ -214,7 +202,7 @@ std::vector<std::string> networks_with_splits() {
 
 Ladder find_ladder(const Network &network) {
     if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json")) {
-        if (!is_as_it_ships(network))
+        if (!is_as_it_ships(network, false))
             throw UsageError(
                 "the network given as '" + network.id +
                 "' is another one than ships under that name, whose ladder it is; give yours an \"id\" "

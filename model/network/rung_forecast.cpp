@@ -1,10 +1,10 @@
 #include "model/network/rung_forecast.hpp"
-#include "model/base/divide.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/count_work.hpp"
-#include "model/network/rung_times.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
