@@ -72,7 +72,7 @@ std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compu
 
 WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                            unsigned threads)
-    : plan_(plan), bytes_(whole_bytes(plan)),
+    : plan_(plan), bytes_(memory_of(plan).all_bytes()),
       arena_plan_(arena_of(plan.network, plan.schedule, plan.batch())), output_(0) {
     const std::int64_t batch = plan.batch(), outputs = batch * elements(plan.network.operators.back().output);
     check_memory(device);

@@ -1,6 +1,7 @@
 #include "model/network/forecast.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/network/forecaster.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/whole_run.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -122,7 +122,7 @@ PlannedNetwork timed(NetworkForecaster &forecaster, std::vector<ScheduledLaunch>
             launch.stream = scheduled.stream;
         scheduled.plan.reset();
         if (!launch.candidates.empty()) {
-            const NetworkForecaster::Ways &ways = forecaster.ways_of(scheduled);
+            const NetworkForecaster::Ways &ways = forecaster.ways_of(*scheduled.shape, scheduled.strategy);
             scheduled.strategy = ways.strategy;
             scheduled.plan = ways.plan;
         }
@@ -179,17 +179,10 @@ std::vector<ScheduledLaunch> as_given(NetworkForecaster &forecaster, const Sched
     return launches_of(reading, forecaster.network(),
                        [&](const std::optional<Strategy> &strategy,
                            const ConvShape &shape) -> std::variant<bool, std::string> {
-                           if (!strategy) {
-                               try {
-                                   return ends_launch(forecaster.ways_of(shape).plan);
-                               } catch (const UsageError &none) {
-                                   return none.what();
-                               }
-                           }
-                           const NetworkForecaster::NamedWay &way = forecaster.way_of(shape, *strategy);
-                           if (const auto *why = std::get_if<std::string>(&way))
+                           const auto &ways = forecaster.ways_or_why(shape, strategy);
+                           if (const auto *why = std::get_if<std::string>(&ways))
                                return *why;
-                           return ends_launch(std::get<NetworkForecaster::Ways>(way).plan);
+                           return ends_launch(std::get<NetworkForecaster::Ways>(ways).plan);
                        });
 }
 
@@ -209,41 +202,39 @@ std::optional<TimeRange> range_of(const PlannedNetwork &plan, const GpuProfile &
     return TimeRange{all * (range->low / own), all * (range->high / own)};
 }
 
-template <class Q> void scale(std::optional<Param<Q>> &param, double by) {
-    if (param)
-        param->value = param->value * by;
-}
-
+/// A change of the GPU: numbers of its profile, each times a factor.
 struct Change {
     const char *what; ///< of a launch, in a word of the name
     const char *name;
-    std::function<void(GpuProfile &)> apply;
+    std::map<std::string, double> factors;
 };
 
-std::vector<Change> changes() {
-    return {{"SMs", "twice the SMs, L2 and DRAM as they are",
-             [](GpuProfile &p) {
-                 p.limits.sm_count *= 2;
-                 scale(p.clusters_of_4_sms, 2.0);
-                 scale(p.clusters_of_8_sms, 2.0);
-             }},
-            {"L2", "L2 of twice the bandwidth and half the latency",
-             [](GpuProfile &p) {
-                 scale(p.l2_read_bandwidth, 2.0);
-                 scale(p.l2_write_bandwidth, 2.0);
-                 scale(p.l2_latency, 0.5);
-             }},
-            {"DRAM", "DRAM of twice the bandwidth",
-             [](GpuProfile &p) {
-                 scale(p.dram_read_bandwidth, 2.0);
-                 scale(p.dram_write_bandwidth, 2.0);
-             }},
-            {"launches", "launches in half the time", [](GpuProfile &p) {
-                 scale(p.launch_floor, 0.5);
-                 scale(p.launch_gap, 0.5);
-                 scale(p.graph_launch_period, 0.5);
-                 scale(p.early_launch_period, 0.5);
-             }}};
+const std::vector<Change> changes = {
+    {"SMs",
+     "twice the SMs, L2 and DRAM as they are",
+     {{"sm_count", 2.0}, {"clusters_of_4_sms", 2.0}, {"clusters_of_8_sms", 2.0}}},
+    {"L2",
+     "L2 of twice the bandwidth and half the latency",
+     {{"l2_read_bandwidth", 2.0}, {"l2_write_bandwidth", 2.0}, {"l2_latency", 0.5}}},
+    {"DRAM", "DRAM of twice the bandwidth", {{"dram_read_bandwidth", 2.0}, {"dram_write_bandwidth", 2.0}}},
+    {"launches",
+     "launches in half the time",
+     {{"launch_floor", 0.5},
+      {"launch_gap", 0.5},
+      {"graph_launch_period", 0.5},
+      {"early_launch_period", 0.5}}}};
+
+GpuProfile changed(GpuProfile profile, const Change &change) {
+    const auto factor = [&](const char *name) {
+        const auto found = change.factors.find(name);
+        return found == change.factors.end() ? 1.0 : found->second;
+    };
+    profile.limits.sm_count *= static_cast<int>(factor("sm_count"));
+    for_each_param(profile, [&](const char *name, auto &number) {
+        if (number)
+            number->value = number->value * factor(name);
+    });
+    return profile;
 }
 
 /// Keeps for each launch the change that shortens it most.
@@ -253,6 +244,47 @@ void note_help(NetworkCase &forecast, const char *what, const NetworkCase &chang
         const Seconds time = changed.launches[i].time_s;
         if (time < launch.helps.value_or(ChangedNetwork{"", launch.time_s}).time_s)
             launch.helps = ChangedNetwork{what, time};
+    }
+}
+
+/// What a forecast takes for granted.
+std::vector<std::string> assumptions_of(const PlannedNetwork &plan, const GpuProfile &profile,
+                                        const Knowledge &knowledge) {
+    std::vector<std::string> all = {
+        "filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
+        "parameters has passed it last"};
+    if (std::ranges::any_of(plan.schedule,
+                            [](const auto &launch) { return launch.kind == LaunchKind::dense; }))
+        all.emplace_back(
+            "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
+    if (!profile.graph_launch_period)
+        all.emplace_back("launches of a graph as far apart as those of a stream: the profile has no "
+                         "graph_launch_period");
+    if (streams_of(plan.schedule) > 1)
+        all.emplace_back(
+            "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
+            "measured on one network only");
+    all.insert(all.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
+    return all;
+}
+
+/// What changes of the GPU would do: by the forecast's choice anew or, of a schedule that was given, with it;
+/// and to each of these launches.
+void add_what_if(PlannedNetwork &plan, const std::vector<ScheduledLaunch> &launches, NetworkQuestion question,
+                 const GpuProfile &profile, const Knowledge &knowledge) {
+    NetworkCase &out = plan.forecast.first();
+    question.top = 1;
+    for (const Change &change : changes) {
+        NetworkForecaster forecaster(plan.network, changed(profile, change), knowledge, question);
+        if (!question.schedule)
+            out.what_if.push_back({change.name, planned(forecaster).time()});
+        try {
+            const PlannedNetwork same = timed(forecaster, launches);
+            if (question.schedule)
+                out.what_if.push_back({change.name, same.time()});
+            note_help(out, change.what, same.forecast.first());
+        } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
+        }
     }
 }
 
@@ -270,47 +302,16 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     run.network = network.id;
     run.profile_id = profile.id;
     run.profile_hash = profile_hash(profile);
+    run.assumptions = assumptions_of(plan, profile, knowledge);
     out.light_s = forecaster.light_of(*out.fmas);
-    run.assumptions = {
-        "filters are prepared once, and the network runs again and again: L2 has what of its tensors and "
-        "parameters has passed it last"};
-    if (std::any_of(out.launches.begin(), out.launches.end(),
-                    [](const NetworkLaunch &launch) { return launch.kind == LaunchKind::dense; }))
-        run.assumptions.emplace_back(
-            "dense layers of fewer than 8 images at the speed of light, behind the start of their CTAs");
-    if (!profile.graph_launch_period)
-        run.assumptions.push_back("launches of a graph as far apart as those of a stream: the profile has no "
-                                  "graph_launch_period");
-    if (streams_of(plan.schedule) > 1)
-        run.assumptions.emplace_back(
-            "launches of several streams run at once and share the SMs by their CTAs, and none starts early; "
-            "measured on one network only");
-    run.assumptions.insert(run.assumptions.end(), knowledge.assumptions.begin(), knowledge.assumptions.end());
     out.memory = memory_of(plan);
     if (const auto range = range_of(plan, profile, knowledge, question))
         out.forecast->low_s = range->low, out.forecast->high_s = range->high;
     if (given)
         out.chosen_s = planned(forecaster).time();
-    if (!question.what_if)
-        return plan;
-    NetworkQuestion again = question;
-    again.top = 1;
-    const std::vector<ScheduledLaunch> launches = given.value_or(plan.schedule);
-    for (const Change &change : changes()) {
-        GpuProfile other = profile;
-        change.apply(other);
-        NetworkForecaster changed(network, other, knowledge, again);
-        if (!given)
-            out.what_if.push_back({change.name, planned(changed).time()});
-        try {
-            const PlannedNetwork same = timed(changed, launches);
-            if (given)
-                out.what_if.push_back({change.name, same.time()});
-            note_help(out, change.what, same.forecast.first());
-        } catch (const UsageError &) { // a strategy of the schedule does not run on the GPU as changed
-        }
-    }
-    if (!given)
+    if (question.what_if)
+        add_what_if(plan, given.value_or(plan.schedule), question, profile, knowledge);
+    if (question.what_if && !given)
         out.what_if.push_back(
             {"bias, relu and add in launches of their own", planned(forecaster, false).time()});
     return plan;

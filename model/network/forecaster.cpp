@@ -142,48 +142,45 @@ NetworkForecaster::NetworkForecaster(const Network &network, const GpuProfile &p
 
 // ---- which strategy a convolution takes ----
 
-const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ConvShape &shape) {
-    const auto ending = ending_.find(shape.id());
-    return ending == ending_.end() ? best_of(shape) : ending->second;
+const NetworkForecaster::WaysOrWhy &NetworkForecaster::ways_or_why(const ConvShape &shape,
+                                                                   const std::optional<Strategy> &strategy) {
+    const auto ending = strategy ? ending_.end() : ending_.find(shape.id());
+    return ending == ending_.end() ? known(shape, strategy) : ending->second;
 }
 
-const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ScheduledLaunch &launch) {
-    if (!launch.strategy)
-        return ways_of(*launch.shape);
-    const NamedWay &way = way_of(*launch.shape, *launch.strategy);
-    if (const auto *why = std::get_if<std::string>(&way))
+const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ConvShape &shape,
+                                                          const std::optional<Strategy> &strategy) {
+    const WaysOrWhy &ways = ways_or_why(shape, strategy);
+    if (const auto *why = std::get_if<std::string>(&ways))
         throw UsageError(*why);
-    return std::get<Ways>(way);
+    return std::get<Ways>(ways);
 }
 
-const NetworkForecaster::NamedWay &NetworkForecaster::way_of(const ConvShape &shape,
-                                                             const Strategy &strategy) {
-    const auto [found, fresh] = named_.try_emplace(shape.id() + " " + to_text(strategy));
+const NetworkForecaster::WaysOrWhy &NetworkForecaster::known(const ConvShape &shape,
+                                                             const std::optional<Strategy> &strategy) {
+    const auto [found, fresh] =
+        known_.try_emplace(strategy ? shape.id() + " " + to_text(*strategy) : shape.id());
     if (fresh)
-        found->second = named(shape, strategy);
+        found->second = strategy ? named(shape, *strategy) : ranked(shape);
     return found->second;
 }
 
 void NetworkForecaster::rank_ahead(const std::vector<ConvShape> &shapes) {
-    std::vector<std::optional<Ways>> ranked_shapes(shapes.size());
+    std::vector<std::optional<WaysOrWhy>> ranked_shapes(shapes.size());
     in_parallel(shapes.size(), [&](std::size_t i) {
-        if (ways_.contains(shapes[i].id()))
-            return;
-        try {
+        if (!known_.contains(shapes[i].id()))
             ranked_shapes[i] = ranked(shapes[i]);
-        } catch (const UsageError &) {
-        }
     });
     for (std::size_t i = 0; i < shapes.size(); ++i)
         if (ranked_shapes[i])
-            ways_.try_emplace(shapes[i].id(), std::move(*ranked_shapes[i]));
+            known_.emplace(shapes[i].id(), std::move(*ranked_shapes[i]));
 }
 
 void NetworkForecaster::prefer_ending(const ConvShape &shape, bool ends) {
     if (!ends)
         return (void)ending_.erase(shape.id());
-    const Ways &best = best_of(shape);
-    Ways ways = std::get<Ways>(way_of(shape, *best.ends));
+    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    Ways ways = ways_of(shape, best.ends);
     for (const NetworkCandidate &candidate : best.candidates)
         if (candidate.strategy != ways.candidates.front().strategy && ways.candidates.size() < question_.top)
             ways.candidates.push_back(candidate);
@@ -191,8 +188,9 @@ void NetworkForecaster::prefer_ending(const ConvShape &shape, bool ends) {
 }
 
 bool NetworkForecaster::could_end(const ConvShape &shape) {
-    const Ways &best = best_of(shape);
-    return best.ends && !ends_launch(best.plan) && std::holds_alternative<Ways>(way_of(shape, *best.ends));
+    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    return best.ends && !ends_launch(best.plan) &&
+           std::holds_alternative<Ways>(ways_or_why(shape, best.ends));
 }
 
 /// N11, of all launches with this shape.
@@ -201,16 +199,9 @@ HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     return found == held_.end() ? HeldByL2{} : found->second;
 }
 
-const NetworkForecaster::Ways &NetworkForecaster::best_of(const ConvShape &shape) {
-    const auto [found, fresh] = ways_.try_emplace(shape.id());
-    if (fresh)
-        found->second = ranked(shape);
-    return found->second;
-}
-
 /// N8. Of settings that tie one wins that prepares its filters: that is done once for a network, and kernels
 /// that read raw filters are forecast too short.
-NetworkForecaster::Ways NetworkForecaster::ranked(const ConvShape &shape) const {
+NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) const {
     std::vector<RankedWay> all;
     const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
     const HeldByL2 held = held_for(shape);
@@ -223,8 +214,8 @@ NetworkForecaster::Ways NetworkForecaster::ranked(const ConvShape &shape) const 
             all.push_back({{to_text(setting.planned.strategy), *time}, &setting.planned.feasible.plan});
     }
     if (all.empty())
-        throw UsageError("no strategy does " + shape.id() + ": " +
-                         (ranking.refused.empty() ? "none has a time" : ranking.refused.front().why.why));
+        return "no strategy does " + shape.id() + ": " +
+               (ranking.refused.empty() ? "none has a time" : ranking.refused.front().why.why);
     std::ranges::stable_sort(all, {}, [](const RankedWay &way) { return way.candidate.time_s; });
     Ways ways;
     ways.best_s = all.front().candidate.time_s;
@@ -243,7 +234,7 @@ NetworkForecaster::Ways NetworkForecaster::ranked(const ConvShape &shape) const 
     return ways;
 }
 
-NetworkForecaster::NamedWay NetworkForecaster::named(const ConvShape &shape, const Strategy &strategy) {
+NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, const Strategy &strategy) {
     auto planned = compiled_plan(strategy, shape, gpu_, knowledge_.facts);
     if (auto *why = std::get_if<Infeasible>(&planned))
         return name_of(strategy) + " does not do " + shape.id() + ": " + why->why;
@@ -258,8 +249,9 @@ NetworkForecaster::NamedWay NetworkForecaster::named(const ConvShape &shape, con
     ways.candidates = {{to_text(good.strategy), *time}};
     ways.time_s = ways.best_s = *time;
     if (ties_ && !uses_tensor_cores(good.feasible.plan))
-        if (const Ways &chosen = best_of(shape); *time <= chosen.best_s * network_tie)
-            ways.time_s = chosen.time_s; // N8: which of those that tie is faster nobody can say
+        if (const auto *chosen = std::get_if<Ways>(&known(shape, std::nullopt));
+            chosen != nullptr && *time <= chosen->best_s * network_tie)
+            ways.time_s = chosen->time_s; // N8: which of those that tie is faster nobody can say
     ways.plan = std::move(good.feasible.plan);
     return ways;
 }
@@ -307,7 +299,7 @@ void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLa
             *launch.light_s + started(scheduled.kind, grid_of(network_, scheduled, batch()), machine_);
         return;
     }
-    const Ways &ways = ways_of(scheduled);
+    const Ways &ways = ways_of(shape, scheduled.strategy);
     launch.candidates = ways.candidates;
     launch.nodes = nodes_of(ways.plan);
     launch.time_s = ways.time_s;

@@ -39,16 +39,13 @@ class NetworkForecaster {
         Seconds best_s{1e9};          ///< the shortest forecast
         std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
     };
-    const Ways &ways_of(const ConvShape &shape);
-    /// Of a launch with a plan. Throws UsageError if its strategy does not do it.
-    const Ways &ways_of(const ScheduledLaunch &launch);
+    /// By the strategy or, without one, the forecast's choice; or why there is none.
+    using WaysOrWhy = std::variant<Ways, std::string>;
+    const WaysOrWhy &ways_or_why(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    /// Throws UsageError if there is none.
+    const Ways &ways_of(const ConvShape &shape, const std::optional<Strategy> &strategy = std::nullopt);
 
-    /// The one way that a schedule names, or why it is none.
-    using NamedWay = std::variant<Ways, std::string>;
-    const NamedWay &way_of(const ConvShape &shape, const Strategy &strategy);
-
-    /// Ranks these shapes on all cores, so that they are there when they are asked. What no strategy does is
-    /// said then.
+    /// Ranks these shapes on all cores, so that they are there when they are asked.
     void rank_ahead(const std::vector<ConvShape> &shapes);
 
     /// N1: whether the shape takes a strategy that ends launches, though another is faster without the end.
@@ -78,10 +75,9 @@ class NetworkForecaster {
 
   private:
     HeldByL2 held_for(const ConvShape &shape) const;
-    const Ways &best_of(const ConvShape &shape);
-    Ways ranked(const ConvShape &shape) const;
-    NamedWay named(const ConvShape &shape, const Strategy &strategy);
-
+    const WaysOrWhy &known(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    WaysOrWhy ranked(const ConvShape &shape) const;
+    WaysOrWhy named(const ConvShape &shape, const Strategy &strategy);
     void time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch);
 
     const Network &network_;
@@ -94,9 +90,8 @@ class NetworkForecaster {
     Machine machine_;
     std::map<std::string, HeldByL2> held_;
     bool ties_ = true;
-    std::map<std::string, Ways> ways_;
-    std::map<std::string, NamedWay> named_;
-    std::map<std::string, Ways> ending_; ///< of the shapes that take a strategy that ends launches
+    std::map<std::string, WaysOrWhy> known_;  ///< by shape, and by strategy where one is named
+    std::map<std::string, WaysOrWhy> ending_; ///< of the shapes that take a strategy that ends launches
 };
 
 } // namespace convcast

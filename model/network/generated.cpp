@@ -1,6 +1,5 @@
-#include "model/network/generated.hpp"
-
 #include "model/base/split_mix.hpp"
+#include "model/network/idx.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -80,11 +80,9 @@ void check_rung(const Network &network, const Rung &rung, const std::string &pla
     for (std::size_t i = 0; i < rung.constant.size(); ++i)
         check_operands(network, rung, {rung.constant[i].operand},
                        place + "/constant/" + std::to_string(i) + "/operand", problems);
-    const bool losses_left = std::all_of(network.operators.begin() + static_cast<std::ptrdiff_t>(next),
-                                         network.operators.end(), [](const Operator &op) {
-                                             return op.kind == OperatorKind::half_squared_error ||
-                                                    op.kind == OperatorKind::cross_entropy;
-                                         });
+    const bool losses_left =
+        std::all_of(network.operators.begin() + static_cast<std::ptrdiff_t>(next), network.operators.end(),
+                    [](const Operator &op) { return is_loss(op.kind); });
     for (std::size_t i = 0; i < rung.launches.size(); ++i)
         if (rung.launches[i].each_stream.value_or(false) && !rung.streams)
             problems.push_back({place + "/launches/" + std::to_string(i) + "/each_stream",
@@ -161,15 +159,6 @@ bool is_as_it_ships(const Network &network, bool losses) {
     return text(shipped) == text(network);
 }
 
-namespace {
-
-/// In alphabetical order, as the files are.
-std::vector<std::string> networks_with_ladders() {
-    return names_of(shipped_ladder_files);
-}
-
-} // namespace
-
 bool has_ladder(const Network &network) {
     return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr &&
            is_as_it_ships(network, false);
@@ -178,7 +167,7 @@ bool has_ladder(const Network &network) {
 std::optional<std::string> why_no_ladder(const std::string &network) {
     if (find_embedded(shipped_ladder_files, network + ".json") != nullptr)
         return std::nullopt;
-    const std::vector<std::string> names = networks_with_ladders();
+    const std::vector<std::string> names = names_of(shipped_ladder_files);
     return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
            "\"" + did_you_mean(network, names);
 }
@@ -211,7 +200,7 @@ Ladder find_ladder(const Network &network) {
     }
     throw UsageError(
         "the network '" + network.id +
-        "' has no ladder, and so no kernels for training; ladders: " + join(networks_with_ladders()));
+        "' has no ladder, and so no kernels for training; ladders: " + join(names_of(shipped_ladder_files)));
 }
 
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,

@@ -112,6 +112,15 @@ const OperatorType &type_of(OperatorKind kind) {
     return types.at(static_cast<std::size_t>(kind));
 }
 
+ShapeAnswer too_large_window(const Operator &op, const ImageShape &input) {
+    return {
+        std::nullopt, "window",
+        fmt::format("a window of {} x {}{} does not fit its input of {}{}; a smaller one does, for example "
+                    "[1, 1]",
+                    (*op.window)[0], (*op.window)[1], op.dilation ? " with its dilation" : "", to_text(input),
+                    op.pad ? " with its padding" : "")};
+}
+
 std::string device_number(double value) {
     return fmt::format("T({:.17g})", value);
 }

@@ -48,7 +48,7 @@ MemoryUse memory_of(const PlannedNetwork &plan) {
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes) {
     constexpr double spare = 0.02; // of all memory, for what the driver takes beside
-    const auto needed = static_cast<double>(whole_bytes(plan));
+    const auto needed = static_cast<double>(memory_of(plan).all_bytes());
     if (needed <= free_bytes - spare * all_bytes)
         return std::nullopt;
     return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",

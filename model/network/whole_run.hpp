@@ -15,9 +15,6 @@ std::optional<std::string> why_not_whole(const Network &network);
 
 /// Device memory that a plan takes.
 MemoryUse memory_of(const PlannedNetwork &plan);
-inline std::int64_t whole_bytes(const PlannedNetwork &plan) {
-    return memory_of(plan).all_bytes();
-}
 
 /// Why a GPU with so many bytes free, of all that it has, cannot run a plan, a sentence; absent if it can.
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,

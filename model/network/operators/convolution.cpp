@@ -36,11 +36,7 @@ ShapeAnswer convolution_shape(const Operator &op, const std::vector<ImageShape> 
         const std::int64_t padded = input[i + 1] + 2 * pad[i],
                            reach = ((*op.window)[i] - 1) * dilation[i] + 1;
         if (reach > padded)
-            return {std::nullopt, "window",
-                    fmt::format("a window of {} x {}{} does not fit its input of {}{}; a smaller one does, "
-                                "for example [1, 1]",
-                                (*op.window)[0], (*op.window)[1], op.dilation ? " with its dilation" : "",
-                                to_text(input), op.pad ? " with its padding" : "")};
+            return too_large_window(op, input);
         out[i + 1] = (padded - reach) / stride[i] + 1;
     }
     return {out, "", ""};
