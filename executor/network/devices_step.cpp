@@ -26,10 +26,6 @@ std::size_t room(std::int64_t count) {
     return static_cast<std::size_t>(count);
 }
 
-bool splits_rows(DeviceSplit split) {
-    return split == DeviceSplit::rows || split == DeviceSplit::parameters;
-}
-
 /// The launch of a kernel in the ladder's step of training.
 LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
     for (const Rung &rung : find_ladder(network).rungs)

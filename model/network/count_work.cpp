@@ -116,14 +116,14 @@ class WorkCounter::Launched {
 
     void name_first_of_each_kind(const LadderLaunch &launch) {
         for (const std::string &name : launch.operators)
-            for (const Operator &op : counter_.network_.operators)
-                if (op.name == name) {
-                    const char *kind = op.kind == OperatorKind::convolution   ? "conv"
-                                       : op.kind == OperatorKind::dense       ? "dense"
-                                       : op.kind == OperatorKind::max_pooling ? "pool"
-                                                                              : "";
-                    first_.try_emplace(kind, name);
-                }
+            if (const auto found = counter_.network_.operator_named(name)) {
+                const OperatorKind kind = counter_.network_.operators[*found].kind;
+                first_.try_emplace(kind == OperatorKind::convolution   ? "conv"
+                                   : kind == OperatorKind::dense       ? "dense"
+                                   : kind == OperatorKind::max_pooling ? "pool"
+                                                                       : "",
+                                   name);
+            }
     }
 
     /// The phase that `texts` are like, and what that is like, behind them.

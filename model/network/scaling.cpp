@@ -89,7 +89,7 @@ NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std:
     item.devices = devices;
     item.batch = batch;
     try {
-        if (split == DeviceSplit::rows || split == DeviceSplit::parameters) {
+        if (splits_rows(split)) {
             for (const RowShare &share : row_shares(network, devices))
                 item.shares.push_back(share.windows());
         } else {

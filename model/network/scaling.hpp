@@ -55,6 +55,11 @@ std::vector<int> parse_devices(const std::string &verb, const std::string &text)
 DeviceSplit parse_split(const std::string &verb, const std::string &text);
 std::string to_text(DeviceSplit split);
 
+/// Whether each GPU has rows of every image, not images.
+inline bool splits_rows(DeviceSplit split) {
+    return split == DeviceSplit::rows || split == DeviceSplit::parameters;
+}
+
 /// A step of so many images; what is not possible is there with its reason.
 NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch);
 

@@ -55,9 +55,6 @@ class Steps {
             values["rows"] = static_cast<double>(item.shares.front());
         return values;
     }
-    static bool splits_rows(DeviceSplit split) {
-        return split == DeviceSplit::rows || split == DeviceSplit::parameters;
-    }
 
     /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
     /// same.
