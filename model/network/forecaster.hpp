@@ -7,10 +7,10 @@
 #include "model/network/forecast.hpp"
 #include "model/network/l2_content.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
