@@ -7,7 +7,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/text.hpp"
-#include "model/network/generated.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/scaling_forecast.hpp"

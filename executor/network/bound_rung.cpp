@@ -32,7 +32,7 @@ std::vector<float> flattened(const Parameters &parameters) {
 Parameters by_operator(const Network &network, std::span<const float> flat) {
     Parameters all;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const auto count = size_of(parameters(network.operators[i], network.input_shapes(i).front()));
+        const auto count = size_of(network.parameters(i));
         all.emplace_back(flat.begin(), flat.begin() + static_cast<std::ptrdiff_t>(count));
         flat = flat.subspan(count);
     }
@@ -68,7 +68,7 @@ NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int6
         const Operator &op = network.operators[i];
         outputs_.emplace(op.name, size_of(*floats(op.name)));
         parameters_at_[op.name + ".parameters"] = at;
-        at += size_of(parameters(op, network.input_shapes(i).front()));
+        at += size_of(network.parameters(i));
     }
     for (const auto *memory : {&rung.memory, &rung.image_memory})
         for (const auto &[name, count] : *memory)

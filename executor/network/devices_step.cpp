@@ -26,10 +26,6 @@ std::size_t room(std::int64_t count) {
     return static_cast<std::size_t>(count);
 }
 
-bool splits_rows(DeviceSplit split) {
-    return split == DeviceSplit::rows || split == DeviceSplit::parameters;
-}
-
 /// The launch of a kernel in the ladder's step of training.
 LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
     for (const Rung &rung : find_ladder(network).rungs)
@@ -113,9 +109,7 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     pool_rows = (*pool.window)[0];
     halo_rows = (*operator_of(network, OperatorKind::convolution).window)[0] - 1;
     outputs = operator_of(network, OperatorKind::dense).output[0];
-    all = 0;
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        all += convcast::parameters(network.operators[i], network.input_shapes(i).front());
+    all = network.all_parameters();
     convolution = all - outputs * features(rows) - outputs;
     shares.devices = item.devices;
     share_rows.assign(room(item.devices), rows);

@@ -5,15 +5,15 @@
 
 namespace convcast {
 
-std::vector<std::vector<NodeSpan>> node_spans(StopWatch &watch, const StopWatch::Call &call,
-                                              bool several_streams, bool only_kernels) {
+std::vector<CallNodes> node_spans(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
+                                  bool only_kernels) {
     constexpr int calls = 15;
     StopWatchOptions how;
     how.l2 = L2State::warm;
     how.min_samples = how.max_samples = 1;
     how.warm_up = Seconds(0.0);
-    std::vector<std::vector<NodeSpan>> all(calls);
-    for (std::vector<NodeSpan> &spans : all) {
+    std::vector<CallNodes> all(calls);
+    for (CallNodes &spans : all) {
         std::vector<ActivityRecord> records = watch.measure(call, how).activities;
         if (several_streams)
             std::stable_sort(

@@ -10,9 +10,9 @@
 #include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/reference.hpp"
 #include "model/network/rung_forecast.hpp"
-#include "model/network/rung_times.hpp"
 
 #include <fmt/format.h>
 

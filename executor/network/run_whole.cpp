@@ -12,12 +12,14 @@
 #include "gpu/stopwatch.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/network/launch_times.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -128,11 +130,10 @@ class WholeRunner {
     /// Of the sources, and of what is made of operators' device code for this plan's launches.
     std::string code_hash() const {
         std::vector<std::string> texts = {whole_code_hash()};
-        for (std::size_t i = 0; i < plan_.schedule.size(); ++i)
-            texts.push_back(
-                plan_.plans[i]
-                    ? function_text(plan_.network, element_steps(plan_.network, plan_.schedule[i]).functions)
-                    : whole_kernel(plan_.network, plan_.schedule[i], plan_.batch()).text);
+        for (const ScheduledLaunch &launch : plan_.schedule)
+            texts.push_back(launch.plan
+                                ? function_text(plan_.network, element_steps(plan_.network, launch).functions)
+                                : whole_kernel(plan_.network, launch, plan_.batch()).text);
         return content_hash(texts);
     }
 
@@ -204,33 +205,17 @@ class WholeRunner {
     /// whose records name the host's call.
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         const bool several = streams_of(plan_.schedule) > 1;
-        std::vector<std::vector<double>> times(case_.launches.size()), begins(times.size()),
-            ends(times.size());
-        for (const std::vector<NodeSpan> &nodes :
-             node_spans(watch_, several ? one_by_one : as_graph, several, false)) {
-            const std::vector<LaunchSpan> spans = launch_spans(plan_, nodes);
-            if (spans.empty()) {
-                if (options_.say)
-                    options_.say(
-                        fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
-                                    nodes.size(), *case_.nodes));
-                return;
-            }
-            for (std::size_t launch = 0; launch < times.size(); ++launch) {
-                times[launch].push_back(spans[launch].time_s.value);
-                begins[launch].push_back(spans[launch].begins_s.value);
-                ends[launch].push_back(spans[launch].ends_s.value);
-            }
-        }
-        double all = 0.0;
-        for (std::size_t i = 0; i < times.size(); ++i) {
-            const LaunchMeasurement &launch = case_.launches[i].measured.emplace(LaunchMeasurement{
-                time_spread(std::move(times[i])), 0.0, time_spread(std::move(begins[i])).median_s,
-                time_spread(std::move(ends[i])).median_s});
-            all += launch.time_s.median_s.value;
-        }
-        for (NetworkLaunch &launch : case_.launches)
-            launch.measured->share = launch.measured->time_s.median_s.value / all;
+        const std::vector<CallNodes> calls =
+            node_spans(watch_, several ? one_by_one : as_graph, several, false);
+        const std::vector<LaunchMeasurement> times = launch_times(plan_, calls);
+        for (std::size_t i = 0; i < times.size(); ++i)
+            case_.launches[i].measured = times[i];
+        const auto other = std::find_if(calls.begin(), calls.end(), [&](const CallNodes &nodes) {
+            return std::ssize(nodes) != *case_.nodes;
+        });
+        if (other != calls.end() && options_.say)
+            options_.say(fmt::format("no times of launches: {} records of activity, {} nodes in the graph",
+                                     other->size(), *case_.nodes));
     }
 
     Compiler &compiler_;

@@ -134,7 +134,7 @@ class KernelText {
             if (its == 0)
                 std::swap(before, other);
         }
-        if (parameters(network_.operators[op], network_.input_shapes(op).front()) > 0)
+        if (network_.parameters(op) > 0)
             line(fmt::format("    const float p = __ldg({} + channel);", taken(op)));
         line("#pragma unroll");
         line(fmt::format("    for (int j = 0; j < {}; ++j) {{", together_));

@@ -30,10 +30,10 @@ std::size_t size_from(std::int64_t value) {
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
     std::set<std::string> names, texts;
     CompileRequest request = network_request("whole.cu", compute_capability);
-    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
-        if (plan.plans[i])
+    for (const ScheduledLaunch &launch : plan.schedule) {
+        if (launch.plan)
             continue;
-        const WholeKernel kernel = whole_kernel(plan.network, plan.schedule[i], plan.batch());
+        const WholeKernel kernel = whole_kernel(plan.network, launch, plan.batch());
         names.insert(kernel.name_expression);
         if (texts.insert(kernel.text).second)
             request.source += kernel.text;
@@ -46,15 +46,15 @@ std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int co
 
 std::vector<CompileRequest> plan_requests(const PlannedNetwork &plan, int compute_capability) {
     std::vector<CompileRequest> requests;
-    for (std::size_t i = 0; i < plan.plans.size(); ++i) {
-        if (!plan.plans[i])
+    for (const ScheduledLaunch &launch : plan.schedule) {
+        if (!launch.plan)
             continue;
-        for (const Partition &partition : plan.plans[i]->prepare)
+        for (const Partition &partition : launch.plan->prepare)
             requests.push_back(request_for(partition, compute_capability));
-        const ElementSteps steps = element_steps(plan.network, plan.schedule[i]);
-        for (const Partition &partition : plan.plans[i]->launches)
+        const ElementSteps steps = element_steps(plan.network, launch);
+        for (const Partition &partition : launch.plan->launches)
             requests.push_back(request_for(partition, compute_capability,
-                                           compiled_end(*plan.plans[i], partition,
+                                           compiled_end(*launch.plan, partition,
                                                         {true, steps.bias.has_value(), steps.add.has_value(),
                                                          function_text(plan.network, steps.functions)})));
     }
@@ -72,7 +72,7 @@ std::vector<CompileRequest> whole_requests(const PlannedNetwork &plan, int compu
 
 WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                            unsigned threads)
-    : plan_(plan), bytes_(whole_bytes(plan)),
+    : plan_(plan), bytes_(memory_of(plan).all_bytes()),
       arena_plan_(arena_of(plan.network, plan.schedule, plan.batch())), output_(0) {
     const std::int64_t batch = plan.batch(), outputs = batch * elements(plan.network.operators.back().output);
     check_memory(device);
@@ -81,8 +81,7 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
     arena_ = DeviceBuffer<std::byte>(size_from(arena_plan_.bytes));
     output_ = GuardedBuffer<float>(size_from(outputs));
     for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        parameters_.emplace_back(
-            size_from(convcast::parameters(plan.network.operators[i], plan.network.input_shapes(i).front())));
+        parameters_.emplace_back(size_from(plan.network.parameters(i)));
     for (const TensorPlace &place : arena_plan_.places)
         offsets_[place.tensor] = place.offset_bytes;
     const int compute_capability = device.facts().compute_capability();
@@ -100,7 +99,7 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
         const auto stream = static_cast<std::size_t>(plan.schedule[i].stream);
         for (const std::size_t before : waits[i])
             work_.wait(stream, before);
-        (void)work_.add(stream, plan.plans[i] ? plan_call(i, kernels) : kernel_call(i));
+        (void)work_.add(stream, plan.schedule[i].plan ? plan_call(i, kernels) : kernel_call(i));
     }
 }
 
@@ -128,7 +127,7 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
     end.added = steps.add ? address(launch.reads.at(1)) : nullptr;
     end.function = function_text(plan_.network, steps.functions);
     end.early = early_;
-    PreparedPlan prepared = prepare(kernels, *plan_.plans[i], *launch.shape, &end);
+    PreparedPlan prepared = prepare(kernels, *launch.plan, *launch.shape, &end);
     for (std::string &note : prepared.notes)
         if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
             notes_.push_back(std::move(note));

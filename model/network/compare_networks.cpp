@@ -50,25 +50,20 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
             for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
     std::vector<Match> groups;
-    std::array<std::map<std::size_t, std::size_t>, 2> group_of; // of each launch
-    const auto join = [&](std::size_t a, std::size_t b) {       // of the first and of the second network
-        const auto found_a = group_of[0].find(a), found_b = group_of[1].find(b);
-        const bool has_a = found_a != group_of[0].end(), has_b = found_b != group_of[1].end();
-        const std::size_t into = has_a ? found_a->second : has_b ? found_b->second : groups.size();
-        if (into == groups.size())
-            groups.emplace_back();
-        if (has_a && has_b && found_b->second != into) {
-            const std::size_t from = found_b->second;
-            for (std::size_t side = 0; side < 2; ++side)
-                for (const std::size_t i : std::exchange(groups[from].launches[side], {})) {
-                    groups[into].launches[side].push_back(i);
-                    group_of[side][i] = into;
-                }
-        }
-        if (!has_a)
-            groups[into].launches[0].push_back(a), group_of[0][a] = into;
-        if (!has_b)
-            groups[into].launches[1].push_back(b), group_of[1][b] = into;
+    const auto group_of = [&](std::size_t side, std::size_t launch) {
+        const auto found = std::ranges::find_if(groups, [&](const Match &match) {
+            return std::ranges::find(match.launches[side], launch) != match.launches[side].end();
+        });
+        const auto at = static_cast<std::size_t>(found - groups.begin());
+        if (at == groups.size())
+            groups.emplace_back().launches[side] = {launch};
+        return at;
+    };
+    const auto join = [&](std::size_t a, std::size_t b) { // of the first and of the second network
+        const std::size_t into = group_of(0, a), from = group_of(1, b);
+        for (std::size_t side = 0; side < 2 && from != into; ++side)
+            for (const std::size_t i : std::exchange(groups[from].launches[side], {}))
+                groups[into].launches[side].push_back(i);
     };
     for (std::size_t side = 0; side < 2; ++side)
         for (std::size_t i = 0; i < cases[side]->launches.size(); ++i) {
@@ -201,48 +196,50 @@ ComparedValue compared_time(const NetworkCase &run, bool measured) {
     return value;
 }
 
-void judge_time(ComparedRow &row, double tolerance) {
+/// Of what only one side has the other's value is empty.
+ComparedRow row_of(const std::string &name, const std::array<ComparedValue, 2> &values,
+                   const std::array<bool, 2> &there, double tolerance) {
+    ComparedRow row;
+    row.name = name;
+    row.values.assign(values.begin(), values.end());
+    for (std::size_t side = 0; side < 2; ++side)
+        if (!there[side])
+            row.only = static_cast<std::int64_t>(1 - side);
     row.unit = "s";
     row.tolerance = tolerance;
     judge_row(row, true);
+    return row;
 }
 
 ComparedRow row_of(const std::array<const NetworkCase *, 2> &cases, const Match &match, bool measured,
                    double tolerance) {
     std::array<std::string, 2> names, shapes;
-    ComparedRow row;
-    for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t side = 0; side < 2; ++side)
         for (const std::size_t i : match.launches[side]) {
             const NetworkLaunch &launch = cases[side]->launches[i];
             names[side] += (names[side].empty() ? "" : ", ") + launch.label();
             if (launch.shape && shapes[side].empty())
                 shapes[side] = *launch.shape;
         }
-        row.values.push_back(compared_time(*cases[side], match.launches[side], measured));
-        if (match.launches[side].empty())
-            row.only = static_cast<std::int64_t>(1 - side);
-    }
-    const bool one_name = match.launches[0].size() > 1 || match.launches[1].size() > 1;
-    row.name = one_name ? names[match.launches[0].size() > match.launches[1].size() ? 1 : 0]
-                        : both(names[0], names[1]);
+    const std::size_t first = match.launches[0].size(), second = match.launches[1].size();
+    ComparedRow row =
+        row_of(first > 1 || second > 1 ? names[first > second ? 1 : 0] : both(names[0], names[1]),
+               {compared_time(*cases[0], match.launches[0], measured),
+                compared_time(*cases[1], match.launches[1], measured)},
+               {first > 0, second > 0}, tolerance);
     if (const std::string shape = both(shapes[0], shapes[1]); !shape.empty())
         row.shape = shape;
-    judge_time(row, tolerance);
     return row;
 }
 
-/// One case of each document, which is not one of both for a case that only one has.
+/// One case of each document, which is null where the document has none.
 ComparedRow row_of(const std::string &name, const std::array<const NetworkCase *, 2> &cases, bool measured,
                    double tolerance) {
-    ComparedRow row;
-    row.name = name;
-    for (std::size_t side = 0; side < 2; ++side) {
-        row.values.push_back(cases[side] ? compared_time(*cases[side], measured) : ComparedValue{});
-        if (!cases[side])
-            row.only = static_cast<std::int64_t>(1 - side);
-    }
-    judge_time(row, tolerance);
-    return row;
+    const auto value = [&](const NetworkCase *its) {
+        return its != nullptr ? compared_time(*its, measured) : ComparedValue{};
+    };
+    return row_of(name, {value(cases[0]), value(cases[1])}, {cases[0] != nullptr, cases[1] != nullptr},
+                  tolerance);
 }
 
 /// A row for each name of a case, in the order of the first document.

@@ -33,7 +33,6 @@ const NumberExpression<Number> &expression_of(std::map<std::string, NumberExpres
 
 WorkCounter::WorkCounter(const DeclaredWork &declared, const Network &network, const Gpu &gpu)
     : declared_(declared), network_(network), gpu_(gpu) {
-    double all = 0.0;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const Operator &op = network.operators[i];
         const ImageShape input = network.input_shapes(i).front();
@@ -46,9 +45,8 @@ WorkCounter::WorkCounter(const DeclaredWork &declared, const Network &network, c
         if (op.kind == OperatorKind::max_pooling)
             size("c", op.output[0]), size("h", op.output[1]), size("w", op.output[2]),
                 size("window", (*op.window)[0]);
-        all += static_cast<double>(parameters(op, input));
     }
-    sizes_["parameters"] = all;
+    sizes_["parameters"] = static_cast<double>(network.all_parameters());
 }
 
 /// A launch while it is counted.
@@ -118,14 +116,14 @@ class WorkCounter::Launched {
 
     void name_first_of_each_kind(const LadderLaunch &launch) {
         for (const std::string &name : launch.operators)
-            for (const Operator &op : counter_.network_.operators)
-                if (op.name == name) {
-                    const char *kind = op.kind == OperatorKind::convolution   ? "conv"
-                                       : op.kind == OperatorKind::dense       ? "dense"
-                                       : op.kind == OperatorKind::max_pooling ? "pool"
-                                                                              : "";
-                    first_.try_emplace(kind, name);
-                }
+            if (const auto found = counter_.network_.operator_named(name)) {
+                const OperatorKind kind = counter_.network_.operators[*found].kind;
+                first_.try_emplace(kind == OperatorKind::convolution   ? "conv"
+                                   : kind == OperatorKind::dense       ? "dense"
+                                   : kind == OperatorKind::max_pooling ? "pool"
+                                                                       : "",
+                                   name);
+            }
     }
 
     /// The phase that `texts` are like, and what that is like, behind them.

@@ -26,12 +26,12 @@ struct NetworkQuestion {
     std::optional<ScheduleReading> schedule; ///< given: forecast as it stands; its batch is the question's
 };
 
-/// What the executor runs: the forecast's launches, and of each convolution the plan of its first candidate.
+/// What the executor runs: the forecast's launches, those of convolutions by the plan of their first
+/// candidate.
 struct PlannedNetwork {
     Network network;
     std::vector<ScheduledLaunch> schedule;
-    std::vector<std::optional<Plan>> plans; ///< with what prepares filters
-    NetworkRun forecast;                    ///< with one case, of which nothing is measured yet
+    NetworkRun forecast; ///< with one case, of which nothing is measured yet
 
     std::int64_t batch() const { return forecast.first().batch; }
     Seconds time() const { return *forecast.first().forecast_s(); }

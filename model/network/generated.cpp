@@ -1,9 +1,9 @@
-#include "model/network/generated.hpp"
-
 #include "model/base/split_mix.hpp"
+#include "model/network/idx.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 namespace convcast {

@@ -1,4 +1,4 @@
-// Images and labels in IDX files, as MNIST and Fashion-MNIST are given: plain or gzip.
+// Images and labels: of IDX files, as MNIST and Fashion-MNIST are given, plain or gzip; or drawn.
 #pragma once
 
 #include "model/network/operator.hpp"
@@ -25,5 +25,10 @@ LabelledImages read_idx(const std::string &images, const std::string &images_nam
 /// The set `train` or `t10k` of a folder with the four files under their usual names, with or without .gz.
 /// Throws InputError that names what was looked for.
 LabelledImages read_idx_folder(const std::string &folder, const std::string &set, int classes);
+
+/// Images for training where no data set is at hand: CI and first tries. `count` images of ten classes, each
+/// class a grating of its own direction and width, shifted at random and under noise. The same for the same
+/// seed.
+LabelledImages generated_images(const ImageShape &shape, std::int64_t count, std::uint64_t seed);
 
 } // namespace convcast

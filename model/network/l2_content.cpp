@@ -19,17 +19,14 @@ class Passing {
         for (const ScheduledLaunch &launch : schedule) {
             double its = 0.0;
             for (const std::size_t i : launch.operators)
-                its += 4.0 *
-                       static_cast<double>(parameters(network.operators[i], network.input_shapes(i).front()));
+                its += 4.0 * static_cast<double>(network.parameters(i));
             parameters_.push_back(its);
             all_ += its;
         }
     }
 
     double all() const { return all_; }
-    double bytes(const Tensor &tensor) const {
-        return 4.0 * static_cast<double>(batch_ * elements(network_.shape_of(tensor.of)));
-    }
+    double bytes(const Tensor &tensor) const { return tensor_bytes(network_, tensor, batch_); }
     /// Which launch has written a tensor; absent of images.
     std::optional<std::size_t> writer(const Tensor &tensor) const {
         const std::size_t launch = writer_[place(tensor)];

@@ -32,13 +32,6 @@ bool is_given(const std::string &operand) {
     return given.contains(operand);
 }
 
-std::optional<std::size_t> operator_named(const Network &network, const std::string &name) {
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        if (network.operators[i].name == name)
-            return i;
-    return std::nullopt;
-}
-
 std::vector<std::string> known_operands(const Network &network, const Rung &rung) {
     std::vector<std::string> known = {"input", "labels",   "count", "total",      "groups",  "turn",
                                       "order", "settings", "none",  "parameters", "gradient"};
@@ -87,11 +80,9 @@ void check_rung(const Network &network, const Rung &rung, const std::string &pla
     for (std::size_t i = 0; i < rung.constant.size(); ++i)
         check_operands(network, rung, {rung.constant[i].operand},
                        place + "/constant/" + std::to_string(i) + "/operand", problems);
-    const bool losses_left = std::all_of(network.operators.begin() + static_cast<std::ptrdiff_t>(next),
-                                         network.operators.end(), [](const Operator &op) {
-                                             return op.kind == OperatorKind::half_squared_error ||
-                                                    op.kind == OperatorKind::cross_entropy;
-                                         });
+    const bool losses_left =
+        std::all_of(network.operators.begin() + static_cast<std::ptrdiff_t>(next), network.operators.end(),
+                    [](const Operator &op) { return is_loss(op.kind); });
     for (std::size_t i = 0; i < rung.launches.size(); ++i)
         if (rung.launches[i].each_stream.value_or(false) && !rung.streams)
             problems.push_back({place + "/launches/" + std::to_string(i) + "/each_stream",
@@ -112,24 +103,18 @@ std::optional<std::int64_t> operand_floats(const Network &network, const Rung &r
                                            const std::string &operand, std::int64_t images) {
     if (operand == "input")
         return images * elements(network.input);
-    if (operand == "parameters" || operand == "gradient") {
-        std::int64_t all = 0;
-        for (std::size_t i = 0; i < network.operators.size(); ++i)
-            all += parameters(network.operators[i], network.input_shapes(i).front());
-        return all;
-    }
+    if (operand == "parameters" || operand == "gradient")
+        return network.all_parameters();
     if (const auto found = rung.memory.find(operand); found != rung.memory.end())
         return found->second;
     if (const auto found = rung.image_memory.find(operand); found != rung.image_memory.end())
         return found->second * images;
-    if (const auto index = operator_named(network, operand))
+    if (const auto index = network.operator_named(operand))
         return images * elements(network.operators[*index].output);
     if (operand.ends_with(parameters_of))
-        if (const auto index = operator_named(
-                network, operand.substr(0, operand.size() - std::string_view(parameters_of).size())))
-            if (const std::int64_t count =
-                    parameters(network.operators[*index], network.input_shapes(*index).front());
-                count > 0)
+        if (const auto index = network.operator_named(
+                operand.substr(0, operand.size() - std::string_view(parameters_of).size())))
+            if (const std::int64_t count = network.parameters(*index); count > 0)
                 return count;
     return std::nullopt;
 }
@@ -165,32 +150,24 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
     return ladder;
 }
 
-namespace {
-
-/// Whether the network is the one that ships under its id, whatever its title: a ladder's kernels are made
-/// for that one.
-bool is_as_it_ships(const Network &network) {
+bool is_as_it_ships(const Network &network, bool losses) {
     Network shipped = find_network(network.id);
     shipped.title = network.title, shipped.citation = network.citation;
-    return to_text(described::write(without_losses(shipped))) ==
-           to_text(described::write(without_losses(network)));
+    const auto text = [&](const Network &its) {
+        return to_text(described::write(losses ? its : without_losses(its)));
+    };
+    return text(shipped) == text(network);
 }
-
-/// In alphabetical order, as the files are.
-std::vector<std::string> networks_with_ladders() {
-    return names_of(shipped_ladder_files);
-}
-
-} // namespace
 
 bool has_ladder(const Network &network) {
-    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr && is_as_it_ships(network);
+    return find_embedded(shipped_ladder_files, network.id + ".json") != nullptr &&
+           is_as_it_ships(network, false);
 }
 
 std::optional<std::string> why_no_ladder(const std::string &network) {
     if (find_embedded(shipped_ladder_files, network + ".json") != nullptr)
         return std::nullopt;
-    const std::vector<std::string> names = networks_with_ladders();
+    const std::vector<std::string> names = names_of(shipped_ladder_files);
     return "expected a network that has a ladder, one of " + join(names) + ", got \"" + shortened(network) +
            "\"" + did_you_mean(network, names);
 }
@@ -214,7 +191,7 @@ std::vector<std::string> networks_with_splits() {
 
 Ladder find_ladder(const Network &network) {
     if (const EmbeddedFile *file = find_embedded(shipped_ladder_files, network.id + ".json")) {
-        if (!is_as_it_ships(network))
+        if (!is_as_it_ships(network, false))
             throw UsageError(
                 "the network given as '" + network.id +
                 "' is another one than ships under that name, whose ladder it is; give yours an \"id\" "
@@ -223,7 +200,7 @@ Ladder find_ladder(const Network &network) {
     }
     throw UsageError(
         "the network '" + network.id +
-        "' has no ladder, and so no kernels for training; ladders: " + join(networks_with_ladders()));
+        "' has no ladder, and so no kernels for training; ladders: " + join(names_of(shipped_ladder_files)));
 }
 
 std::optional<std::string> refusal(const Rung &rung, const Network &network, std::int64_t images,

@@ -125,6 +125,10 @@ struct Ladder {
 /// operands that nothing has written.
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network);
 
+/// Whether the network is the one that ships under its id, whatever its title; `losses`: with those at its
+/// end. Kernels of ladders are made for that one.
+bool is_as_it_ships(const Network &network, bool losses);
+
 /// Whether one ships for a network.
 bool has_ladder(const Network &network);
 

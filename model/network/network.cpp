@@ -18,7 +18,7 @@ extern const std::vector<EmbeddedFile> shipped_network_files;
 
 namespace {
 
-constexpr const char *image_name = "input";
+const std::string image_name = "input";
 
 std::string as_json(const ImageShape &shape) {
     return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " +
@@ -100,6 +100,27 @@ std::vector<ImageShape> Network::input_shapes(std::size_t index) const {
     return shapes;
 }
 
+const std::string &Network::name_of(std::size_t source) const {
+    return source == input_index ? image_name : operators[source].name;
+}
+
+std::optional<std::size_t> Network::operator_named(const std::string &name) const {
+    const auto found = std::ranges::find(operators, name, &Operator::name);
+    return found == operators.end() ? std::nullopt
+                                    : std::optional(static_cast<std::size_t>(found - operators.begin()));
+}
+
+std::int64_t Network::parameters(std::size_t index) const {
+    return convcast::parameters(operators[index], input_shapes(index).front());
+}
+
+std::int64_t Network::all_parameters() const {
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < operators.size(); ++i)
+        all += parameters(i);
+    return all;
+}
+
 void Network::check(const FieldProblem &problem) const {
     if (!is_id(id))
         problem("id", expected_id("resnet50", id));
@@ -150,9 +171,8 @@ void Network::check(const FieldProblem &problem) const {
             const std::vector<std::size_t> from = sources(i);
             problem(place + "/output",
                     "the shapes do not chain: " + op.name + " makes " + to_text(*answer.shape) + " of " +
-                        to_text(input_shapes(i).front()) + " from " +
-                        (from.front() == input_index ? image_name : operators[from.front()].name) +
-                        ", found " + to_text(op.output) + "; expected \"output\": " + as_json(*answer.shape));
+                        to_text(input_shapes(i).front()) + " from " + name_of(from.front()) + ", found " +
+                        to_text(op.output) + "; expected \"output\": " + as_json(*answer.shape));
         }
     }
     for (std::size_t i = 0; outputs && i < outputs->size(); ++i)

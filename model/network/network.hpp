@@ -42,6 +42,14 @@ struct Network {
     const ImageShape &shape_of(std::size_t source) const;
     /// Shapes of an operator's sources.
     std::vector<ImageShape> input_shapes(std::size_t index) const;
+    /// "input" for `input_index`.
+    const std::string &name_of(std::size_t source) const;
+    /// The operator of this name.
+    std::optional<std::size_t> operator_named(const std::string &name) const;
+
+    /// Numbers of an operator that training changes, and of all operators.
+    std::int64_t parameters(std::size_t index) const;
+    std::int64_t all_parameters() const;
 };
 
 /// Throws InputError with every problem at once, by file, line and place.

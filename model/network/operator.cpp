@@ -112,6 +112,15 @@ const OperatorType &type_of(OperatorKind kind) {
     return types.at(static_cast<std::size_t>(kind));
 }
 
+ShapeAnswer too_large_window(const Operator &op, const ImageShape &input) {
+    return {
+        std::nullopt, "window",
+        fmt::format("a window of {} x {}{} does not fit its input of {}{}; a smaller one does, for example "
+                    "[1, 1]",
+                    (*op.window)[0], (*op.window)[1], op.dilation ? " with its dilation" : "", to_text(input),
+                    op.pad ? " with its padding" : "")};
+}
+
 std::string device_number(double value) {
     return fmt::format("T({:.17g})", value);
 }
@@ -152,33 +161,29 @@ std::int64_t parameters(const Operator &op, const ImageShape &input) {
 
 std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &input, std::int64_t batch) {
     ConvShape shape;
-    shape.n = batch;
     if (op.kind == OperatorKind::dense) {
         shape.c = elements(input);
-        shape.k = *op.outputs;
     } else if (op.kind == OperatorKind::convolution) {
-        shape.c = input[0], shape.h = input[1], shape.w = input[2];
-        shape.k = *op.outputs, shape.r = (*op.window)[0], shape.s = (*op.window)[1];
-        const TwoSizes pad = op.pad_or_none(), stride = op.stride_or_default(),
-                       dilation = op.dilation.value_or(TwoSizes{1, 1});
-        shape.stride_h = stride[0], shape.stride_w = stride[1];
-        shape.pad_h = pad[0], shape.pad_w = pad[1];
-        shape.dilation_h = dilation[0], shape.dilation_w = dilation[1];
-        shape.groups = op.groups.value_or(1);
+        shape = window_shape(op, input);
+        shape.c = input[0];
     } else {
         return std::nullopt;
     }
+    shape.n = batch, shape.k = *op.outputs;
     shape.validate();
     return shape;
 }
 
 ConvShape window_shape(const Operator &op, const ImageShape &input) {
     ConvShape shape;
-    const TwoSizes pad = op.pad_or_none(), stride = op.stride_or_default();
+    const TwoSizes pad = op.pad_or_none(), stride = op.stride_or_default(),
+                   dilation = op.dilation.value_or(TwoSizes{1, 1});
     shape.h = input[1], shape.w = input[2];
     shape.r = (*op.window)[0], shape.s = (*op.window)[1];
     shape.stride_h = stride[0], shape.stride_w = stride[1];
     shape.pad_h = pad[0], shape.pad_w = pad[1];
+    shape.dilation_h = dilation[0], shape.dilation_w = dilation[1];
+    shape.groups = op.groups.value_or(1);
     return shape;
 }
 

@@ -125,7 +125,7 @@ std::int64_t parameters(const Operator &op, const ImageShape &input);
 /// The convolution that a convolution or dense operator is; absent for other kinds.
 std::optional<ConvShape> as_convolution(const Operator &op, const ImageShape &input, std::int64_t batch);
 
-/// The windows of a pooling as those of a convolution of one channel, without what pad_end adds.
+/// The windows of an operator as those of a convolution of one channel, without what pad_end adds.
 ConvShape window_shape(const Operator &op, const ImageShape &input);
 
 /// Whether an operator computes each output from the elements of its inputs at the same place, so that it can

@@ -76,6 +76,9 @@ struct OperatorType {
     std::string (*device)(const Operator &op, const std::vector<ImageShape> &inputs) = nullptr;
 };
 
+/// That a window does not fit its input.
+ShapeAnswer too_large_window(const Operator &op, const ImageShape &input);
+
 /// OperatorType::operations of a kind that always does so many.
 template <int N> double each(const Operator &, const ImageShape &) {
     return N;

@@ -80,8 +80,7 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
     Parameters all;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const Operator &op = network.operators[i];
-        const ImageShape input = network.input_shapes(i).front();
-        std::vector<double> &of = all.emplace_back(index_of(parameters(op, input)));
+        std::vector<double> &of = all.emplace_back(index_of(network.parameters(i)));
         const double middle = op.kind == OperatorKind::scale ? 1.0 : 0.0;
         const double range =
             !op.outputs || of.empty()

@@ -1,10 +1,10 @@
 #include "model/network/rung_forecast.hpp"
-#include "model/base/divide.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/machine/curve.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/count_work.hpp"
-#include "model/network/rung_times.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
@@ -24,17 +24,6 @@
 namespace convcast {
 
 namespace {
-
-/// What a phase needs of the profile beside the machine's numbers, in clocks.
-struct Latencies {
-    double l1, constant, grid_meet;
-};
-
-Latencies latencies_of(const GpuProfile &p, const Machine &m) {
-    return {p.l1_latency ? p.l1_latency->value.value : m.shared_latency,
-            p.constant_l1_latency ? p.constant_l1_latency->value.value : m.shared_latency,
-            p.grid_sync_time ? p.grid_sync_time->value.value * m.clock : m.launch_s * m.clock};
-}
 
 /// Clocks that an SM's schedulers, its shared memory and its constant memory are busy with a warp and round.
 struct Services {
@@ -68,8 +57,11 @@ class Phases {
   public:
     /// `from_dram`: share of the loads that L2 does not have.
     Phases(const GpuProfile &profile, const Machine &m, double from_dram = 0.0)
-        : m_(m), latency_(latencies_of(profile, m)),
-          load_s_(m.l2_latency_s + from_dram * (m.latency_s - m.l2_latency_s)) {}
+        : m_(m), load_s_(m.l2_latency_s + from_dram * (m.latency_s - m.l2_latency_s)),
+          l1_(profile.l1_latency ? profile.l1_latency->value.value : m.shared_latency),
+          constant_(profile.constant_l1_latency ? profile.constant_l1_latency->value.value
+                                                : m.shared_latency),
+          grid_meet_((profile.grid_sync_time ? profile.grid_sync_time->value.value : m.launch_s) * m.clock) {}
 
     /// N5, in clocks. `cta_warps`: of a CTA, also those that have no work in the phase.
     double time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps) const {
@@ -109,19 +101,18 @@ class Phases {
     /// Clocks of a warp and round in which nothing of it is under way but loads and shuffles.
     double waits(const LaunchPhase &phase) const {
         return (phase.l2_waits * load_s_ + phase.l2_hits * m_.l2_latency_s) * m_.clock +
-               phase.l1_waits * latency_.l1 + phase.shared_waits * m_.shared_latency +
-               phase.constant_waits * latency_.constant +
-               phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
+               phase.l1_waits * l1_ + phase.shared_waits * m_.shared_latency +
+               phase.constant_waits * constant_ + phase.shuffles * (m_.shared_latency + m_.ffma_latency) +
                phase.cluster_waits * m_.cluster_latency +
-               phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * latency_.grid_meet;
+               phase.cluster_meets * m_.cluster_barrier_s * m_.clock + phase.grid_meets * grid_meet_;
     }
 
     /// An SM's share of what L2 delivers or takes, in bytes a clock.
     double of_sm(double bandwidth) const { return bandwidth / static_cast<double>(m_.sm_count) / m_.clock; }
 
     const Machine &m_;
-    Latencies latency_;
-    double load_s_; ///< latency of a load of what another launch wrote
+    double load_s_;                    ///< latency of a load of what another launch wrote
+    double l1_, constant_, grid_meet_; ///< latencies in clocks
 };
 
 /// The least time that the bytes of a launch take on the chip.

@@ -1,6 +1,5 @@
 #include "model/network/scaling.hpp"
 
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/network/ladder.hpp"
@@ -8,13 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,11 +21,8 @@ namespace {
 constexpr int most_ordinal = 1023;
 
 std::optional<int> ordinal_of(const std::string &text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most_ordinal)
-        return std::nullopt;
-    return value;
+    const auto value = number_of<int>(text);
+    return value && *value >= 0 && *value <= most_ordinal ? value : std::nullopt;
 }
 
 /// The first pooling and what lies before it, in the network's order.
@@ -75,27 +69,6 @@ std::vector<int> counts_up_to(int devices) {
     return counts;
 }
 
-NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch) {
-    NetworkCase item;
-    item.split = split;
-    item.devices = devices;
-    item.batch = batch;
-    try {
-        if (split == DeviceSplit::rows || split == DeviceSplit::parameters) {
-            for (const RowShare &share : row_shares(network, devices))
-                item.shares.push_back(share.windows());
-        } else {
-            const std::vector<std::int64_t> starts = batch_shares(batch, devices);
-            for (std::size_t i = 1; i < starts.size(); ++i)
-                item.shares.push_back(starts[i] - starts[i - 1]);
-        }
-    } catch (const UsageError &error) {
-        item.status = Status::infeasible;
-        item.reason = error.what();
-    }
-    return item;
-}
-
 /// Sc4
 void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &one,
                const std::optional<Seconds> &share) {
@@ -109,6 +82,27 @@ void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &o
 }
 
 } // namespace
+
+NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch) {
+    NetworkCase item;
+    item.split = split;
+    item.devices = devices;
+    item.batch = batch;
+    try {
+        if (splits_rows(split)) {
+            for (const RowShare &share : row_shares(network, devices))
+                item.shares.push_back(share.windows());
+        } else {
+            const std::vector<std::int64_t> starts = batch_shares(batch, devices);
+            for (std::size_t i = 1; i < starts.size(); ++i)
+                item.shares.push_back(starts[i] - starts[i - 1]);
+        }
+    } catch (const UsageError &error) {
+        item.status = Status::infeasible;
+        item.reason = error.what();
+    }
+    return item;
+}
 
 // Sc1: LastRow = outputs / devices + K - 1 and FirstRow = LastRow - K + 1 of two halves are the ends of the
 // windows' pixels, which any share has.
@@ -207,12 +201,7 @@ std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQues
 
 bool has_split_kernels(const Network &network) {
     const std::vector<std::string> names = networks_with_splits();
-    if (std::find(names.begin(), names.end(), network.id) == names.end())
-        return false;
-    const Network shipped = find_network(network.id);
-    Network same = network;
-    same.title = shipped.title, same.citation = shipped.citation;
-    return to_text(described::write(same)) == to_text(described::write(shipped));
+    return std::find(names.begin(), names.end(), network.id) != names.end() && is_as_it_ships(network, true);
 }
 
 void require_split_kernels(const Network &network) {

@@ -55,6 +55,14 @@ std::vector<int> parse_devices(const std::string &verb, const std::string &text)
 DeviceSplit parse_split(const std::string &verb, const std::string &text);
 std::string to_text(DeviceSplit split);
 
+/// Whether each GPU has rows of every image, not images.
+inline bool splits_rows(DeviceSplit split) {
+    return split == DeviceSplit::rows || split == DeviceSplit::parameters;
+}
+
+/// A step of so many images; what is not possible is there with its reason.
+NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch);
+
 /// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs. A
 /// split that is not possible is there with its reason.
 std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question);

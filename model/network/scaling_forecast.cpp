@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,7 +33,7 @@ class Steps {
     }
 
     NetworkTimes of(const NetworkCase &item) {
-        const DeclaredSplit &split = split_of(item);
+        const DeclaredSplit &split = ladder_.splits.at(to_text(*item.split));
         const double forward = exchanged(split.forward_floats, item);
         NetworkTimes times;
         times.forward_s = computed(split.forward, item) + Seconds(forward);
@@ -45,17 +44,7 @@ class Steps {
         return times;
     }
 
-    Seconds step_of(const NetworkCase &item) {
-        const DeclaredSplit &split = split_of(item);
-        return computed(split.step, item) +
-               Seconds(exchanged(split.forward_floats, item) + exchanged(split.step_floats, item));
-    }
-
   private:
-    const DeclaredSplit &split_of(const NetworkCase &item) const {
-        return ladder_.splits.at(to_text(*item.split));
-    }
-
     static std::int64_t images_of(const NetworkCase &item) {
         return splits_rows(*item.split) ? item.batch : item.shares.front();
     }
@@ -64,9 +53,6 @@ class Steps {
         if (splits_rows(*item.split))
             values["rows"] = static_cast<double>(item.shares.front());
         return values;
-    }
-    static bool splits_rows(DeviceSplit split) {
-        return split == DeviceSplit::rows || split == DeviceSplit::parameters;
     }
 
     /// Of the launches of a rung, each size once: the sizes from which splits pay are looked for among the
@@ -159,18 +145,9 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
     advice.split = split;
     advice.devices = devices;
     const auto speed_up = [&](std::int64_t batch) {
-        ScalingQuestion question{{}, {split}, {batch}, false};
-        question.devices.assign(static_cast<std::size_t>(devices), 0);
-        std::optional<double> one, several;
-        for (const NetworkCase &item : scaling_cases(network, question)) {
-            if (item.status == Status::infeasible)
-                continue;
-            if (item.split == DeviceSplit::one)
-                one = steps.step_of(item).value;
-            else if (item.devices == devices)
-                several = steps.step_of(item).value;
-        }
-        return one && several ? *one / *several : 0.0;
+        const NetworkCase one = case_of(network, DeviceSplit::one, 1, batch),
+                          several = case_of(network, split, devices, batch);
+        return several.status == Status::infeasible ? 0.0 : *steps.of(one).time_s / *steps.of(several).time_s;
     };
     constexpr double good_efficiency = 0.9;
     advice.pays_from = from_size([&](std::int64_t batch) { return speed_up(batch) > 1.0; });
@@ -181,50 +158,37 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
 
 } // namespace
 
-PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devices,
-                         std::vector<std::string> &assumptions) {
-    PeerNumbers numbers;
-    const PeerLink *slowest = nullptr;
-    bool all_known = true, between_these = false;
+namespace {
+
+/// That is known; nullptr if none is.
+const PeerLink *link_between(const GpuProfile &profile, int one, int other) {
+    const auto link = std::ranges::find_if(profile.peers, [&](const PeerLink &its) {
+        return ((its.from == one && its.to == other) || (its.from == other && its.to == one)) &&
+               one_way(its) > 0.0;
+    });
+    return link == profile.peers.end() ? nullptr : &*link;
+}
+
+/// Links between these GPUs or, where none of them is known, all that are; `missing`: some are not known.
+std::vector<const PeerLink *> links_of(const GpuProfile &profile, const std::vector<int> &devices,
+                                       bool &missing) {
+    std::vector<const PeerLink *> links;
+    missing = false;
     for (const int from : devices)
         for (const int to : devices) {
-            if (from == to)
-                continue;
-            const auto link =
-                std::find_if(profile.peers.begin(), profile.peers.end(), [&](const PeerLink &one) {
-                    const bool between =
-                        (one.from == from && one.to == to) || (one.from == to && one.to == from);
-                    return between && one_way(one) > 0.0;
-                });
-            all_known = all_known && link != profile.peers.end();
-            if (link != profile.peers.end() && (slowest == nullptr || one_way(*link) < one_way(*slowest)))
-                slowest = &*link, between_these = true;
+            const PeerLink *link = from == to ? nullptr : link_between(profile, from, to);
+            missing = missing || (from != to && link == nullptr);
+            if (link != nullptr)
+                links.push_back(link);
         }
-    for (const PeerLink &link : profile.peers)
-        if (!between_these && one_way(link) > 0.0 &&
-            (slowest == nullptr || one_way(link) < one_way(*slowest)))
-            slowest = &link;
-    if (slowest != nullptr) {
-        double latency = 0.0, both_ways = one_way(*slowest);
-        for (const PeerLink &link : profile.peers) {
-            latency = std::max(latency, link.latency_s ? link.latency_s->value : 0.0);
-            if (link.both_ways_bytes_per_s)
-                both_ways = std::min(both_ways, link.both_ways_bytes_per_s->value / 2.0);
-        }
-        numbers = {
-            Bandwidth(both_ways), Seconds(latency), slowest->source.value_or(Source::measured),
-            slowest->by.value_or(fmt::format("peer_copy, GPU {} to GPU {}", slowest->from, slowest->to))};
-        if (numbers.source != Source::measured)
-            assumptions.push_back(
-                fmt::format("copies between GPUs at {:.0f} GB/s one way: {}, {}", both_ways / 1e9,
-                            boost::describe::enum_to_string(numbers.source, "?"), numbers.by));
-        if (!all_known)
-            assumptions.push_back(
-                fmt::format("the profile {} has no link between some of these GPUs: each is taken "
-                            "to be as fast as that from GPU {} to GPU {}",
-                            profile.id, slowest->from, slowest->to));
-        return numbers;
-    }
+    if (links.empty())
+        for (const PeerLink &link : profile.peers)
+            if (one_way(link) > 0.0)
+                links.push_back(&link);
+    return links;
+}
+
+PeerNumbers published_numbers(const GpuProfile &profile, std::vector<std::string> &assumptions) {
     for (const PublishedLink &link : published_links)
         if (profile.name.find(link.part_of_name) != std::string::npos) {
             assumptions.push_back(
@@ -238,6 +202,37 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
                      "profile's \"peers\" what is published: {\"from\": 0, \"to\": 1, \"direct\": true, "
                      "\"bandwidth_bytes_per_s\": 450e9, \"latency_s\": 1e-6, \"source\": \"published\", "
                      "\"by\": \"data sheet\"}");
+}
+
+} // namespace
+
+PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devices,
+                         std::vector<std::string> &assumptions) {
+    bool missing = false;
+    const std::vector<const PeerLink *> links = links_of(profile, devices, missing);
+    if (links.empty())
+        return published_numbers(profile, assumptions);
+    const PeerLink &slowest =
+        **std::ranges::min_element(links, {}, [](const auto *link) { return one_way(*link); });
+    double latency = 0.0, both_ways = one_way(slowest);
+    for (const PeerLink &link : profile.peers) {
+        latency = std::max(latency, link.latency_s ? link.latency_s->value : 0.0);
+        if (link.both_ways_bytes_per_s)
+            both_ways = std::min(both_ways, link.both_ways_bytes_per_s->value / 2.0);
+    }
+    const PeerNumbers numbers{
+        Bandwidth(both_ways), Seconds(latency), slowest.source.value_or(Source::measured),
+        slowest.by.value_or(fmt::format("peer_copy, GPU {} to GPU {}", slowest.from, slowest.to))};
+    if (numbers.source != Source::measured)
+        assumptions.push_back(fmt::format("copies between GPUs at {:.0f} GB/s one way: {}, {}",
+                                          both_ways / 1e9,
+                                          boost::describe::enum_to_string(numbers.source, "?"), numbers.by));
+    if (missing)
+        assumptions.push_back(
+            fmt::format("the profile {} has no link between some of these GPUs: each is taken "
+                        "to be as fast as that from GPU {} to GPU {}",
+                        profile.id, slowest.from, slowest.to));
+    return numbers;
 }
 
 NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,

@@ -98,11 +98,7 @@ class Scheduler {
     void join(std::size_t i) {
         ScheduledLaunch &launch = launches_.back();
         there_.erase(launch.writes);
-        for (const std::size_t source : network_.sources(i))
-            if (source != i - 1)
-                launch.reads.push_back({source, launch.writes.columns});
-        launch.operators.push_back(i);
-        launch.writes.of = i;
+        convcast::join(network_, launch, i);
         there_.insert(launch.writes);
     }
 
@@ -130,12 +126,8 @@ class Scheduler {
     }
 
     void turn(const Tensor &wanted) {
-        ScheduledLaunch launch;
-        launch.kind = wanted.columns ? LaunchKind::to_columns : LaunchKind::to_rows;
-        launch.reads = {{wanted.of, !wanted.columns}};
-        launch.writes = wanted;
         there_.insert(wanted);
-        launches_.push_back(std::move(launch));
+        launches_.push_back(turn_of(wanted));
     }
 
     const Network &network_;
@@ -147,6 +139,10 @@ class Scheduler {
 };
 
 } // namespace
+
+double tensor_bytes(const Network &network, const Tensor &tensor, std::int64_t batch) {
+    return 4.0 * static_cast<double>(batch * elements(network.shape_of(tensor.of)));
+}
 
 std::vector<std::size_t> readers_of(const Network &network) {
     std::vector<std::size_t> readers(network.operators.size(), 0);
@@ -222,6 +218,22 @@ ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t ba
     }
     launch.writes = {i, columns};
     return launch;
+}
+
+ScheduledLaunch turn_of(const Tensor &wanted) {
+    ScheduledLaunch launch;
+    launch.kind = wanted.columns ? LaunchKind::to_columns : LaunchKind::to_rows;
+    launch.reads = {{wanted.of, !wanted.columns}};
+    launch.writes = wanted;
+    return launch;
+}
+
+void join(const Network &network, ScheduledLaunch &launch, std::size_t i) {
+    for (const std::size_t source : network.sources(i))
+        if (source != launch.operators.back())
+            launch.reads.push_back({source, launch.writes.columns});
+    launch.operators.push_back(i);
+    launch.writes.of = i;
 }
 
 std::int64_t streams_of(const std::vector<ScheduledLaunch> &schedule) {

@@ -45,6 +45,9 @@ struct Tensor {
     auto operator<=>(const Tensor &) const = default;
 };
 
+/// Bytes of a tensor of so many images.
+double tensor_bytes(const Network &network, const Tensor &tensor, std::int64_t batch);
+
 struct ScheduledLaunch {
     LaunchKind kind = LaunchKind::elementwise;
     std::vector<std::size_t> operators; ///< that it computes, in order; none where it only turns a tensor
@@ -53,6 +56,7 @@ struct ScheduledLaunch {
     Tensor writes;
     std::optional<ConvShape> shape;   ///< of a convolution or dense layer
     std::optional<Strategy> strategy; ///< of a plan; absent: the one with the shortest forecast
+    std::optional<Plan> plan;         ///< by which it is forecast and run, with what prepares filters
     std::int64_t stream = 0;          ///< launches of one stream follow each other in the list's order
 };
 
@@ -83,6 +87,12 @@ std::optional<std::string> why_not_joined(const Network &network, const Schedule
 /// The launch that begins with operator i, which reads and writes in columns or image by image; without what
 /// it reads. `columns` of a dense layer says by which kernel.
 ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t batch, bool columns);
+
+/// The launch that only lays a tensor out as it is wanted.
+ScheduledLaunch turn_of(const Tensor &wanted);
+
+/// Does operator i where the launch writes, behind its last operator.
+void join(const Network &network, ScheduledLaunch &launch, std::size_t i);
 
 /// Whether a pooling's windows are whole channels, each computed by a warp or a CTA.
 bool is_whole_channel(const Operator &pooling, const ImageShape &input);

@@ -1,11 +1,11 @@
 #include "model/network/schedule_text.hpp"
 
+#include "model/base/readable.hpp"
 #include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -27,33 +27,15 @@ constexpr std::int64_t most_schedule_batch = std::int64_t{1} << 31;
 
 /// Words between spaces and tabs, up to a '#'.
 std::vector<std::string> words_of(std::string_view line) {
+    constexpr const char *blanks = " \t\r";
     line = line.substr(0, line.find('#'));
     std::vector<std::string> words;
-    std::string word;
-    for (const char c : line)
-        if (c == ' ' || c == '\t' || c == '\r') {
-            if (!word.empty())
-                words.push_back(std::move(word));
-            word.clear();
-        } else {
-            word += c;
-        }
-    if (!word.empty())
-        words.push_back(std::move(word));
+    for (std::size_t begin = 0; (begin = line.find_first_not_of(blanks, begin)) != std::string_view::npos;) {
+        const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
+        words.emplace_back(line.substr(begin, end - begin));
+        begin = end;
+    }
     return words;
-}
-
-std::optional<std::int64_t> whole_number(const std::string &text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
-bool is_schedule_name(const std::string &text) {
-    constexpr std::size_t longest = 60;
-    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    });
 }
 
 class ScheduleParser {
@@ -106,17 +88,17 @@ class ScheduleParser {
             head(named_, first);
             reading_.schedule.network = words[1];
             reading_.network_line = line_;
-            if (!is_schedule_name(words[1]))
+            if (!is_id(words[1]))
                 problem("expected small letters, digits and _, for example: network resnet50");
         } else if (first == "batch") {
             head(sized_, first);
-            const auto batch = whole_number(words[1]);
+            const auto batch = number_of<std::int64_t>(words[1]);
             if (!batch || *batch < 1 || *batch > most_schedule_batch)
                 problem("expected a number of images from 1, for example: batch 32, found '" +
                         shortened(words[1], 60) + "'");
             else
                 reading_.schedule.batch = *batch;
-        } else if (!is_schedule_name(words[1])) {
+        } else if (!is_id(words[1])) {
             problem("expected small letters, digits and _, for example: rung one_kernel");
         } else {
             reading_.schedule.rungs.push_back({words[1], "", line_});
@@ -175,7 +157,7 @@ class ScheduleParser {
                         shortened(value, 60) + "'; for example: layout=images");
             line.columns = value == "columns";
         } else if (key == "stream") {
-            const auto stream = whole_number(value);
+            const auto stream = number_of<std::int64_t>(value);
             if (!stream || *stream < 0 || *stream >= most_streams)
                 problem(
                     fmt::format("stream: expected a number from 0 to {}, found '{}'; for example: stream=0",
@@ -212,10 +194,7 @@ class ScheduleBinder {
   public:
     ScheduleBinder(const ScheduleReading &reading, const Network &network, const AskedStrategy &asked)
         : reading_(reading), network_(network), asked_(asked), problems_(reading.problems),
-          readers_(readers_of(network)) {
-        for (std::size_t i = 0; i < network.operators.size(); ++i)
-            index_[network.operators[i].name] = i;
-    }
+          readers_(readers_of(network)) {}
 
     std::vector<ScheduledLaunch> run() && {
         for (const ScheduleLine &line : reading_.schedule.lines) {
@@ -246,17 +225,14 @@ class ScheduleBinder {
         problems_.push_back({reading_.file + ":" + std::to_string(line_), message});
     }
 
-    const std::string &name_of(std::size_t i) const {
-        static const std::string images = images_name;
-        return i == Network::input_index ? images : network_.operators[i].name;
-    }
+    const std::string &name_of(std::size_t i) const { return network_.name_of(i); }
     bool is_there(const Tensor &tensor) const { return tensor == Tensor{} || there_.contains(tensor); }
 
     std::optional<std::size_t> find(const std::string &name, bool or_images) {
         if (or_images && name == images_name)
             return Network::input_index;
-        if (const auto found = index_.find(name); found != index_.end())
-            return found->second;
+        if (const auto found = network_.operator_named(name))
+            return found;
         std::vector<std::string> names;
         for (const Operator &op : network_.operators)
             names.push_back(op.name);
@@ -275,13 +251,9 @@ class ScheduleBinder {
                     "; leave the line out");
         else if (!is_there(other))
             problem(name_of(*of) + " is not there yet; expected the line that computes it before this one");
-        ScheduledLaunch launch;
-        launch.kind = line.columns ? LaunchKind::to_columns : LaunchKind::to_rows;
-        launch.reads = {other};
-        launch.writes = wanted;
-        launch.stream = line.stream;
         there_.insert(wanted);
-        launches_.push_back(std::move(launch));
+        launches_.push_back(turn_of(wanted));
+        launches_.back().stream = line.stream;
     }
 
     /// What is wrong with the line is said; what it computes counts as computed all the same, so that one
@@ -346,11 +318,7 @@ class ScheduleBinder {
                         (line.columns ? "columns" : "images") + fmt::format(" stream={}", line.stream));
                 return;
             }
-            for (const std::size_t source : network_.sources(operators[j]))
-                if (source != operators[j - 1])
-                    launch.reads.push_back({source, line.columns});
-            launch.operators.push_back(operators[j]);
-            launch.writes.of = operators[j];
+            join(network_, launch, operators[j]);
         }
         launches_.push_back(std::move(launch));
     }
@@ -425,7 +393,6 @@ class ScheduleBinder {
     const AskedStrategy &asked_;
     std::vector<InputProblem> problems_;
     std::vector<std::size_t> readers_;
-    std::map<std::string, std::size_t> index_;
     std::map<std::size_t, std::size_t> computed_; ///< operator -> line
     std::set<Tensor> there_;
     std::vector<ScheduledLaunch> launches_;
@@ -511,9 +478,7 @@ Schedule described_schedule(const Network &network, std::int64_t batch,
         for (const std::size_t i : launch.operators)
             line.operators.push_back(network.operators[i].name);
         if (line.turns)
-            line.operators.push_back(launch.writes.of == Network::input_index
-                                         ? images_name
-                                         : network.operators[launch.writes.of].name);
+            line.operators.push_back(network.name_of(launch.writes.of));
         line.columns = launch.writes.columns;
         line.stream = launch.stream;
         line.strategy = launch.strategy;

@@ -58,7 +58,7 @@ Weights read_weights(const std::string &text, const std::string &file, const Net
                                                      shortened(weights.network) + "\""});
     std::vector<std::string> known;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const std::int64_t wanted = parameters(network.operators[i], network.input_shapes(i).front());
+        const std::int64_t wanted = network.parameters(i);
         if (wanted == 0)
             continue;
         const std::string &name = network.operators[i].name;

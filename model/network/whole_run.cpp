@@ -8,44 +8,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast {
-
-std::vector<LaunchSpan> launch_spans(const PlannedNetwork &plan, const std::vector<NodeSpan> &nodes) {
-    if (std::ssize(nodes) != plan.forecast.first().nodes || nodes.empty())
-        return {};
-    const std::vector<std::vector<std::size_t>> waits = waits_of(plan.schedule);
-    std::map<std::int64_t, std::uint64_t> ended; // of each stream
-    std::vector<std::uint64_t> ends;
-    std::uint64_t first = nodes.front().start_ns;
-    for (const NodeSpan &node : nodes)
-        first = std::min(first, node.start_ns);
-    std::vector<LaunchSpan> spans;
-    std::size_t next = 0;
-    const auto seconds = [](std::uint64_t from, std::uint64_t to) {
-        return Seconds(1e-9 * (static_cast<double>(to) - static_cast<double>(from)));
-    };
-    for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
-        NodeSpan its = nodes[next];
-        for (std::int64_t node = 0; node < plan.forecast.first().launches[i].nodes.value(); ++node, ++next) {
-            its.start_ns = std::min(its.start_ns, nodes[next].start_ns);
-            its.end_ns = std::max(its.end_ns, nodes[next].end_ns);
-        }
-        const auto before = ended.find(plan.schedule[i].stream);
-        std::uint64_t could = before == ended.end() ? first : before->second;
-        for (const std::size_t other : waits[i])
-            could = std::max(could, ends[other]);
-        spans.push_back(
-            {seconds(first, its.start_ns), seconds(first, its.end_ns), seconds(could, its.end_ns)});
-        ended[plan.schedule[i].stream] = its.end_ns;
-        ends.push_back(its.end_ns);
-    }
-    return spans;
-}
 
 std::optional<std::string> why_not_whole(const Network &network) {
     std::vector<std::string> unknown;
@@ -71,19 +38,17 @@ MemoryUse memory_of(const PlannedNetwork &plan) {
     MemoryUse memory;
     memory.images_bytes =
         4 * batch * (elements(plan.network.input) + elements(plan.network.operators.back().output));
-    for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        memory.parameters_bytes +=
-            4 * parameters(plan.network.operators[i], plan.network.input_shapes(i).front());
+    memory.parameters_bytes = 4 * plan.network.all_parameters();
     memory.activations_bytes = arena_of(plan.network, plan.schedule, batch).bytes;
-    for (const std::optional<Plan> &conv : plan.plans)
-        memory.workspace_bytes += conv ? conv->workspace_bytes : 0;
+    for (const ScheduledLaunch &launch : plan.schedule)
+        memory.workspace_bytes += launch.plan ? launch.plan->workspace_bytes : 0;
     return memory;
 }
 
 std::optional<std::string> why_too_large(const PlannedNetwork &plan, const std::string &gpu,
                                          double free_bytes, double all_bytes) {
     constexpr double spare = 0.02; // of all memory, for what the driver takes beside
-    const auto needed = static_cast<double>(whole_bytes(plan));
+    const auto needed = static_cast<double>(memory_of(plan).all_bytes());
     if (needed <= free_bytes - spare * all_bytes)
         return std::nullopt;
     return fmt::format("{} with batch {} needs {:.3g} GB on the GPU, {} has {:.3g} GB free{}",

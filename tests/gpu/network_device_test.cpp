@@ -2,7 +2,7 @@
 // group.
 #include "executor/network/run_network.hpp"
 #include "executor/network/sequential.hpp"
-#include "model/network/generated.hpp"
+#include "model/network/idx.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gtest/gtest.h>

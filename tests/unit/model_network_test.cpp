@@ -299,7 +299,7 @@ TEST(WholeRun, AGpuTooSmallAndAnOperatorWithoutAKernelAreSaid) {
                      "mine.json");
     const PlannedNetwork plan = plan_network(network, h200, {}, question);
     // 999 pixels, 250 x 999 weights, the loss; tensors of 250 and 1 floats in pieces of 256 bytes.
-    EXPECT_EQ(whole_bytes(plan), 4 * (999 + 249750 + 1) + 1024 + 256);
+    EXPECT_EQ(memory_of(plan).all_bytes(), 4 * (999 + 249750 + 1) + 1024 + 256);
     EXPECT_EQ(why_too_large(plan, "toy", 2e6, 10e6), std::nullopt);
     EXPECT_THAT(why_too_large(plan, "toy", 1e6, 10e6).value_or(""),
                 HasSubstr("mine with batch 1 needs 0.001 GB on the GPU, toy has 0.001 GB free"));
@@ -339,7 +339,7 @@ TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
     EXPECT_GT(flops, 2.0 * *run.fmas) << "two for each multiply-add, and the others";
     EXPECT_LT(flops, 2.02 * *run.fmas);
     EXPECT_EQ(4 * numbers, run.memory->parameters_bytes);
-    EXPECT_EQ(run.memory->all_bytes(), whole_bytes(plan));
+    EXPECT_EQ(run.memory->all_bytes(), memory_of(plan).all_bytes());
     EXPECT_EQ(run.memory->activations_bytes, arena_of(plan.network, plan.schedule, 4).bytes);
 }
 

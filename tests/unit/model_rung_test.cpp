@@ -3,8 +3,8 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
-#include "model/network/rung_times.hpp"
 #include "model/network/scaling_forecast.hpp"
 
 #include <gmock/gmock.h>
@@ -366,7 +366,7 @@ TEST(RungTimes, OfEachLineTheMedianOfItsLaunches) {
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 2048), 16 * 25);
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 3), 3 * 25); // three images on three streams
     OfRung two = rung_of("fashion_mnist", "batch");
-    const std::vector<std::vector<NodeSpan>> calls = {
+    const std::vector<CallNodes> calls = {
         {{100, 350}, {360, 400}}, {{0, 250}, {270, 330}}, {{0, 290}, {290, 310}}};
     const std::vector<KernelTime> times = kernel_times(two.rung, 8, calls);
     ASSERT_EQ(times.size(), 2U);

@@ -9,15 +9,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace convcast {
 namespace {
 
-ShapeAnswer wrong_groups(const Operator &op, const ImageShape &input) {
+std::optional<ShapeAnswer> wrong_groups(const Operator &op, const ImageShape &input) {
     const std::int64_t groups = op.groups.value_or(1);
     if (input[0] % groups == 0 && *op.outputs % groups == 0)
-        return {};
-    return {
+        return std::nullopt;
+    return ShapeAnswer{
         std::nullopt, "groups",
         fmt::format(
             "expected a number that divides the {} input channels and the {} outputs, found {}; for example "
@@ -27,8 +28,8 @@ ShapeAnswer wrong_groups(const Operator &op, const ImageShape &input) {
 
 ShapeAnswer convolution_shape(const Operator &op, const std::vector<ImageShape> &inputs) {
     const ImageShape &input = inputs.front();
-    if (ShapeAnswer wrong = wrong_groups(op, input); !wrong.problem.empty())
-        return wrong;
+    if (auto wrong = wrong_groups(op, input))
+        return *wrong;
     const TwoSizes stride = op.stride_or_default(), pad = op.pad_or_none(),
                    dilation = op.dilation.value_or(TwoSizes{1, 1});
     ImageShape out{*op.outputs, 0, 0};
@@ -36,11 +37,7 @@ ShapeAnswer convolution_shape(const Operator &op, const std::vector<ImageShape> 
         const std::int64_t padded = input[i + 1] + 2 * pad[i],
                            reach = ((*op.window)[i] - 1) * dilation[i] + 1;
         if (reach > padded)
-            return {std::nullopt, "window",
-                    fmt::format("a window of {} x {}{} does not fit its input of {}{}; a smaller one does, "
-                                "for example [1, 1]",
-                                (*op.window)[0], (*op.window)[1], op.dilation ? " with its dilation" : "",
-                                to_text(input), op.pad ? " with its padding" : "")};
+            return too_large_window(op, input);
         out[i + 1] = (padded - reach) / stride[i] + 1;
     }
     return {out, "", ""};
@@ -58,14 +55,15 @@ std::int64_t dense_parameters(const Operator &op, const ImageShape &input) {
     return *op.outputs * elements(input);
 }
 
-/// Calls each(output, pixel of the input, number of the parameter) for every product.
-template <class Each> void for_products(const OperatorStep &step, const Each &each) {
-    const ConvShape shape = *as_convolution(step.op, step.in_shape(), 1);
+/// Calls each(output, pixel of the input, number of the parameter) for every product of a convolution with so
+/// many rows and columns of outputs.
+template <class Each>
+void for_products(const ConvShape &shape, std::int64_t rows, std::int64_t columns, const Each &each) {
     const std::int64_t window = shape.r * shape.s, channels = shape.c / shape.groups,
                        filters = shape.k / shape.groups;
     for (std::int64_t k = 0, out = 0; k < shape.k; ++k)
-        for (std::int64_t p = 0; p < shape.p(); ++p)
-            for (std::int64_t q = 0; q < shape.q(); ++q, ++out)
+        for (std::int64_t p = 0; p < rows; ++p)
+            for (std::int64_t q = 0; q < columns; ++q, ++out)
                 for (std::int64_t c = 0; c < channels; ++c)
                     for (std::int64_t r = 0; r < shape.r; ++r)
                         for (std::int64_t s = 0; s < shape.s; ++s) {
@@ -73,25 +71,29 @@ template <class Each> void for_products(const OperatorStep &step, const Each &ea
                                                x = q * shape.stride_w - shape.pad_w + s * shape.dilation_w;
                             if (y >= 0 && y < shape.h && x >= 0 && x < shape.w)
                                 each(out, ((k / filters * channels + c) * shape.h + y) * shape.w + x,
-                                     (k * channels + c) * window + r * shape.s + s);
+                                     static_cast<std::size_t>((k * channels + c) * window + r * shape.s + s));
                         }
+}
+template <class Each> void for_products(const OperatorStep &step, const Each &each) {
+    const ConvShape shape = *as_convolution(step.op, step.in_shape(), 1);
+    for_products(shape, shape.p(), shape.q(), each);
 }
 
 void convolve(const OperatorStep &step, double *out) {
     std::fill(out, out + step.outputs(), 0.0);
-    for_products(step, [&](std::int64_t at, std::int64_t pixel, std::int64_t weight) {
-        out[at] += step.in[0][pixel] * step.parameters[static_cast<std::size_t>(weight)];
+    for_products(step, [&](std::int64_t at, std::int64_t pixel, std::size_t weight) {
+        out[at] += step.in[0][pixel] * step.parameters[weight];
     });
 }
 
 void convolve_back(const OperatorStep &step, const double *, const double *by_out,
                    const OperatorBackward &back) {
-    for_products(step, [&](std::int64_t at, std::int64_t pixel, std::int64_t weight) {
+    for_products(step, [&](std::int64_t at, std::int64_t pixel, std::size_t weight) {
         const double by = by_out[at];
         if (by == 0.0)
             return;
-        back.by_parameters[static_cast<std::size_t>(weight)] += by * step.in[0][pixel];
-        back.by_in[0][pixel] += by * step.parameters[static_cast<std::size_t>(weight)];
+        back.by_parameters[weight] += by * step.in[0][pixel];
+        back.by_in[0][pixel] += by * step.parameters[weight];
     });
 }
 
@@ -99,8 +101,8 @@ void convolve_back(const OperatorStep &step, const double *, const double *by_ou
 
 ShapeAnswer transposed_shape(const Operator &op, const std::vector<ImageShape> &inputs) {
     const ImageShape &input = inputs.front();
-    if (ShapeAnswer wrong = wrong_groups(op, input); !wrong.problem.empty())
-        return wrong;
+    if (auto wrong = wrong_groups(op, input))
+        return *wrong;
     const TwoSizes stride = op.stride_or_default(), pad = op.pad_or_none(), end = op.pad_end_or_same(),
                    dilation = op.dilation.value_or(TwoSizes{1, 1});
     ImageShape out{*op.outputs, 0, 0};
@@ -118,27 +120,15 @@ std::int64_t transposed_parameters(const Operator &op, const ImageShape &input) 
     return input[0] * (*op.outputs / op.groups.value_or(1)) * (*op.window)[0] * (*op.window)[1];
 }
 
+/// The convolution whose gradient by its input it is, from the output to the input.
 void transposed_forward(const OperatorStep &step, double *out) {
-    const Operator &op = step.op;
-    const ImageShape &in = step.in_shape(), &to = op.output;
-    const TwoSizes stride = op.stride_or_default(), pad = op.pad_or_none(),
-                   dilation = op.dilation.value_or(TwoSizes{1, 1}), window = *op.window;
-    const std::int64_t groups = op.groups.value_or(1), channels = in[0] / groups, outputs = to[0] / groups;
+    const ImageShape &in = step.in_shape(), &to = step.op.output;
+    ConvShape shape = window_shape(step.op, to);
+    shape.c = to[0], shape.k = in[0];
     std::fill(out, out + elements(to), 0.0);
-    for (std::int64_t c = 0; c < in[0]; ++c)
-        for (std::int64_t h = 0; h < in[1]; ++h)
-            for (std::int64_t w = 0; w < in[2]; ++w)
-                for (std::int64_t k = 0; k < outputs; ++k)
-                    for (std::int64_t r = 0; r < window[0]; ++r)
-                        for (std::int64_t s = 0; s < window[1]; ++s) {
-                            const std::int64_t y = h * stride[0] + r * dilation[0] - pad[0],
-                                               x = w * stride[1] + s * dilation[1] - pad[1];
-                            if (y >= 0 && y < to[1] && x >= 0 && x < to[2])
-                                out[((c / channels * outputs + k) * to[1] + y) * to[2] + x] +=
-                                    step.in[0][(c * in[1] + h) * in[2] + w] *
-                                    step.parameters[static_cast<std::size_t>(
-                                        ((c * outputs + k) * window[0] + r) * window[1] + s)];
-                        }
+    for_products(shape, in[1], in[2], [&](std::int64_t at, std::int64_t pixel, std::size_t weight) {
+        out[pixel] += step.in[0][at] * step.parameters[weight];
+    });
 }
 
 std::string transposed_device(const Operator &op, const std::vector<ImageShape> &) {
@@ -174,30 +164,30 @@ double spread(const Operator &op, const ImageShape &input) {
 } // namespace
 
 std::vector<OperatorType> operators::convolution() {
-    std::vector<OperatorType> rows(3);
-    rows[0].kind = OperatorKind::convolution;
-    rows[0].needs = {"outputs", "window"};
-    rows[0].takes = {"stride", "pad", "dilation", "groups"};
-    rows[0].shape = convolution_shape;
-    rows[0].parameters = convolution_parameters;
-    rows[0].multiply_adds = filtered;
-    rows[0].forward = convolve, rows[0].backward = convolve_back;
-    rows[1].kind = OperatorKind::dense;
-    rows[1].needs = {"outputs"};
-    rows[1].shape = dense_shape;
-    rows[1].parameters = dense_parameters;
-    rows[1].multiply_adds = filtered;
-    rows[1].forward = convolve, rows[1].backward = convolve_back;
-    rows[2].kind = OperatorKind::transposed_convolution;
-    rows[2].needs = {"outputs", "window"};
-    rows[2].takes = {"stride", "pad", "pad_end", "dilation", "groups"};
-    rows[2].shape = transposed_shape;
-    rows[2].parameters = transposed_parameters;
-    rows[2].multiply_adds = spread;
-    rows[2].forward = transposed_forward;
-    rows[2].form = DeviceForm::gather;
-    rows[2].device = transposed_device;
-    return rows;
+    OperatorType convolution;
+    convolution.kind = OperatorKind::convolution;
+    convolution.needs = {"outputs", "window"};
+    convolution.takes = {"stride", "pad", "dilation", "groups"};
+    convolution.shape = convolution_shape;
+    convolution.parameters = convolution_parameters;
+    convolution.multiply_adds = filtered;
+    convolution.forward = convolve, convolution.backward = convolve_back;
+    OperatorType dense = convolution;
+    dense.kind = OperatorKind::dense;
+    dense.needs = {"outputs"}, dense.takes = {};
+    dense.shape = dense_shape;
+    dense.parameters = dense_parameters;
+    OperatorType transposed;
+    transposed.kind = OperatorKind::transposed_convolution;
+    transposed.needs = convolution.needs;
+    transposed.takes = {"stride", "pad", "pad_end", "dilation", "groups"};
+    transposed.shape = transposed_shape;
+    transposed.parameters = transposed_parameters;
+    transposed.multiply_adds = spread;
+    transposed.forward = transposed_forward;
+    transposed.form = DeviceForm::gather;
+    transposed.device = transposed_device;
+    return {convolution, dense, transposed};
 }
 
 } // namespace convcast

@@ -19,11 +19,7 @@ ShapeAnswer pooling_shape(const Operator &op, const std::vector<ImageShape> &inp
     for (std::size_t i = 0; i < 2; ++i) {
         const std::int64_t padded = input[i + 1] + pad[i] + end[i];
         if ((*op.window)[i] > padded)
-            return {std::nullopt, "window",
-                    fmt::format("a window of {} x {} does not fit its input of {}{}; a smaller one does, for "
-                                "example [1, 1]",
-                                (*op.window)[0], (*op.window)[1], to_text(input),
-                                op.pad ? " with its padding" : "")};
+            return too_large_window(op, input);
         if (pad[i] >= (*op.window)[i] || end[i] >= (*op.window)[i])
             return {std::nullopt, pad[i] >= (*op.window)[i] ? "pad" : "pad_end",
                     "expected less than the window, so that every window has a pixel, for example [0, 0]"};

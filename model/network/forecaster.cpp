@@ -1,0 +1,353 @@
+#include "model/network/forecaster.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/parallel.hpp"
+#include "model/choose/ranking.hpp"
+#include "model/choose/setting.hpp"
+#include "model/time/call.hpp"
+#include "model/time/formula.hpp"
+#include "model/time/memory_terms.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+/// N2: launches of a graph follow each other closer than those of a stream, and what a launch that starts
+/// early takes beside its work is what a chain of them takes without any.
+GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
+    if (profile.graph_launch_period && profile.graph_launch_period->value > profile.launch_floor->value) {
+        Param<Seconds> gap = *profile.graph_launch_period;
+        gap.value = gap.value - profile.launch_floor->value;
+        profile.launch_gap = gap;
+    }
+    if (early && profile.early_launch_period)
+        profile.launch_floor = profile.early_launch_period;
+    return profile;
+}
+
+/// Launches on one stream start early.
+bool starts_early(const NetworkQuestion &question) {
+    const auto beside = [](const ScheduleLine &line) { return line.stream > 0; };
+    return !question.schedule || std::ranges::none_of(question.schedule->schedule.lines, beside);
+}
+
+/// A convolution by a setting of a strategy.
+struct RankedWay {
+    NetworkCandidate candidate;
+    const Plan *plan;
+};
+
+/// N8: of settings that tie the shortest forecast is that with the most luck.
+Seconds mean_of_ties(const std::vector<RankedWay> &all, Seconds best) {
+    Seconds total;
+    double ties = 0.0;
+    for (const RankedWay &way : all)
+        if (way.candidate.time_s <= best * network_tie)
+            total += way.candidate.time_s, ties += 1.0;
+    return total / ties;
+}
+
+std::int64_t nodes_of(const Plan &plan) {
+    return std::ssize(plan.launches) +
+           std::count_if(plan.launches.begin(), plan.launches.end(),
+                         [](const Partition &part) { return part.constant_bytes > 0; });
+}
+
+/// Bytes that L2 has so far as `held` says.
+struct ReadBytes {
+    double bytes = 0.0, from_l2 = 0.0;
+    void add(double more, double held) { bytes += more, from_l2 += held * more; }
+    double held() const { return bytes > 0.0 ? from_l2 / bytes : 0.0; }
+};
+
+/// Bytes of a launch: what it reads, parameters included, and writes.
+struct LaunchBytes {
+    ReadBytes read;
+    ReadBytes
+        beside; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
+    double written = 0.0;
+};
+
+LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, const HeldForLaunch &held,
+                     std::int64_t batch) {
+    LaunchBytes bytes;
+    for (const std::size_t i : launch.operators) {
+        const double its = 4.0 * static_cast<double>(network.parameters(i));
+        bytes.read.add(its, held.parameters);
+        if (i != launch.operators.front())
+            bytes.beside.add(its, held.parameters);
+    }
+    for (std::size_t i = 0; i < launch.reads.size(); ++i) {
+        const double all = tensor_bytes(network, launch.reads[i], batch);
+        bytes.read.add(i == 0 && !launch.operators.empty()
+                           ? read_bytes(network.operators[launch.operators.front()],
+                                        network.shape_of(launch.reads[i].of), batch)
+                           : all,
+                       held.reads[i]);
+        if (i > 0)
+            bytes.beside.add(all, held.reads[i]);
+    }
+    bytes.written = tensor_bytes(network, launch.writes, batch);
+    return bytes;
+}
+
+/// N3: its CTAs are there, and have their code and their arguments, which come from L2.
+Seconds started(LaunchKind kind, const LaunchGrid &grid, const Machine &m) {
+    // Latencies of L2: one for arguments, one for a kernel of little code. A kernel made for the launch
+    // has several pieces of it; a layer norm has more, and two sums that the whole CTA waits for.
+    constexpr double small = 2.0, made = 4.0, norm = 6.0;
+    const bool is_small = grid.row_threads > 0 || kind == LaunchKind::softmax ||
+                          kind == LaunchKind::to_columns || kind == LaunchKind::to_rows;
+    const double waits = kind == LaunchKind::layer_norm ? norm : is_small ? small : made;
+    return Seconds(m.cta_s * static_cast<double>(grid.x * grid.y) + waits * m.l2_latency_s);
+}
+
+/// N3 without the launch, where the share `lost` of what is written goes to DRAM. DRAM's bus carries both
+/// ways, L2 has ports for each.
+Seconds moved(const ReadBytes &read, double written, double lost, const Machine &m) {
+    const double held = read.held(), from_dram = (1.0 - held) * read.bytes, to_dram = lost * written;
+    const Seconds reads = formula::pnorm<Seconds>(
+        "reads", m.knee,
+        {Seconds(held * m.l2_latency_s + (1.0 - held) * m.latency_s),
+         Seconds(std::max(read.bytes / m.l2_bw, from_dram / m.read_bw + to_dram / m.write_bw))});
+    return std::max(reads, Seconds(written / m.l2_write_bw));
+}
+
+/// At the full rate of all SMs.
+Seconds multiplied(double fmas, const Machine &m) {
+    return Seconds(fmas / (static_cast<double>(m.sm_count) * m.ffma_rate * m.clock));
+}
+
+/// N4
+Seconds light_of(double fmas, double read, double written, const Machine &m) {
+    const Seconds reads =
+        formula::pnorm<Seconds>("reads", m.knee, {Seconds(m.latency_s), Seconds(read / m.read_bw)});
+    return Seconds(m.launch_s) + std::max({reads, multiplied(fmas, m), Seconds(written / m.write_bw)});
+}
+
+} // namespace
+
+NetworkForecaster::NetworkForecaster(const Network &network, const GpuProfile &profile,
+                                     const Knowledge &knowledge, const NetworkQuestion &question)
+    : network_(network), early_(starts_early(question)), profile_(as_in_a_graph(profile, early_)),
+      gpu_(profile_), knowledge_(knowledge), question_(question), whole_floor_(profile.launch_floor->value),
+      machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {
+    const std::vector<ScheduledLaunch> schedule =
+        schedule_of(network, question.batch, [](const ConvShape &) { return true; });
+    held_ = held_by_shape(schedule, held_for_launches(network, schedule, question.batch, gpu_));
+}
+
+// ---- which strategy a convolution takes ----
+
+const NetworkForecaster::WaysOrWhy &NetworkForecaster::ways_or_why(const ConvShape &shape,
+                                                                   const std::optional<Strategy> &strategy) {
+    const auto ending = strategy ? ending_.end() : ending_.find(shape.id());
+    return ending == ending_.end() ? known(shape, strategy) : ending->second;
+}
+
+const NetworkForecaster::Ways &NetworkForecaster::ways_of(const ConvShape &shape,
+                                                          const std::optional<Strategy> &strategy) {
+    const WaysOrWhy &ways = ways_or_why(shape, strategy);
+    if (const auto *why = std::get_if<std::string>(&ways))
+        throw UsageError(*why);
+    return std::get<Ways>(ways);
+}
+
+const NetworkForecaster::WaysOrWhy &NetworkForecaster::known(const ConvShape &shape,
+                                                             const std::optional<Strategy> &strategy) {
+    const auto [found, fresh] =
+        known_.try_emplace(strategy ? shape.id() + " " + to_text(*strategy) : shape.id());
+    if (fresh)
+        found->second = strategy ? named(shape, *strategy) : ranked(shape);
+    return found->second;
+}
+
+void NetworkForecaster::rank_ahead(const std::vector<ConvShape> &shapes) {
+    std::vector<std::optional<WaysOrWhy>> ranked_shapes(shapes.size());
+    in_parallel(shapes.size(), [&](std::size_t i) {
+        if (!known_.contains(shapes[i].id()))
+            ranked_shapes[i] = ranked(shapes[i]);
+    });
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        if (ranked_shapes[i])
+            known_.emplace(shapes[i].id(), std::move(*ranked_shapes[i]));
+}
+
+void NetworkForecaster::prefer_ending(const ConvShape &shape, bool ends) {
+    if (!ends)
+        return (void)ending_.erase(shape.id());
+    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    Ways ways = ways_of(shape, best.ends);
+    for (const NetworkCandidate &candidate : best.candidates)
+        if (candidate.strategy != ways.candidates.front().strategy && ways.candidates.size() < question_.top)
+            ways.candidates.push_back(candidate);
+    ending_.insert_or_assign(shape.id(), std::move(ways));
+}
+
+bool NetworkForecaster::could_end(const ConvShape &shape) {
+    const Ways &best = std::get<Ways>(known(shape, std::nullopt));
+    return best.ends && !ends_launch(best.plan) &&
+           std::holds_alternative<Ways>(ways_or_why(shape, best.ends));
+}
+
+/// N11, of all launches with this shape.
+HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
+    const auto found = held_.find(shape.id());
+    return found == held_.end() ? HeldByL2{} : found->second;
+}
+
+/// N8. Of settings that tie one wins that prepares its filters: that is done once for a network, and kernels
+/// that read raw filters are forecast too short.
+NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) const {
+    std::vector<RankedWay> all;
+    const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
+    const HeldByL2 held = held_for(shape);
+    for (const RankedSetting &setting : ranking.settings) {
+        Plan plan = setting.planned.feasible.plan;
+        plan.prepare.clear(); // filters stay the same from image to image
+        if (question_.strategies.empty() && uses_tensor_cores(plan))
+            continue;
+        if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration, held))
+            all.push_back({{to_text(setting.planned.strategy), *time}, &setting.planned.feasible.plan});
+    }
+    if (all.empty())
+        return "no strategy does " + shape.id() + ": " +
+               (ranking.refused.empty() ? "none has a time" : ranking.refused.front().why.why);
+    std::ranges::stable_sort(all, {}, [](const RankedWay &way) { return way.candidate.time_s; });
+    Ways ways;
+    ways.best_s = all.front().candidate.time_s;
+    const auto prepares =
+        std::ranges::find_if(all, [](const auto &way) { return !way.plan->prepare.empty(); });
+    if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * network_tie)
+        std::rotate(all.begin(), prepares, prepares + 1);
+    ways.time_s = mean_of_ties(all, ways.best_s);
+    ways.strategy = parse_strategy(all.front().candidate.strategy);
+    ways.plan = *all.front().plan;
+    const auto ending = std::ranges::find_if(all, [](const auto &way) { return ends_launch(*way.plan); });
+    if (ending != all.end())
+        ways.ends = parse_strategy(ending->candidate.strategy);
+    for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
+        ways.candidates.push_back(std::move(all[i].candidate));
+    return ways;
+}
+
+NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, const Strategy &strategy) {
+    auto planned = compiled_plan(strategy, shape, gpu_, knowledge_.facts);
+    if (auto *why = std::get_if<Infeasible>(&planned))
+        return name_of(strategy) + " does not do " + shape.id() + ": " + why->why;
+    auto &good = std::get<PlannedStrategy>(planned);
+    Plan once = good.feasible.plan;
+    once.prepare.clear(); // as of the candidates
+    const auto time = forecast_call_time(once, shape, gpu_, knowledge_.calibration, held_for(shape));
+    if (!time)
+        return no_time(profile_, missing_for_forecast(profile_, good.feasible.plan));
+    Ways ways;
+    ways.strategy = good.strategy;
+    ways.candidates = {{to_text(good.strategy), *time}};
+    ways.time_s = ways.best_s = *time;
+    if (ties_ && !uses_tensor_cores(good.feasible.plan))
+        if (const auto *chosen = std::get_if<Ways>(&known(shape, std::nullopt));
+            chosen != nullptr && *time <= chosen->best_s * network_tie)
+            ways.time_s = chosen->time_s; // N8: which of those that tie is faster nobody can say
+    ways.plan = std::move(good.feasible.plan);
+    return ways;
+}
+
+// ---- how long a launch runs ----
+
+NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const HeldForLaunch &held) {
+    NetworkLaunch launch;
+    launch.kind = scheduled.kind;
+    launch.nodes = 1;
+    launch.flops = 0.0, launch.parameters = 0;
+    for (const std::size_t i : scheduled.operators) {
+        launch.operators.push_back(network_.operators[i].name);
+        *launch.flops += operations_of(network_.operators[i], network_.input_shapes(i).front(), batch());
+        *launch.parameters += network_.parameters(i);
+    }
+    if (scheduled.operators.empty())
+        launch.operators.push_back(network_.name_of(scheduled.writes.of));
+    const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch());
+    launch.bytes = bytes.read.bytes + bytes.written;
+    if (scheduled.shape) {
+        time_planned(scheduled, launch);
+        if (bytes.beside.bytes > 0.0)
+            launch.time_s += moved(bytes.beside, 0.0, 0.0, machine_);
+        return launch;
+    }
+    const Seconds floor(machine_.launch_s),
+        its_bytes = moved(bytes.read, bytes.written, held.written_lost, machine_);
+    const double fmas = fmas_of(scheduled);
+    launch.time_s =
+        floor + started(scheduled.kind, grid_of(network_, scheduled, batch()), machine_) + its_bytes;
+    launch.light_s = floor + std::max(its_bytes, multiplied(fmas, machine_));
+    if (fmas > 0.0)
+        launch.time_s = std::max(launch.time_s, convcast::light_of(fmas, 0.0, 0.0, machine_));
+    return launch;
+}
+
+/// A convolution or a dense layer, without what its end reads.
+void NetworkForecaster::time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch) {
+    const ConvShape &shape = *scheduled.shape;
+    launch.shape = shape.id();
+    launch.light_s = speed_of_light(shape, profile_, std::nullopt, held_for(shape))->value_s;
+    if (scheduled.kind == LaunchKind::dense) {
+        launch.time_s =
+            *launch.light_s + started(scheduled.kind, grid_of(network_, scheduled, batch()), machine_);
+        return;
+    }
+    const Ways &ways = ways_of(shape, scheduled.strategy);
+    launch.candidates = ways.candidates;
+    launch.nodes = nodes_of(ways.plan);
+    launch.time_s = ways.time_s;
+}
+
+Seconds NetworkForecaster::gap() const {
+    return Seconds(early_ && profile_.early_launch_period ? 0.0 : machine_.gap_s);
+}
+
+Seconds NetworkForecaster::first_start() const {
+    return std::max(Seconds(0.0), whole_floor_ - Seconds(machine_.launch_s));
+}
+
+double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
+    if (launch.operators.empty())
+        return 0.0;
+    const std::size_t first = launch.operators.front();
+    return work_of(network_.operators[first], network_.input_shapes(first), batch()).fmas.value_or(0.0);
+}
+
+double NetworkForecaster::share_of_sms(const ScheduledLaunch &launch) const {
+    constexpr std::int64_t resident = 8; // CTAs of 256 threads
+    const auto share_of = [&](std::int64_t ctas, std::int64_t ctas_per_sm) {
+        const double slots = static_cast<double>(std::max<std::int64_t>(1, ctas_per_sm)) *
+                             static_cast<double>(profile_.limits.sm_count);
+        return std::min(1.0, static_cast<double>(ctas) / slots);
+    };
+    if (!launch.plan) {
+        const LaunchGrid grid = grid_of(network_, launch, batch());
+        return share_of(grid.x * grid.y, resident);
+    }
+    double share = 0.0;
+    for (const Partition &part : launch.plan->launches)
+        share = std::max(share, share_of(part.ctas, part.ctas_per_sm));
+    return share;
+}
+
+Seconds NetworkForecaster::light_of(double fmas) const {
+    const double read = tensor_bytes(network_, {}, batch()) +
+                        4.0 * static_cast<double>(network_.all_parameters()),
+                 written = tensor_bytes(network_, {network_.operators.size() - 1, false}, batch());
+    return convcast::light_of(fmas, read, written, machine_);
+}
+
+} // namespace convcast

@@ -1,0 +1,97 @@
+// Launches of a network on a GPU: which strategy a convolution takes, and how long each launch runs by
+// itself. Equations N2 to N4 and N8 of docs/equations.md.
+#pragma once
+
+#include "model/machine/architecture.hpp"
+#include "model/machine/machine.hpp"
+#include "model/network/forecast.hpp"
+#include "model/network/l2_content.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+
+/// A GPU for one question: forecasts of convolutions are kept by shape.
+class NetworkForecaster {
+  public:
+    NetworkForecaster(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
+                      const NetworkQuestion &question);
+    NetworkForecaster(const NetworkForecaster &) = delete;
+    NetworkForecaster &operator=(const NetworkForecaster &) = delete;
+
+    const Network &network() const { return network_; }
+    std::int64_t batch() const { return question_.batch; }
+    const Gpu &gpu() const { return gpu_; }
+
+    // ---- which strategy a convolution takes ----
+
+    /// A convolution's candidates, best first, and the plan of the first.
+    struct Ways {
+        std::vector<NetworkCandidate> candidates;
+        Strategy strategy; ///< the first
+        Plan plan;
+        Seconds time_s;               ///< N8
+        Seconds best_s{1e9};          ///< the shortest forecast
+        std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
+    };
+    /// By the strategy or, without one, the forecast's choice; or why there is none.
+    using WaysOrWhy = std::variant<Ways, std::string>;
+    const WaysOrWhy &ways_or_why(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    /// Throws UsageError if there is none.
+    const Ways &ways_of(const ConvShape &shape, const std::optional<Strategy> &strategy = std::nullopt);
+
+    /// Ranks these shapes on all cores, so that they are there when they are asked.
+    void rank_ahead(const std::vector<ConvShape> &shapes);
+
+    /// N1: whether the shape takes a strategy that ends launches, though another is faster without the end.
+    /// Only where there is one.
+    void prefer_ending(const ConvShape &shape, bool ends);
+    void prefer_none() { ending_.clear(); }
+    bool could_end(const ConvShape &shape);
+
+    /// Settings that tie have their own forecasts and not their mean, which takes a ranking of all.
+    void leave_ties() { ties_ = false; }
+
+    // ---- how long a launch runs ----
+
+    /// By itself, without the gap before it.
+    NetworkLaunch launch(const ScheduledLaunch &scheduled, const HeldForLaunch &held);
+
+    /// From a launch to the next; none where all start early and the profile knows what that takes.
+    Seconds gap() const;
+    /// What the first launch takes longer to start than those behind it.
+    Seconds first_start() const;
+
+    double fmas_of(const ScheduledLaunch &launch) const;
+    /// N9: of the SMs, what a launch takes while it runs alone.
+    double share_of_sms(const ScheduledLaunch &launch) const;
+    /// N4: all of the network in one launch.
+    Seconds light_of(double fmas) const;
+
+  private:
+    HeldByL2 held_for(const ConvShape &shape) const;
+    const WaysOrWhy &known(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    WaysOrWhy ranked(const ConvShape &shape) const;
+    WaysOrWhy named(const ConvShape &shape, const Strategy &strategy);
+    void time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch);
+
+    const Network &network_;
+    bool early_;
+    GpuProfile profile_;
+    Gpu gpu_;
+    const Knowledge &knowledge_;
+    const NetworkQuestion &question_;
+    Seconds whole_floor_; ///< of an empty kernel alone
+    Machine machine_;
+    std::map<std::string, HeldByL2> held_;
+    bool ties_ = true;
+    std::map<std::string, WaysOrWhy> known_;  ///< by shape, and by strategy where one is named
+    std::map<std::string, WaysOrWhy> ending_; ///< of the shapes that take a strategy that ends launches
+};
+
+} // namespace convcast

@@ -1,0 +1,33 @@
+// When the launches of a whole network or of an implementation ran, from the records of their nodes.
+#pragma once
+
+#include "model/network/forecast.hpp"
+#include "model/network/ladder.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace convcast {
+
+/// When something ran on the device, in nanoseconds of one clock.
+struct NodeSpan {
+    std::uint64_t start_ns = 0, end_ns = 0;
+};
+/// What the nodes of a call did, in the order in which they were launched.
+using CallNodes = std::vector<NodeSpan>;
+
+/// Of each launch of a plan in several calls: `time_s` is from when it could have begun, which is the end of
+/// the launch before it in its stream, or of the last that it waits for. Empty where a call has not as many
+/// nodes as the launches have.
+std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const std::vector<CallNodes> &calls);
+
+/// How often a call with so many images launches the kernel of a line: for every repetition and every stream
+/// that has images.
+std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images);
+
+/// Of each line of the rung the medians of several calls. Empty where a call has not as many nodes as the
+/// rung has launches.
+std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
+                                     const std::vector<CallNodes> &calls);
+
+} // namespace convcast
