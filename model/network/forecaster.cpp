@@ -4,6 +4,7 @@
 #include "model/base/parallel.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/choose/setting.hpp"
+#include "model/network/operator_type.hpp"
 #include "model/time/call.hpp"
 #include "model/time/formula.hpp"
 #include "model/time/memory_terms.hpp"
@@ -112,14 +113,33 @@ Seconds started(LaunchKind kind, const LaunchGrid &grid, const Machine &m) {
 }
 
 /// N3 without the launch, where the share `lost` of what is written goes to DRAM. DRAM's bus carries both
-/// ways, L2 has ports for each.
+/// ways; L2 has a port for each, and takes in what DRAM delivers as it takes stores (F3).
 Seconds moved(const ReadBytes &read, double written, double lost, const Machine &m) {
     const double held = read.held(), from_dram = (1.0 - held) * read.bytes, to_dram = lost * written;
     const Seconds reads = formula::pnorm<Seconds>(
         "reads", m.knee,
         {Seconds(held * m.l2_latency_s + (1.0 - held) * m.latency_s),
          Seconds(std::max(read.bytes / m.l2_bw, from_dram / m.read_bw + to_dram / m.write_bw))});
-    return std::max(reads, Seconds(written / m.l2_write_bw));
+    return std::max(
+        {reads, Seconds(written / m.l2_write_bw),
+         Seconds((written > 0.0 ? written + from_dram : 0.0) / launch_terms::into_l2_bandwidth(m))});
+}
+
+/// N3: what the end of a convolution or dense layer computes of each sum, with instructions of all lanes and
+/// results of the special function units beside each other.
+Seconds ended(const Network &network, const ScheduledLaunch &launch, std::int64_t batch, const Machine &m) {
+    constexpr double warp_lanes = 32.0;
+    constexpr double special_lanes = 16.0; // of an SM: CUDA C++ Programming Guide, arithmetic throughput
+    double clocks = 0.0;                   // of an SM
+    for (const std::size_t i : launch.operators) {
+        if (i == launch.operators.front())
+            continue;
+        const Operator &op = network.operators[i];
+        const OperatorType &type = type_of(op.kind);
+        clocks += static_cast<double>(batch * elements(op.output)) / static_cast<double>(m.sm_count) *
+                  std::max(type.instructions / (warp_lanes * m.schedulers), type.specials / special_lanes);
+    }
+    return Seconds(clocks / m.clock);
 }
 
 /// At the full rate of all SMs.
@@ -282,6 +302,7 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
         time_planned(scheduled, launch);
         if (bytes.beside.bytes > 0.0)
             launch.time_s += moved(bytes.beside, 0.0, 0.0, machine_);
+        launch.time_s += ended(network_, scheduled, batch(), machine_);
         return launch;
     }
     const Seconds floor(machine_.launch_s),

@@ -380,6 +380,32 @@ TEST(EquationN3, BytesByHand) {
                 floor + 196e-9 + 300e-9 + 1600000 / 100e9, 1e-12);
 }
 
+TEST(EquationN3, FunctionsOfAnEndTakeTheirInstructions) {
+    const GpuProfile toy = find_profile("toy");
+    NetworkQuestion question;
+    question.what_if = false;
+    question.batch = 8;
+    const auto time_of = [&](const std::string &function) {
+        const Network network = read_network(
+            file_of(
+                R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 30, 30]},
+                       {"name": "f", "kind": ")" +
+                    function + R"(", "output": [64, 30, 30]})",
+                "[16, 32, 32]"),
+            "m");
+        const NetworkCase forecast = forecast_network(network, toy, {}, question);
+        EXPECT_EQ(forecast.launches.size(), 1u);
+        return forecast.launches.at(0).time_s.value;
+    };
+    // Two results of special function units, 16 a clock and SM; one instruction of 128 lanes a clock; 32 of
+    // them.
+    const double numbers = 8.0 * 64 * 30 * 30,
+                 clocks =
+                     numbers / (toy.limits.sm_count * toy.sm_clock->value.value); // at one a clock and SM
+    EXPECT_NEAR(time_of("silu") - time_of("relu"), clocks * (2.0 / 16.0 - 1.0 / 128.0), 1e-12);
+    EXPECT_NEAR(time_of("gelu") - time_of("relu"), clocks * (32.0 / 128.0 - 1.0 / 128.0), 1e-12);
+}
+
 TEST(EquationN4, EveryParameterOnceOrEveryProduct) {
     GpuProfile toy = find_profile("toy");
     toy.knee_exponent->value = Plain(1.0);
