@@ -52,7 +52,7 @@ Seconds mean_of_ties(const std::vector<RankedWay> &all, Seconds best) {
     Seconds total;
     double ties = 0.0;
     for (const RankedWay &way : all)
-        if (way.candidate.time_s <= best * network_tie)
+        if (way.candidate.time_s <= best * network_tie(best))
             total += way.candidate.time_s, ties += 1.0;
     return total / ties;
 }
@@ -247,7 +247,7 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
     ways.best_s = all.front().candidate.time_s;
     const auto prepares =
         std::ranges::find_if(all, [](const auto &way) { return !way.plan->prepare.empty(); });
-    if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * network_tie)
+    if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * network_tie(ways.best_s))
         std::rotate(all.begin(), prepares, prepares + 1);
     ways.time_s = mean_of_ties(all, ways.best_s);
     ways.strategy = parse_strategy(all.front().candidate.strategy);
@@ -276,7 +276,7 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, co
     ways.time_s = ways.best_s = *time;
     if (ties_ && !uses_tensor_cores(good.feasible.plan))
         if (const auto *chosen = std::get_if<Ways>(&known(shape, std::nullopt));
-            chosen != nullptr && *time <= chosen->best_s * network_tie)
+            chosen != nullptr && *time <= chosen->best_s * network_tie(chosen->best_s))
             ways.time_s = chosen->time_s; // N8: which of those that tie is faster nobody can say
     ways.plan = std::move(good.feasible.plan);
     return ways;

@@ -446,6 +446,12 @@ TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
     EXPECT_LE(launch.candidates.front().time_s.value, 1.15 * best);
 }
 
+TEST(EquationN8, LongOnesTieLess) {
+    EXPECT_EQ(network_tie(Seconds(1e-6)), 1.15);
+    EXPECT_EQ(network_tie(Seconds(25e-6)), 1.15);
+    EXPECT_NEAR(network_tie(Seconds(75e-6)), 1.05, 1e-12);
+}
+
 TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
     NetworkQuestion question;
     question.what_if = false;
