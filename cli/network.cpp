@@ -219,9 +219,10 @@ std::string totals_text(const NetworkRun &forecast, const NetworkRun &shown) {
     if (const auto left = std::ssize(its.launches) - std::ssize(shown.first().launches); left > 0)
         add(fmt::format("and {} more, {} of the time", left, percent(1.0 - share)));
     const Seconds gaps = its.gaps_s.value_or(Seconds()), all = all_of(forecast), time = time_of(forecast);
+    const bool at_once = all - time >= Seconds(1e-9); // beyond rounding
     add(fmt::format("nodes {}, between launches {}, {}total {}; the time of a node has what passes before it",
                     short_time(all - gaps), short_time(gaps),
-                    time < all ? "less " + short_time(all - time) + " that run at once, " : "",
+                    at_once ? "less " + short_time(all - time) + " that run at once, " : "",
                     short_time(time)));
     const auto size = [](std::int64_t bytes) { return short_bytes(static_cast<double>(bytes)); };
     if (const auto &memory = its.memory)

@@ -50,6 +50,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
     m.copy_bw = p.dram_copy_bandwidth ? p.dram_copy_bandwidth->value.value : 0.0;
     m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
+    m.l2_bytes = static_cast<double>(p.limits.l2_bytes);
     m.l2_bw = p.l2_read_bandwidth ? p.l2_read_bandwidth->value.value : assumed_l2_bandwidth_ratio * m.read_bw;
     m.l2_latency_s =
         p.l2_latency ? p.l2_latency->value.value / m.clock : assumed_l2_latency_ratio * m.latency_s;

@@ -46,6 +46,7 @@ struct Machine : CoreNumbers {
     double read_bw, write_bw; ///< of DRAM
     double copy_bw;           ///< of reads from DRAM and as many stores beside them, their sum; 0: not known
     double l2_bw, l2_write_bw;
+    double l2_bytes;
     double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next
     double barrier_s;       ///< of the threads of a CTA
     double cta_s;           ///< for each further CTA of an empty kernel

@@ -61,7 +61,7 @@ template <Yield T> T bounded(T term, const T &bound) {
 }
 
 /// S1, given the time of the products on an SM. L2 takes in what DRAM delivers and what SMs store (F3), and
-/// may keep all that is stored.
+/// may keep as much of what is stored as it holds.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
     const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
                  writes = static_cast<double>(shape.output_bytes());
@@ -76,11 +76,12 @@ template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithm
         list_of<T>(
             leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6),
             max_of<T>("overlap",
-                      list_of<T>(std::move(arithmetic),
-                                 pnorm<T>("compulsory reads", m.knee, std::move(waits)),
-                                 bandwidth_leaf<T>("writes", writes, std::max(m.write_bw, m.l2_write_bw)),
-                                 bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
-                                                   std::max(into_l2_bandwidth(m), m.write_bw)))))));
+                      list_of<T>(
+                          std::move(arithmetic), pnorm<T>("compulsory reads", m.knee, std::move(waits)),
+                          bandwidth_leaf<T>("writes", writes, std::max(m.write_bw, m.l2_write_bw)),
+                          bandwidth_leaf<T>("writes to DRAM", std::max(0.0, writes - m.l2_bytes), m.write_bw),
+                          bandwidth_leaf<T>("reads and writes", (1.0 - held) * reads + writes,
+                                            std::max(into_l2_bandwidth(m), m.write_bw)))))));
 }
 
 /// Of a plan: its tensor cores multiply the parts of the factors, so often as its work says; a transforming

@@ -1229,7 +1229,7 @@ class CompareRuns(Cli):
             (row,) = document["rows"]
             self.assertEqual([value["by"] for value in row["values"]], [best["strategy"], second["strategy"]])
             self.assertAlmostEqual(row["ratio"], second["prediction"]["time_s"] / best["prediction"]["time_s"])
-        self.refused(2, ["compare", "a.json", "b.json", "--by", "name"], "setting, strategy or shape")
+        self.refused(2, ["compare", "a.json", "b.json", "--by", "name"], "--by must be one of setting, strategy, shape, got 'name'")
 
     def test_narrow_tables_keep_the_shape(self):
         for columns in (60, 80, 100):
@@ -1274,7 +1274,7 @@ class CompareRuns(Cli):
         self.refused(2, ["compare", "before.json", "after.json", "before.json"], "expected two Run documents")
         self.refused(2, ["compare", "before.json", "after.json", "--only", "sm_clock"], "--only")
         self.refused(2, ["compare", "before.json", "after.json", "--fail-over", "much"], "number of percent.*--fail-over 5%")
-        self.refused(2, ["compare", "before.json", "after.json", "--l2", "hot"], "cold or warm")
+        self.refused(2, ["compare", "before.json", "after.json", "--l2", "hot"], "--l2 must be one of cold, warm, got 'hot'")
         self.refused(2, ["compare", "h200", "toy", "--fail-over", "5%"], "of two Run documents")
 
 
@@ -2081,7 +2081,7 @@ class Json(Cli):
         self.refused(2, ["list", "--schema", "profil"], "did you mean 'profile'.*Documents: architecture")
 
     def test_networks(self):
-        text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4").out
+        text = self.ok("predict", "--network", "fashion_mnist", "--batch", "4", env={"COLUMNS": "120"}).out
         for needle in ("fashion_mnist on NVIDIA H200, batch 4", "one CUDA graph of ", "conv2+bias2+relu2", "twice the SMs"):
             self.assertIn(needle, text)
         document = self.ok("predict", "--network", "fashion_mnist", "--json").json()

@@ -95,6 +95,11 @@ TEST(EquationS1, CompulsoryWork) {
     EXPECT_NEAR(speed_of_light(shape, writes)->value_s.value / ns, 1000.0 + std::hypot(100.0, 50.0), 1e-8);
     EXPECT_NEAR(speed_of_light(shape, writes, 640e3)->value_s.value / ns, 1000.0 + 1000.0,
                 1e-8); // FMAs of its own
+    // An L2 that takes in all at once keeps 1,000,000 B of 2,400,000; the others go to DRAM at 100 B/ns.
+    GpuProfile keeps = toy();
+    keeps.l2_write_bandwidth = Param<Bandwidth>{Bandwidth(1e15), Source::assumed, "test"};
+    EXPECT_NEAR(speed_of_light(ConvShape::parse("n10c1h30w40k50r1s1"), keeps)->value_s.value / ns,
+                1000.0 + 14000.0, 1e-6);
 }
 
 TEST(EquationI1, OneSourceByHand) {
