@@ -6,6 +6,7 @@
     networks.py --whole     a row for each recorded run of a whole network: measured, forecast, PyTorch
     networks.py --onnx      a row for each recorded network of torchvision, and the means
     networks.py --drawn     a row for each network of timm that was drawn at random, and the means
+    networks.py --drawn BINARY  how far off a program of today forecasts the same networks, which are not blind for it
     networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
@@ -140,6 +141,25 @@ def drawn():
         print("refused: " + (", ".join(sorted({row["network"] for row in document["runs"]} - set(ran))) or "none") + "\n")
 
 
+def drawn_again(binary):
+    """The same networks, forecast by a program that may have been changed since they ran."""
+    for gpu in ("h200", "h100"):
+        folder = RECORDED.parent / gpu / "networks_drawn"
+        ratios = {}
+        for path in sorted(folder.glob("*_b*.json.gz")):
+            case = json.loads(gzip.open(path).read())["cases"][0]
+            network = folder / (path.name.rsplit("_b", 1)[0] + ".network.json.gz")
+            profile = ["--gpu", str(folder / "profile.json")] if (folder / "profile.json").exists() else []
+            answer = subprocess.run([binary, "predict", "--network", str(network), "--batch", str(case["batch"]), "--json", *profile], check=True,
+                                    stdout=subprocess.PIPE)
+            forecast = next(item for item in json.loads(answer.stdout)["cases"] if "forecast" in item)
+            ratios.setdefault(case["batch"], []).append(forecast["forecast"]["time_s"] / case["measured"]["time_s"])
+        for batch, its in sorted(ratios.items()):
+            errors = [abs(ratio - 1.0) for ratio in its]
+            print(f"{gpu.upper()}, batch {batch}: {len(errors)} networks, off by {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most, "
+                  f"forecast / measured {math.exp(sum(map(math.log, its)) / len(its)):.3f}")
+
+
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["cases"][0]["launches"]:
@@ -156,7 +176,7 @@ if __name__ == "__main__":
         onnx()
         h100()
     elif sys.argv[1] == "--drawn":
-        drawn()
+        drawn_again(sys.argv[2]) if len(sys.argv) > 2 else drawn()
     elif sys.argv[1] == "--layers":
         layers(sys.argv[2])
     else:
