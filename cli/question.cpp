@@ -8,6 +8,7 @@
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "model/machine/assume.hpp"
 #include "model/network/onnx/convolutions.hpp"
@@ -15,6 +16,8 @@
 #include "model/record/shape_list.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -57,6 +60,47 @@ void add_shapes(Question &question, const Arguments &arguments) {
         question.shapes.push_back({shape, std::nullopt, {}, {}, 1, ""});
 }
 
+/// --pick: how many of the shapes, and by which word.
+struct Pick {
+    std::size_t count = 0;
+    std::string seed;
+
+    /// The same for one word and one shape on every machine, in whatever list the shape stands.
+    std::string key(const ConvShape &shape, const char *of) const {
+        return content_hash({seed, of, shape.id()});
+    }
+    /// From 1 to 64.
+    std::int64_t images(const ConvShape &shape) const {
+        constexpr unsigned powers = 7, digits = 16;
+        return std::int64_t{1} << std::stoull(key(shape, "images").substr(0, digits), nullptr, 16) % powers;
+    }
+};
+
+std::optional<Pick> asked_pick(const Arguments &arguments) {
+    if (!arguments.has("pick"))
+        return std::nullopt;
+    const std::string text = arguments.text("pick", "");
+    const std::size_t colon = text.find(':');
+    const auto count = number_of<std::size_t>(text.substr(0, colon));
+    if (colon == std::string::npos || colon + 1 == text.size() || !count || *count < 1)
+        arguments.refuse(
+            "--pick takes how many shapes and a word to pick them by, for example --pick 40:8745c868, got '" +
+            shortened(text, 60) + "'");
+    return Pick{*count, text.substr(colon + 1)};
+}
+
+/// Leaves those that are picked, in the order of their keys.
+void pick(Question &question, const Pick &by) {
+    const auto key = [&](const AskedShape &asked) { return by.key(asked.shape, "shape"); };
+    if (question.shapes.size() < by.count)
+        note(fmt::format("--pick {}: there are {} shapes, and all are taken", by.count,
+                         question.shapes.size()));
+    std::ranges::stable_sort(question.shapes, {}, key);
+    question.shapes.erase(question.shapes.begin() +
+                              static_cast<std::ptrdiff_t>(std::min(by.count, question.shapes.size())),
+                          question.shapes.end());
+}
+
 /// Files of --shapes, in any format; - is standard input. What is asked already is asked once, more often.
 void add_lists(Question &question, const Arguments &arguments) {
     std::map<std::string, std::size_t> places;
@@ -70,7 +114,12 @@ void add_lists(Question &question, const Arguments &arguments) {
                                        : read_shape_list(text, shown);
         if (arguments.has("batch"))
             list = with_images(list, arguments.integer("batch", 1, 1, 1 << 30), shown);
-        if (list.open_images && !arguments.has("batch"))
+        const std::optional<Pick> picked = asked_pick(arguments);
+        if (list.open_images && picked && !arguments.has("batch"))
+            for (ListedShape &entry : list.shapes)
+                entry = with_images({list.format, {entry}, {}}, picked->images(entry.shape), shown)
+                            .shapes.front();
+        else if (list.open_images && !arguments.has("batch"))
             note(shown + ": the file leaves the number of images open: 1 is taken, and --batch N sets it");
         for (const std::string &remark : list.remarks)
             note(shown + ": " + remark);
@@ -129,6 +178,8 @@ Question asked_of(const Arguments &arguments) {
     add_shapes(question, arguments);
     add_studies(question, arguments);
     add_lists(question, arguments);
+    if (const std::optional<Pick> picked = asked_pick(arguments))
+        pick(question, *picked);
     if (question.shapes.empty())
         arguments.refuse("no shape asked; give --shape n1c64h56w56k64r3s3, --shapes FILE or --study "
                          "NAME, one of " +

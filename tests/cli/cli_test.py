@@ -2065,6 +2065,21 @@ class Json(Cli):
             self.refused(2, ["predict", *words], needle)
             self.assertFalse((self.folder / "x.svg").exists(), words)
 
+    def test_shapes_are_picked_by_a_word(self):
+        def picked(*words):
+            return [case["shape"] for case in self.ok("predict", "--strategy", "naive_global", "--json", *words).json()["cases"]]
+        first = picked("--study", "chang_multi", "--pick", "5:8745c868")
+        self.assertEqual(len(first), 5)
+        self.assertEqual(first, picked("--study", "chang_multi", "--pick", "5:8745c868"))
+        self.assertEqual(first[:3], picked("--study", "chang_multi", "--pick", "3:8745c868"))  # fewer are the first of more
+        self.assertNotEqual(first, picked("--study", "chang_multi", "--pick", "5:8745c869"))
+        self.assertLess(set(first), set(picked("--study", "chang_multi")))
+        few = self.cli("predict", "--shape", MULTI, "--pick", "9:word", "--strategy", "naive_global")
+        self.assertEqual((few.code, few.err), (0, "convcast: note: --pick 9: there are 1 shapes, and all are taken\n"))
+        for bad in ("5", "5:", "0:a", "x:a", ":a", "-1:a"):
+            self.refused(2, ["predict", "--study", "chang_multi", "--pick", bad], "--pick takes how many shapes and a word .*--pick 40:8745c868")
+        self.refused(2, ["predict", "--network", "mnist", "--pick", "3:a"], "--network and --pick were both given")
+
     def test_a_studys_name_is_no_path(self):
         run = self.predict("toy", SINGLE)
         run["cases"][0]["study"] = "a/b"
