@@ -125,21 +125,16 @@ Seconds moved(const ReadBytes &read, double written, double lost, const Machine 
          Seconds((written > 0.0 ? written + from_dram : 0.0) / launch_terms::into_l2_bandwidth(m))});
 }
 
-/// N3: what the end of a convolution or dense layer computes of each sum, with instructions of all lanes and
-/// results of the special function units beside each other.
+/// N3: issue slots that the end of a convolution or dense layer takes. Its other units, those for special
+/// functions among them, work while other CTAs of the SM multiply.
 Seconds ended(const Network &network, const ScheduledLaunch &launch, std::int64_t batch, const Machine &m) {
     constexpr double warp_lanes = 32.0;
-    constexpr double special_lanes = 16.0; // of an SM: CUDA C++ Programming Guide, arithmetic throughput
-    double clocks = 0.0;                   // of an SM
-    for (const std::size_t i : launch.operators) {
-        if (i == launch.operators.front())
-            continue;
-        const Operator &op = network.operators[i];
-        const OperatorType &type = type_of(op.kind);
-        clocks += static_cast<double>(batch * elements(op.output)) / static_cast<double>(m.sm_count) *
-                  std::max(type.instructions / (warp_lanes * m.schedulers), type.specials / special_lanes);
-    }
-    return Seconds(clocks / m.clock);
+    double instructions = 0.0; // of warps
+    for (const std::size_t i : launch.operators)
+        if (i != launch.operators.front())
+            instructions += static_cast<double>(batch * elements(network.operators[i].output)) / warp_lanes *
+                            type_of(network.operators[i].kind).instructions;
+    return Seconds(instructions / static_cast<double>(m.sm_count) / m.schedulers / m.clock);
 }
 
 /// At the full rate of all SMs.

@@ -64,9 +64,8 @@ struct OperatorType {
     /// function such as exp. Absent: none.
     double (*operations)(const Operator &op, const ImageShape &input) = nullptr;
 
-    /// Of `device` as compiled for floats on sm_90, for a number of the output: instructions, and how many of
-    /// these the special function units do.
-    double instructions = 1.0, specials = 0.0;
+    /// Of `device` as compiled for floats on sm_90, for a number of the output.
+    double instructions = 1.0;
 
     void (*forward)(const OperatorStep &step, double *out) = nullptr;
     /// Absent: no network that trains has this kind.

@@ -25,25 +25,25 @@ struct Occupied {
     double most = 0.0;
 };
 
-/// The CTAs of a part of a single-channel division follow each other at a distance that lays them on one SM,
-/// except for the first parts (F19). Of other launches each SM gets one CTA before any gets a second.
+/// The two halves of a share of a single-channel division lie on one SM, except for the first shares of each
+/// image (F19). Of other launches each SM gets one CTA before any gets a second.
 Occupied occupied_by(const Partition &part, std::int64_t sms, std::int64_t elsewhere) {
     const std::int64_t ctas = part.ctas - part.idle_ctas, slots = part.ctas_per_sm * sms, rest = ctas % slots;
-    const std::int64_t together =
-        part.parts > 0 ? std::clamp<std::int64_t>(part.ctas / part.parts, 1, part.ctas_per_sm) : 1;
     Occupied out;
     out.full = static_cast<double>(ctas / slots);
     out.waves = out.full + (rest > 0 ? 1.0 : 0.0);
-    const std::int64_t parts = ceil_div(rest, together), alone = std::min(parts, elsewhere);
-    if (together > 1 && parts > alone && parts + alone <= sms) {
-        out.with_most = static_cast<double>(parts - alone);
-        out.with_fewer = static_cast<double>(together * alone);
-        out.most = static_cast<double>(together);
+    constexpr std::int64_t halves = 2;
+    const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]),
+                       shares = ceil_div(rest, halves * images), alone = std::min(shares, elsewhere);
+    if (part.idle_ctas > 0 && part.grid[0] == halves * part.parts && ctas < slots &&
+        images * (shares + alone) <= sms) {
+        out.with_most = static_cast<double>(images * (shares > alone ? shares - alone : halves * alone));
+        out.with_fewer = static_cast<double>(shares > alone ? images * halves * alone : 0);
+        out.most = shares > alone ? 2.0 : 1.0;
         return out;
     }
-    const std::int64_t groups = together > 1 && parts > alone ? parts : rest, few = groups / sms,
-                       more = groups % sms;
-    out.with_most = static_cast<double>(more > 0 ? more : std::min(groups, sms));
+    const std::int64_t few = rest / sms, more = rest % sms;
+    out.with_most = static_cast<double>(more > 0 ? more : std::min(rest, sms));
     out.with_fewer = more > 0 && few > 0 ? static_cast<double>(sms - more) : 0.0;
     out.most = static_cast<double>(few + (more > 0 ? 1 : 0));
     return out;

@@ -1,5 +1,6 @@
 #include "model/time/call.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/machine.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,10 +62,19 @@ template <Yield T> T bounded(T term, const T &bound) {
     return term;
 }
 
+/// The share of an input's rows that some tap reads: strides beyond a filter, or that share a divisor with
+/// its dilation, leave rows out.
+double touched_rows(const ConvShape &s) {
+    const std::int64_t apart = ceil_div(s.h, std::gcd(s.stride_h, s.dilation_h));
+    return static_cast<double>(std::min({s.h, s.p() * s.r, s.r > 1 ? apart : s.h})) /
+           static_cast<double>(s.h);
+}
+
 /// S1, given the time of the products on an SM. L2 takes in what DRAM delivers and what SMs store (F3), and
 /// may keep as much of what is stored as it holds.
 template <Yield T> T bound_of(const ConvShape &shape, const Machine &m, T arithmetic) {
-    const double reads = static_cast<double>(shape.input_bytes() + shape.filter_bytes()),
+    const double reads = touched_rows(shape) * static_cast<double>(shape.input_bytes()) +
+                         static_cast<double>(shape.filter_bytes()),
                  writes = static_cast<double>(shape.output_bytes());
     const double held = held_by_l2(shape, m), latency = mean_latency(cold_start(m), m);
     List<T> waits =

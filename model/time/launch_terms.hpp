@@ -430,9 +430,10 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     const Seconds missing = missing_for_starts<T>(part, all, static_cast<double>(sms), traffic, m);
     if (missing.value <= 0.0)
         return all;
-    return sum<T>(part.kernel, list_of<T>(std::move(all), leaf<T>("CTA starts", missing,
-                                                                  "{} CTAs * {:.2f} ns, beyond the waves",
-                                                                  part.ctas, m.cta_s * 1e9)));
+    return sum<T>(part.kernel,
+                  list_of<T>(std::move(all), leaf<T>("CTA starts", missing,
+                                                     "{} CTAs * {:.2f} ns and the last one, less the waves",
+                                                     part.ctas, m.cta_s * 1e9)));
 }
 
 } // namespace convcast::launch_terms

@@ -61,7 +61,8 @@ TEST(EquationF35, WhatL2HasIsNotWaitedForFromDram) {
     const double code = time(plan_of(coded), {}) - time(plan_of(idle_launch()), {});
     EXPECT_NEAR(time(plan_of(coded), {1.0, 1.0}) - time(plan_of(idle_launch()), {1.0, 1.0}), code / 2.0,
                 1e-8);
-    // What L2 cannot keep until other tensors take its place goes to DRAM, also if it could have been kept alone.
+    // What L2 cannot keep until other tensors take its place goes to DRAM, also if it could have been kept
+    // alone.
     Partition storing = idle_launch();
     storing.filter_count = 10;
     storing.work.l2_write_bytes = 4000.0, storing.work.dram_write_bytes = 400.0;
@@ -95,6 +96,13 @@ TEST(EquationS1, CompulsoryWork) {
     EXPECT_NEAR(speed_of_light(shape, writes)->value_s.value / ns, 1000.0 + std::hypot(100.0, 50.0), 1e-8);
     EXPECT_NEAR(speed_of_light(shape, writes, 640e3)->value_s.value / ns, 1000.0 + 1000.0,
                 1e-8); // FMAs of its own
+    // Filters of one tap with a stride of two leave out every second row: 15 of 30, 2,400 + 200 B; outputs 15
+    // * 20 * 50.
+    GpuProfile reads = toy();
+    reads.dram_write_bandwidth->value = Bandwidth(1e15);
+    reads.dram_read_bandwidth->value = Bandwidth(1e9);
+    EXPECT_NEAR(speed_of_light(ConvShape::parse("n1c1h30w40k50r1s1_str2x2"), reads)->value_s.value / ns,
+                1000.0 + std::hypot(100.0, 2600.0), 1e-6);
     // An L2 that takes in all at once keeps 1,000,000 B of 2,400,000; the others go to DRAM at 100 B/ns.
     GpuProfile keeps = toy();
     keeps.l2_write_bandwidth = Param<Bandwidth>{Bandwidth(1e15), Source::assumed, "test"};

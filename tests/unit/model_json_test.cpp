@@ -48,11 +48,14 @@ TEST(Json, EveryDoubleSurvivesTheRoundTrip) {
         std::memcpy(&value, &bits, sizeof value);
         if (!std::isfinite(value))
             continue;
+        int events = 0;
         parse_json(written({.kind = JsonEvent::Kind::number, .number = value}), "f",
                    [&](const JsonEvent &back) {
+                       ++events;
                        ASSERT_EQ(back.kind, JsonEvent::Kind::number);
                        EXPECT_EQ(back.number, value);
                    });
+        ASSERT_EQ(events, 1);
     }
     for (const double none : {std::nan(""), std::numeric_limits<double>::infinity()})
         EXPECT_EQ(written({.kind = JsonEvent::Kind::number, .number = none}), "null\n");
@@ -111,13 +114,17 @@ TEST(Json, PartsAreWrittenAnew) {
 TEST(Json, WhatIsWrittenIsWrittenAgainAlike) {
     const std::string once = rewritten(R"({"a": [1, "text", {"b": null}], "text": "text"})");
     EXPECT_EQ(rewritten(once), once);
+    for (const char *part : {"\"a\"", "1", "\"text\"", "\"b\"", "null"})
+        EXPECT_THAT(once, HasSubstr(part));
 }
 
 /// A terminal takes C1 control characters for commands, and JSON does not have to escape them.
 TEST(Json, ControlCharactersAreEscaped) {
     EXPECT_EQ(written({.kind = JsonEvent::Kind::string, .text = "a\x1b\x7f\xC2\x9b\xC3\xA4"}),
               "\"a\\u001b\\u007f\\u009b\xC3\xA4\"\n");
-    parse_json("\"\\u009b\"", "f", [](const JsonEvent &event) { EXPECT_EQ(event.text, "\xC2\x9b"); });
+    std::string read;
+    parse_json("\"\\u009b\"", "f", [&](const JsonEvent &event) { read += event.text; });
+    EXPECT_EQ(read, "\xC2\x9b");
 }
 
 TEST(Errors, WhatIsQuotedIsShortAndPrintable) {

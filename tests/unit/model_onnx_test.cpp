@@ -21,6 +21,7 @@ namespace {
 using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 OnnxNode node(const std::string &type, std::vector<std::string> inputs, std::vector<std::string> outputs,
               std::vector<OnnxAttribute> attributes = {}) {
@@ -118,10 +119,10 @@ TEST(Onnx, SizesThatExportersComputeAreWorkedOut) {
     third.sizes = {}; // one number, and no list of one
     const Network network = import_onnx(
         graph_of({node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "third"}, {"rows"}),
-                  node("Mul", {"rows", "two"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
+                  node("Mul", {"rows", "third"}, {"more"}), node("Unsqueeze", {"more", "zero"}, {"r"}),
                   node("Concat", {"n", "r", "r"}, {"sizes"}, {{"axis", {0}, ""}}),
                   node("Resize", {"x", "", "", "sizes"}, {"y"}, {{"mode", {}, "linear"}})},
-                 {third, numbers("two", {2}), numbers("zero", {0}), numbers("n", {1, 4})}),
+                 {third, numbers("zero", {0}), numbers("n", {1, 4})}),
         "mine.onnx");
     ASSERT_EQ(kinds_of(network), "resize");
     EXPECT_EQ(network.operators[0].output, (ImageShape{4, 12, 12}));
@@ -190,6 +191,22 @@ TEST(Onnx, NumbersOfSeveralAxesAreTakenTurnedAndJoined) {
     EXPECT_FALSE(computed(node("Transpose", {"a"}, {"y"}, {{"perm", {0, 0}, ""}}), {table}));
     EXPECT_FALSE(computed(node("Reshape", {"a", "b"}, {"y"}), {table, Numbers{{2}, {-1, 4}}}));
     EXPECT_FALSE(computed(node("Slice", {"a", "b", "e"}, {"y"}), {Numbers{{5}, {1, 2}}, one, far}));
+    // Sizes of a hostile file whose product is nothing: no loop over the others.
+    const std::int64_t huge = std::int64_t{1} << 40;
+    EXPECT_FALSE(computed(node("Slice", {"a", "b", "e"}, {"y"}), {Numbers{{huge, 0}, {}}, one, far}));
+    EXPECT_FALSE(computed(node("Gather", {"a", "i"}, {"y"}, {{"axis", {1}, ""}}),
+                          {Numbers{{huge, 0}, {}}, Numbers{{0}, {}}}));
+    const Numbers nothing{{4096, 4096, 4096, 4096, 4096, 4096, 0}, {}};
+    EXPECT_THAT(
+        values(computed(node("Gather", {"a", "i"}, {"y"}, {{"axis", {6}, ""}}), {nothing, Numbers{{0}, {}}})),
+        IsEmpty());
+    EXPECT_FALSE(computed(node("Concat", {"a", "a"}, {"y"}),
+                          {Numbers{{std::int64_t{1} << 62}, {1}}, Numbers{{std::int64_t{1} << 62}, {1}}}));
+    // A scalar with a list of one is a list; a row and a column are not joined number by number.
+    EXPECT_EQ(computed(node("Mul", {"a", "b"}, {"y"}), {Numbers{{}, {2}}, one})->sizes,
+              (std::vector<std::int64_t>{1}));
+    EXPECT_FALSE(computed(node("Add", {"a", "b"}, {"y"}),
+                          {Numbers{{2, 3}, {1, 2, 3, 4, 5, 6}}, Numbers{{3, 2}, {1, 2, 3, 4, 5, 6}}}));
 }
 
 TEST(Onnx, AChannelShuffleIsOneTranspose) {

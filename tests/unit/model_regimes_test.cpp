@@ -92,6 +92,7 @@ TEST(Utilisation, HalvesOfAShareRunOnOneSm) {
     wide.limits.sm_count = 40;
     Plan plan = toy_plan(40);
     plan.launches[0].parts = 20;
+    plan.launches[0].grid = {40, 1, 1};
     plan.launches[0].idle_ctas = 4; // 18 shares work: ten SMs with both halves, 16 with one, 14 with none
     Work work;
     work.instructions = 36 * 20000.0; // two CTAs issue in every slot of an SM for 10,000 clocks
@@ -101,6 +102,18 @@ TEST(Utilisation, HalvesOfAShareRunOnOneSm) {
     work.instructions = 12 * 20000.0;
     EXPECT_NEAR(utilisation_of(plan, work, Seconds(11e-6), wide).issue,
                 240e3 / (4 * (12 * 10e3 + 28 * 1250.0)), 1e-12);
+    // Of two images of 20 CTAs each, of which four work, each has its own first shares: eight SMs.
+    plan.launches[0].parts = 10;
+    plan.launches[0].grid = {20, 2, 1};
+    plan.launches[0].idle_ctas = 32;
+    work.instructions = 8 * 20000.0;
+    EXPECT_NEAR(utilisation_of(plan, work, Seconds(11e-6), wide).issue,
+                160e3 / (4 * (8 * 10e3 + 32 * 1250.0)), 1e-12);
+    // A number of parts alone makes no halves: kernels that stream divide channels or rows.
+    plan.launches[0].grid = {40, 1, 1};
+    plan.launches[0].idle_ctas = 0;
+    work.instructions = 40 * 20000.0;
+    EXPECT_NEAR(utilisation_of(plan, work, Seconds(11e-6), wide).issue, 800e3 / (4 * 40 * 10e3), 1e-12);
 }
 
 /// CTAs that find nothing to do keep the SMs that have no others active while they start and end.

@@ -258,9 +258,7 @@ const Value *Importer::input(std::size_t i) {
     Value value;
     value.constant_sizes = constant->second->sizes;
     if (constant->second->numbers)
-        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers,
-                                constant->second->type.find("float") != std::string::npos ||
-                                    constant->second->type == "double"};
+        value.numbers = Numbers{value.constant_sizes, *constant->second->numbers, is_real(*constant->second)};
     return &(values_[name] = std::move(value));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,15 @@ bool Importer::take_numbers() {
         Value value;
         value.numbers = Numbers{};
         for (const char *name : {"value", "value_int", "value_ints", "value_float", "value_floats"})
-            if (const std::vector<double> found = attribute(*node_, name); !found.empty())
+            if (const std::vector<double> found = attribute(*node_, name); !found.empty()) {
                 value.numbers->values = found;
+                value.numbers->real = std::string_view(name).starts_with("value_float");
+            }
         if (const auto known = constants_.find(node_->outputs.empty() ? "" : node_->outputs.front());
-            known != constants_.end())
+            known != constants_.end()) {
             value.constant_sizes = known->second->sizes;
-        else if (value.numbers->values.size() != 1)
+            value.numbers->real = is_real(*known->second);
+        } else if (value.numbers->values.size() != 1)
             value.constant_sizes = {static_cast<std::int64_t>(value.numbers->values.size())};
         value.numbers->sizes = value.constant_sizes;
         if (value.numbers->values.empty() && value.constant_count() != 0)

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -51,14 +52,15 @@ const std::map<std::string, ElementFunction> element_functions = {
     {"Where", {3, [](const auto &in) { return in[0] != 0.0 ? in[1] : in[2]; }}},
     {"Clip", {3, [](const auto &in) { return std::max(in[1], std::min(in[0], in[2])); }}}};
 
-/// The product of sizes; most_numbers + 1 where it is more than most_numbers, or a size is negative.
+/// The product of sizes; most_numbers + 1 where it is more than most_numbers, or a size is negative or
+/// larger.
 std::size_t count_of(const std::vector<std::int64_t> &sizes) {
     std::size_t count = 1;
     for (const std::int64_t size : sizes)
-        count = size < 0
-                    ? most_numbers + 1
-                    : std::min(most_numbers + 1, count * std::min<std::size_t>(static_cast<std::size_t>(size),
-                                                                               most_numbers + 1));
+        if (size < 0 || size > static_cast<std::int64_t>(most_numbers))
+            return most_numbers + 1;
+        else
+            count = std::min(most_numbers + 1, count * static_cast<std::size_t>(size));
     return count;
 }
 
@@ -69,15 +71,25 @@ Numbers with_sizes(Numbers numbers) {
     return numbers;
 }
 
-/// Each input has as many numbers as the output, or one, which stands for all.
+/// Sizes without those of one, which stand for any.
+std::vector<std::int64_t> without_ones(std::vector<std::int64_t> sizes) {
+    std::erase(sizes, 1);
+    return sizes;
+}
+
+/// Each input has the numbers of the output, or one, which stands for all.
 std::optional<Numbers> by_element(const ElementFunction &function, const Inputs &in) {
     const Numbers *longest = &*in[0];
     bool real = false;
     for (const std::optional<Numbers> &each : in) {
-        longest = each->values.size() > longest->values.size() ? &*each : longest;
+        const std::pair its(each->values.size(), each->sizes.size());
+        longest = its > std::pair(longest->values.size(), longest->sizes.size()) ? &*each : longest;
         for (const double value : each->values)
             real = real || each->real || (std::isfinite(value) && value != std::floor(value));
     }
+    for (const std::optional<Numbers> &each : in)
+        if (each->values.size() > 1 && without_ones(each->sizes) != without_ones(longest->sizes))
+            return std::nullopt;
     Numbers out{longest->sizes, {}, real};
     for (std::size_t i = 0; i < longest->values.size(); ++i) {
         std::array<double, 3> numbers{};
@@ -98,14 +110,16 @@ std::optional<Numbers> by_element(const ElementFunction &function, const Inputs 
 std::optional<Numbers> taken(const Numbers &from, std::size_t axis, const std::vector<double> &places) {
     if (axis >= from.sizes.size() || count_of(from.sizes) != from.values.size())
         return std::nullopt;
+    Numbers out{from.sizes, {}, from.real};
+    out.sizes[axis] = static_cast<std::int64_t>(places.size());
+    if (places.empty() || from.values.empty())
+        return out;
     std::size_t inner = 1, outer = 1;
     for (std::size_t i = 0; i < from.sizes.size(); ++i)
         (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(from.sizes[i]);
     if (outer * inner * places.size() > most_numbers)
         return std::nullopt;
     const auto size = static_cast<double>(from.sizes[axis]);
-    Numbers out{from.sizes, {}, from.real};
-    out.sizes[axis] = static_cast<std::int64_t>(places.size());
     for (std::size_t i = 0; i < outer; ++i)
         for (double at : places) {
             at += at < 0.0 ? size : 0.0;
@@ -235,7 +249,7 @@ std::optional<Numbers> concat(const OnnxNode &node, const Inputs &in) {
     for (const std::optional<Numbers> &each : in) {
         const Numbers part = with_sizes(*each);
         const auto axis = axis_of(attribute(node, "axis", {0.0})[0], part.sizes.size());
-        if (axis != std::size_t{0} ||
+        if (axis != std::size_t{0} || count_of(part.sizes) != part.values.size() ||
             !std::equal(part.sizes.begin() + 1, part.sizes.end(), out.sizes.begin() + 1, out.sizes.end()))
             return std::nullopt;
         out.sizes[0] += part.sizes[0];
@@ -344,7 +358,8 @@ std::optional<Numbers> computed(const OnnxNode &node, const std::vector<std::opt
                        {std::accumulate(first.values.begin(), first.values.end(), 1.0, std::multiplies<>())},
                        first.real};
     if (node.type == "ConstantOfShape")
-        return of_one_number(as_integers(first.values), attribute(node, "value", {0.0})[0], false);
+        return of_one_number(as_integers(first.values), attribute(node, "value", {0.0})[0],
+                             attribute(node, "value").empty());
     if (node.type == "Expand" && inputs.size() == 2 && first.values.size() == 1)
         return of_one_number(as_integers(inputs[1]->values), first.values[0], first.real);
     return std::nullopt;

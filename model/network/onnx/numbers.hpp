@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace convcast {
@@ -14,6 +15,11 @@ struct Numbers {
     std::vector<double> values;
     bool real = false; ///< by a cast or a fraction; else they are taken as integers, as sizes are
 };
+
+/// Whether the numbers of a constant of the file are floating-point ones.
+inline bool is_real(const OnnxTensor &constant) {
+    return constant.type.find("float") != std::string::npos || constant.type == "double";
+}
 
 /// What a node gives of constants; absent where it is none of those that compute with sizes, or an input is
 /// missing.

@@ -135,9 +135,7 @@ std::vector<OperatorType> operators::elementwise() {
                          auto device) {
         rows.push_back(function(kind, std::move(needs), std::move(takes), operations, value, device));
     };
-    const auto compiled = [&](double instructions, double specials) {
-        rows.back().instructions = instructions, rows.back().specials = specials;
-    };
+    const auto compiled = [&](double instructions) { rows.back().instructions = instructions; };
     add(
         OperatorKind::relu, {}, {}, each<1>, VALUE { return std::max(x, 0.0); },
         DEVICE { return "max(x, T(0))"; });
@@ -145,7 +143,7 @@ std::vector<OperatorType> operators::elementwise() {
     add(
         OperatorKind::leaky_relu, {"alpha"}, {}, each<2>, VALUE { return x > 0.0 ? x : *op.alpha * x; },
         DEVICE { return "x > T(0) ? x : x * " + device_number(*op.alpha); });
-    compiled(2.0, 0.0);
+    compiled(2.0);
     add(
         OperatorKind::clip, {}, {"low", "high"}, each<2>,
         VALUE { return std::min(std::max(x, low_of(op)), high_of(op)); },
@@ -153,11 +151,11 @@ std::vector<OperatorType> operators::elementwise() {
             const std::string text = op.low ? "max(x, " + device_number(*op.low) + ")" : "x";
             return op.high ? "min(" + text + ", " + device_number(*op.high) + ")" : text;
         });
-    compiled(2.0, 0.0);
+    compiled(2.0);
     add(
         OperatorKind::logistic, {}, {}, each<4>, VALUE { return logistic(x); },
         DEVICE { return device_quotient("T(1)", "T(1) + " + device_exp("-x")); });
-    compiled(7.0, 2.0);
+    compiled(7.0);
     set_slope(rows.back(), [](double, double y) { return y * (1.0 - y); });
     add(
         OperatorKind::hard_logistic, {"alpha", "beta"}, {}, each<4>,
@@ -166,25 +164,25 @@ std::vector<OperatorType> operators::elementwise() {
             return "min(max(x * " + device_number(*op.alpha) + " + " + device_number(*op.beta) +
                    ", T(0)), T(1))";
         });
-    compiled(2.0, 0.0);
+    compiled(2.0);
     add(
         OperatorKind::hard_swish, {}, {}, each<5>, VALUE { return x * hard(x); },
         DEVICE { return "x * min(max(x * T(1.0 / 6.0) + T(0.5), T(0)), T(1))"; });
-    compiled(3.0, 0.0);
+    compiled(3.0);
     add(
         OperatorKind::silu, {}, {}, each<4>, VALUE { return x * logistic(x); },
         DEVICE { return device_quotient("x", "T(1) + " + device_exp("-x")); });
-    compiled(8.0, 2.0);
+    compiled(8.0);
     add(
         OperatorKind::gelu, {}, {}, each<5>, VALUE { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); },
         DEVICE { return "T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752)))"; });
-    compiled(32.0, 1.0);
+    compiled(32.0);
     add(
         OperatorKind::tanh, {}, {}, each<1>, VALUE { return std::tanh(x); }, DEVICE { return "tanh(x)"; });
-    compiled(17.0, 2.0);
+    compiled(17.0);
     add(
         OperatorKind::erf, {}, {}, each<1>, VALUE { return std::erf(x); }, DEVICE { return "erf(x)"; });
-    compiled(29.0, 1.0);
+    compiled(29.0);
     add(
         OperatorKind::linear, {}, {"alpha", "beta"}, each<2>,
         VALUE { return op.alpha.value_or(1.0) * x + op.beta.value_or(0.0); },
