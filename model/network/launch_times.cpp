@@ -24,9 +24,11 @@ NodeSpan span_of(const CallNodes &nodes) {
             std::ranges::max_element(nodes, {}, &NodeSpan::end_ns)->end_ns};
 }
 
-/// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many.
+/// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many, or a
+/// launch has none.
 std::vector<CallNodes> by_launch(const CallNodes &nodes, const std::vector<std::int64_t> &counts) {
-    if (nodes.empty() || std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != std::ssize(nodes))
+    if (nodes.empty() || std::ranges::any_of(counts, [](std::int64_t count) { return count < 1; }) ||
+        std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != std::ssize(nodes))
         return {};
     std::vector<CallNodes> launches;
     auto next = nodes.begin();

@@ -55,9 +55,11 @@ KnownTimes::KnownTimes(const GpuProfile &profile) : sms_(std::to_string(profile.
 }
 
 void KnownTimes::read_table() const {
+    const std::string of_this_many = sms_ + "\t"; // of other numbers of SMs no row is taken apart
     for (const std::string_view line : lines_of(shipped_))
-        if (const std::vector<std::string> row = split(line, '\t'); row.size() == columns && row[0] == sms_)
-            rows_[row[1]].push_back(line);
+        if (line.starts_with(of_this_many))
+            if (const std::vector<std::string> row = split(line, '\t'); row.size() == columns)
+                rows_[row[1]].push_back(line);
 }
 
 void KnownTimes::add(const Run &run, const std::string &recording) {
