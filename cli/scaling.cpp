@@ -69,7 +69,8 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
     const NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
-    write_network(arguments, run, cases_text(run, asked.profile.name)); // whose code would be 1, as nothing has run
+    write_network(arguments, run,
+                  cases_text(run, asked.profile.name)); // whose code would be 1, as nothing has run
     return 0;
 }
 

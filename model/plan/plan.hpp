@@ -41,8 +41,8 @@ struct Launch {
     std::int64_t ctas_per_sm = 0; ///< resident, by threads, registers as planned and shared memory
     std::int64_t filter_begin = 0, filter_count = 0; ///< filters this launch computes
     std::int64_t parts = 0, pieces = 0; ///< single-channel divisions: SMs, P or Q; others: parts of channels
-    std::int64_t bank_floats = 0, band_floats = 0;   ///< shared floats of one buffer of filters, of map
-    std::int64_t tile_h = 0, tile_k = 0;             ///< rows and filters of a CTA, where not compiled in
+    std::int64_t bank_floats = 0, band_floats = 0;      ///< shared floats of one buffer of filters, of map
+    std::int64_t tile_h = 0, tile_k = 0;                ///< rows and filters of a CTA, where not compiled in
     std::optional<std::int64_t> tile_begin, tile_count; ///< winograd: tiles of this launch
     std::int64_t constant_bytes = 0; ///< filters copied to __constant__ memory before the launch; 0: none
     BOOST_DESCRIBE_CLASS(Launch, (),

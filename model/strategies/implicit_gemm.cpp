@@ -143,8 +143,8 @@ Partition launch_of(const Tiling &t, std::int64_t registers) {
     part.stages = g.stages;
     part.busy_warps = t.warps;
     part.independent_sums = g.thread_k * g.thread_pixels;
-    // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread some
-    // lie there too: no order avoids FFMAs that read two registers of a bank (F3).
+    // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread
+    // some lie there too: no order avoids FFMAs that read two registers of a bank (F3).
     part.snaked = !(t.by_filter && t.g.thread_pixels == 8);
     part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
                                      t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);

@@ -18,7 +18,9 @@ using sample::round_of;
 
 TEST(EquationF3, ReadsAndWritesOfDramTogether) {
     Machine m = round_machine();
-    const auto dram = [&](double read, double written) { return dram_term<Seconds>(read, written, m).value / ns; };
+    const auto dram = [&](double read, double written) {
+        return dram_term<Seconds>(read, written, m).value / ns;
+    };
     EXPECT_NEAR(dram(6000.0, 1000.0), 6.0 + 2.0, 1e-9); // as if they did not disturb each other
     m.copy_bw = 800e9; // 1,000 B are read while as many are written, and 5,000 besides
     EXPECT_NEAR(dram(6000.0, 1000.0), 2.5 + 5.0, 1e-9);
