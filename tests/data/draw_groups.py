@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Draws the studies depthwise_random and grouped_random: sizes that nobody chose, for a forecast that was made before they were
-drawn.
+drawn. `awkward` draws a thousand shapes that are small and odd in every way, to look for wrong results.
 
     draw_groups.py depthwise COMMIT > data/studies/depthwise_random.json
     draw_groups.py grouped COMMIT > data/studies/grouped_random.json
+    draw_groups.py awkward COMMIT > awkward.json    # convcast run --study awkward.json --strategy depthwise_register ...
 
 COMMIT is the last one that changed what is to be judged; its first eight digits are the seed.
 """
@@ -11,9 +12,13 @@ import json
 import random
 import sys
 
-SHAPES = {"depthwise": 40, "grouped": 24}
-WHAT = {"depthwise": "8 to 1,024 channels, maps of 7 to 160, filters of 3 to 11",
-        "grouped": "2 to 64 groups of 2 to 32 channels and as many or twice as many filters, maps of 7 to 112, filters of 1 to 5"}
+SHAPES = {"depthwise": 40, "grouped": 24, "awkward": 1000}
+COMMON = ", strides 1 and 2, dilations 1 and 2, the padding that keeps the map"
+WHAT = {"depthwise": "1 to 32 images, 8 to 1,024 channels, maps of 7 to 160, filters of 3 to 11" + COMMON,
+        "grouped": "1 to 32 images, 2 to 64 groups of 2 to 32 channels and as many or twice as many filters, maps of 7 to 112, "
+                   "filters of 1 to 5" + COMMON,
+        "awkward": "1 to 5 images, 1 to 48 channels a group, up to 4 filters for each, maps and filters of unequal sides, filters "
+                   "to 31 x 31, strides to 5, dilations to 3, any padding"}
 
 
 def depthwise():
@@ -30,8 +35,28 @@ def grouped():
     return images, groups, groups * channels, groups * channels * random.choice([1, 1, 1, 2]), height, width, filter_size
 
 
+def awkward():
+    """A small shape whose every size is odd in its own way, or None where the filter is larger than the padded map."""
+    images, groups = random.randint(1, 5), random.randint(2, 40)
+    channels = random.choice([1] * 9 + [2, 3, 4, 5, 7, 8, 11, 16, 24, 32, 48])
+    height, width = random.randint(1, 70), random.randint(1, 70)
+    most = random.choice([3, 3, 5, 7, 12, 31])
+    r, s = random.randint(1, most), random.randint(1, most)
+    stride, dilation = [(random.choice(few), random.choice(few)) for few in ([1, 1, 2, 2, 3, 5], [1, 1, 1, 2, 3])]
+    pad = random.randint(0, r), random.randint(0, s)
+    reaches = [(f - 1) * d < size + 2 * p for f, d, size, p in zip((r, s), dilation, (height, width), pad)]
+    if not all(reaches) or images * groups * channels * height * width > 4_000_000:
+        return None
+    filters = groups * random.choice([channels, channels, 1, 2, 3, 4 * channels])
+    parts = [f"n{images}c{groups * channels}h{height}w{width}k{filters}r{r}s{s}", f"str{stride[0]}x{stride[1]}",
+             f"pad{pad[0]}x{pad[1]}", f"dil{dilation[0]}x{dilation[1]}", f"g{groups}"]
+    return "_".join(part for part in parts if part not in ("str1x1", "pad0x0", "dil1x1"))
+
+
 def one(kind):
     """A shape, or None where the input is very small or large."""
+    if kind == "awkward":
+        return awkward()
     images, groups, channels, filters, height, width, filter_size = {"depthwise": depthwise, "grouped": grouped}[kind]()
     stride, dilation = random.choice([1, 1, 2]), random.choice([1, 1, 1, 2])
     pad = (filter_size - 1) * dilation // 2
@@ -51,7 +76,6 @@ while len(shapes) < SHAPES[kind]:
     if shape and shape not in shapes:
         shapes.append(shape)
 json.dump({"schema": "convcast/study/1", "id": f"{kind}_random", "title": f"{kind.capitalize()} shapes drawn at random",
-           "citation": f"drawn by `tests/data/draw_groups.py {kind} {commit[:8]}`, a commit of this project: 1 to 32 images, {WHAT[kind]}, "
-                       "strides 1 and 2, dilations 1 and 2, the padding that keeps the map",
+           "citation": f"drawn by `tests/data/draw_groups.py {kind} {commit[:8]}`, a commit of this project: {WHAT[kind]}",
            "shapes": shapes}, sys.stdout, indent=2)
 print()
