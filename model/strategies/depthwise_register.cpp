@@ -49,11 +49,12 @@ struct Tiling {
     PatchRows patch{s, knobs.rows, knobs.columns};
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t image_patches = s.k * patch.plane_patches;
-    // Pixels that a thread loads, and those that are on their way at once, for which there are registers.
-    static constexpr std::int64_t on_their_way = 48;
-    std::int64_t row_pixels = patch.row_pixels(), pixels = patch.loaded_rows() * row_pixels;
-    std::int64_t at_once =
-        std::max<std::int64_t>(1, std::min(pixels, std::max(on_their_way, 2 * row_pixels)));
+    // The registers that a thread's pixels fill as they arrive, and those that places take.
+    std::int64_t words = patch.loaded_rows() * patch.row_words();
+    static constexpr std::int64_t places = 13;
+    std::int64_t register_cap() const;
+    std::int64_t registers() const;
+    std::int64_t at_once() const;
 };
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
@@ -76,11 +77,22 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 
-/// Registers of a thread: its sums, its filter, pixels on their way, places.
-std::int64_t registers_of(const Tiling &t) {
-    constexpr std::int64_t places = 24;
-    return std::clamp<std::int64_t>(round_up(t.patch.rows * t.patch.columns + t.taps + t.at_once + places, 8),
-                                    48, 200);
+/// Registers of a thread at most: its sums, its filter, 48 pixels or two rows of them, places and eight more.
+std::int64_t Tiling::register_cap() const {
+    const std::int64_t row = patch.row_pixels(),
+                       pixels = std::min(patch.loaded_rows() * row, std::max<std::int64_t>(48, 2 * row));
+    return std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
+}
+
+/// Registers of a thread as compiled for sm_90 (NVRTC 13.0, 706 settings): all its loads come first, and its
+/// sums take the registers of pixels that were used up.
+std::int64_t Tiling::registers() const {
+    return std::min(register_cap(), round_up(words + taps + places, 8));
+}
+
+/// Words of pixels that are on their way at once, for which there are registers.
+std::int64_t Tiling::at_once() const {
+    return std::clamp<std::int64_t>(register_cap() - taps - places, 1, std::max<std::int64_t>(1, words));
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
@@ -93,8 +105,8 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     part.grid = {ceil_div(t.image_patches, t.knobs.threads), s.n, 1};
     part.sharing_ctas = 1.0;
     part.threads = t.knobs.threads;
-    part.register_cap = registers_of(t);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, 0);
+    part.register_cap = t.register_cap();
+    part.ctas_per_sm = resident_ctas(gpu, part.threads, t.registers(), 0);
     part.steps = 1;
     part.barriers = 0;
     part.filter_count = s.k;
@@ -104,23 +116,23 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
     return part;
 }
 
-/// Passes through L1 of a warp's loads, on average over warps: those of a row of pixels, and those of a tap.
-struct LoadPasses {
-    double row = 0.0, tap = 0.0;
+/// Passes through L1 of a warp, on average over warps: of its loads of a row of pixels, of its load of a tap,
+/// and of its stores of a row of outputs.
+struct WarpPasses {
+    double row = 0.0, tap = 0.0, stored = 0.0;
 };
-LoadPasses load_passes(const Tiling &t) {
-    constexpr std::int64_t most_warps = 16; // that are looked at
-    const std::int64_t warps = std::clamp<std::int64_t>(t.image_patches / warp_lanes, 1, most_warps),
-                       lanes = std::min(t.image_patches, warps * warp_lanes);
+WarpPasses passes_of(const Tiling &t) {
+    const auto [warps, lanes] = looked_at(t.image_patches);
     const auto tap = [&](std::int64_t patch) {
         return patch / t.patch.plane_patches * t.taps * t.patch.bytes / 4;
     };
     return {t.patch.row_passes(t.image_patches, t.s.h * t.s.w, t.multiplier),
-            gathered(lanes, 1, tap) / double(warps)};
+            gathered(lanes, 1, tap) / double(warps),
+            t.patch.store_passes(t.image_patches, t.s.p() * t.s.q())};
 }
 
 /// What `threads` threads of a CTA do.
-Activity cta_of(const Tiling &t, std::int64_t threads, const LoadPasses &passes) {
+Activity cta_of(const Tiling &t, std::int64_t threads, const WarpPasses &passes) {
     const ConvShape &s = t.s;
     const PatchRows &patch = t.patch;
     const std::int64_t warps = ceil_div(threads, warp_lanes), rows = patch.loaded_rows();
@@ -130,7 +142,8 @@ Activity cta_of(const Tiling &t, std::int64_t threads, const LoadPasses &passes)
                                               double(patch.rows * (s.p() % patch.rows == 0 ? 1 : 2)));
     all.work.copying = 0.0;
     all.work.loads = double(warps * (rows * std::ssize(patch.row_loads()) + t.taps));
-    all.work.shared_wavefronts = double(warps) * (double(rows) * passes.row + double(t.taps) * passes.tap);
+    all.work.shared_wavefronts = double(warps) * (double(rows) * passes.row + double(t.taps) * passes.tap +
+                                                  double(patch.rows) * passes.stored);
     all.work.store_bytes = double(threads * patch.rows * patch.columns * s.result_bytes());
     return all;
 }
@@ -155,7 +168,7 @@ void add_traffic(Partition &part, const Tiling &t, const Gpu &gpu) {
 SettingsOf<DepthwiseRegister> DepthwiseRegister::settings(const ConvShape &s, const Gpu &) const {
     std::vector<DepthwiseRegister> found;
     for (const int of_row : either(columns, {1, 2, 4}))
-        for (const std::int64_t most : {14, 8, 4, 2})
+        for (const std::int64_t most : {14, 8, 4, 2, 1})
             for (const int of_cta : either(threads, {64, 128}))
                 if (columns != 0 || s.q() % of_row == 0)
                     found.push_back({rows == 0 ? int(rows_of_patch(s, most)) : rows, of_row, of_cta});
@@ -172,10 +185,10 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));
     // L1's passes take the path of shared memory, whose counters leave them out.
-    part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), load_passes(t)).work;
+    part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), passes_of(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
-    part.drain.line_waits = std::max(0.0, double(t.pixels) / double(t.at_once) - 1.0);
+    part.drain.line_waits = double(std::max<std::int64_t>(1, ceil_div(t.words, t.at_once())) - 1);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     return plan_of_launch(std::move(part), gpu, Round::of_sm);

@@ -235,9 +235,11 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;
     part.drain = once_of(t, full).work;
-    // Pixels that L1 has take the path of shared memory too; counters of shared memory leave them out.
+    // What passes L1 takes the path of shared memory too; counters of shared memory leave it out.
     part.step.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.at_once * t.patch.loaded_rows()) *
                                    t.patch.row_passes(t.patches, s.c * s.h * s.w);
+    part.drain.shared_wavefronts += double(ceil_div(full, warp_lanes) * t.filters * t.patch.rows) *
+                                    t.patch.store_passes(t.patches, s.k * s.p() * s.q());
     set_core_work(part, double(s.groups * t.blocks) * over(Loop{t.patches, threads}, [&](std::int64_t some) {
                             return double(part.steps) * step_of(t, gpu, some) + once_of(t, some);
                         }));

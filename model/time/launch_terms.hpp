@@ -267,11 +267,16 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
         in_turn =
             sum<T>("loads in turn", list_of<T>(one_by_one_leaf<T>(part, start_of(part, m, round, traffic)),
                                                std::move(in_turn)));
-    const double stores = round.ctas * round.sms * (part.step.store_bytes + part.drain.store_bytes);
-    return max_of<T>(
-        "loads, arithmetic and stores",
-        list_of<T>(std::move(in_turn),
-                   memory_term<T>(first_load_bytes(part, round), stores * traffic.store_factor, traffic, m)));
+    const double loads = first_load_bytes(part, round),
+                 stores = round.ctas * round.sms * (part.step.store_bytes + part.drain.store_bytes) *
+                          traffic.store_factor;
+    // Warps that wait for registers all wait together: the loads before their last ones lie beside no stores.
+    const double before = m.has(Equation::F26) ? part.drain.line_waits / (part.drain.line_waits + 1.0) : 0.0;
+    T moved = memory_term<T>((1.0 - before) * loads, stores, traffic, m);
+    if (before > 0.0)
+        moved = sum<T>("earlier loads, then the last and stores",
+                       list_of<T>(memory_term<T>(before * loads, 0.0, traffic, m), std::move(moved)));
+    return max_of<T>("loads, arithmetic and stores", list_of<T>(std::move(in_turn), std::move(moved)));
 }
 
 /// F4: from the last step to the CTA's end. The CTAs of a cluster wait for each other before and after they

@@ -228,6 +228,17 @@ TEST(EquationF28, OneStoresWhileAnotherComputes) {
     part.drain.line_waits = 3.0;
     EXPECT_NEAR(last_steps(part, 2.0), 600.0, 1e-9);
     EXPECT_NEAR(fill(part), 100.0, 1e-9);
+    // All warps wait together: 3 / 4 of 5,000 of loads lie beside no stores, of which there are 4,000.
+    Machine slow = round_machine();
+    slow.l2_write_bw = 320e9;
+    part.step.load_bytes = 1e6;
+    part.drain.store_bytes = 64e3;
+    const auto last = [&] {
+        return last_step_term<Seconds>(part, slow, round_of(2.0, true), from_l2()).value / ns;
+    };
+    EXPECT_NEAR(last(), 3750.0 + 4000.0, 1e-9);
+    part.drain.line_waits = 0.0;
+    EXPECT_NEAR(last(), 5000.0, 1e-9);
 }
 
 TEST(EquationF29, SlowerClock) {

@@ -202,14 +202,35 @@ TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
 }
 
 TEST(DepthwiseRegister, PixelsBeyondTheRegistersWait) {
-    // 9 rows of 6 pixels, of which 48 are on their way at once.
-    EXPECT_DOUBLE_EQ(
-        partition_of("depthwise_register:rows=7,columns=4", "n1c1h28w28k1r3s3_pad1x1").drain.line_waits,
-        9.0 * 6.0 / 48.0 - 1.0);
+    // 29 rows of 5 pixels. Of the 112 registers, 9 taps and 13 places leave 90 for them.
+    EXPECT_EQ(partition_of("depthwise_register:rows=14,columns=2", "n1c1h112w112k1r3s3_str2x2_pad1x1")
+                  .drain.line_waits,
+              1.0);
     EXPECT_EQ(partition_of("depthwise_register:rows=4,columns=4", "n1c1h28w28k1r3s3_pad1x1").drain.line_waits,
               0.0);
     // A row of outputs above the map needs no pixel.
     EXPECT_EQ(partition_of("depthwise_register", "n1c8h1w8k8r1s1_str11x1_pad5x0_g8").drain.line_waits, 0.0);
+}
+
+TEST(DepthwiseRegister, SmallPatchesTakeFewRegisters) {
+    // 9 pixels, 9 taps and 13 places are 32 registers, so that an SM holds as many CTAs as it can hold at
+    // all; the cap that is compiled in is 48.
+    const Partition small =
+        partition_of("depthwise_register:rows=1,columns=1,threads=64", "n1c480h14w14k480r3s3_pad1x1_g480");
+    EXPECT_EQ(small.register_cap, 48);
+    EXPECT_EQ(small.ctas_per_sm, 32);
+    // 14 rows of 4 pixels, 9 taps and 13 places: 80.
+    EXPECT_EQ(
+        partition_of("depthwise_register:rows=14,columns=2,threads=64", "n1c480h14w14k480r3s3_pad1x1_g480")
+            .ctas_per_sm,
+        12);
+}
+
+TEST(DepthwiseRegister, StoresPassL1AsLoadsDo) {
+    // A tap is one word. A row of 32 words begins in a line of 128 bytes, and ends in another one but for one
+    // of 32 places: (63 / 32 lines + 2) / 3 (F12). A pixel, the tap, and the output as the pixel.
+    const Partition one = partition_of("depthwise_register:rows=1,columns=1,threads=32", "n1c1h1w32k1r1s1");
+    EXPECT_DOUBLE_EQ(one.step.shared_wavefronts, 1.0 + 2.0 * (63.0 / 32.0 + 2.0) / 3.0);
 }
 
 TEST(GroupedRegister, CountsByHand) {

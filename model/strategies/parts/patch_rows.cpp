@@ -63,22 +63,46 @@ std::int64_t PatchRows::row_pixels() const {
     return pixels;
 }
 
+std::int64_t PatchRows::row_words() const {
+    std::int64_t words = 0;
+    for (const Load &load : row_loads())
+        words += ceil_div(load.elements * bytes, 4);
+    return words;
+}
+
+LookedAt looked_at(std::int64_t patches) {
+    constexpr std::int64_t most_warps = 16;
+    const std::int64_t warps = std::clamp<std::int64_t>(patches / warp_lanes, 1, most_warps);
+    return {warps, std::min(patches, warps * warp_lanes)};
+}
+
+std::int64_t PatchRows::place(std::int64_t patch, std::int64_t width, std::int64_t stride_h,
+                              std::int64_t stride_w) const {
+    return patch / row_patches % row_groups * rows * stride_h * width +
+           patch % row_patches * columns * stride_w;
+}
+
 double PatchRows::row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters) const {
-    constexpr std::int64_t most_warps = 16; // that are looked at
-    const std::int64_t warps = std::clamp<std::int64_t>(patches / warp_lanes, 1, most_warps),
-                       lanes = std::min(patches, warps * warp_lanes);
-    const auto pixel = [&](std::int64_t patch) {
-        const std::int64_t x = patch % row_patches, y = patch / row_patches % row_groups;
-        return patch / plane_patches / filters * planes + y * rows * s.stride_h * s.w +
-               x * columns * s.stride_w;
-    };
+    const auto [warps, lanes] = looked_at(patches);
     double passes = 0.0;
     for (const Load &load : row_loads())
-        passes += gathered(lanes, int(std::max<std::int64_t>(1, load.elements * bytes / 4)),
-                           [&](std::int64_t patch) {
-                               return (pixel(patch) + load.at + s.w * s.pad_h + s.pad_w) * bytes / 4;
-                           });
+        passes += gathered(
+            lanes, int(std::max<std::int64_t>(1, load.elements * bytes / 4)), [&](std::int64_t patch) {
+                return (patch / plane_patches / filters * planes + place(patch, s.w, s.stride_h, s.stride_w) +
+                        load.at + s.w * s.pad_h + s.pad_w) *
+                       bytes / 4;
+            });
     return passes / double(warps);
+}
+
+double PatchRows::store_passes(std::int64_t patches, std::int64_t planes) const {
+    const auto [warps, lanes] = looked_at(patches);
+    const std::int64_t result = s.result_bytes();
+    return gathered(lanes, int(std::max<std::int64_t>(1, columns * result / 4)),
+                    [&](std::int64_t patch) {
+                        return (patch / plane_patches * planes + place(patch, s.q(), 1, 1)) * result / 4;
+                    }) /
+           double(warps);
 }
 
 double PatchRows::load_instructions() const {

@@ -13,6 +13,12 @@ std::vector<std::int64_t> column_reads(const ConvShape &s, std::int64_t rows, bo
 /// How many different ones there are.
 std::int64_t distinct(std::vector<std::int64_t> rows);
 
+/// The first warps of so many patches, whose passes stand for those of all, and their lanes.
+struct LookedAt {
+    std::int64_t warps = 1, lanes = 1;
+};
+LookedAt looked_at(std::int64_t patches);
+
 /// A thread's patch of `rows` x `columns` outputs of a plane, and the patches that a plane is made of: along
 /// its rows, then those below. `columns` divides the outputs of a row.
 struct PatchRows {
@@ -35,8 +41,9 @@ struct PatchRows {
     };
     std::vector<Load> row_loads() const;
 
-    /// Pixels of a row that a thread loads.
+    /// Pixels of a row that a thread loads, and the registers that they fill as they arrive.
     std::int64_t row_pixels() const;
+    std::int64_t row_words() const;
     /// The rows of pixels that the taps of a patch read.
     std::int64_t loaded_rows() const { return distinct(column_reads(s, rows, whole)); }
     /// Multiply-adds of a patch with one column of a filter.
@@ -46,6 +53,10 @@ struct PatchRows {
     /// threads take neighbouring patches. `planes`: how far apart in memory planes lie, in elements;
     /// `filters`: how many planes of outputs, one after another, read the same plane.
     double row_passes(std::int64_t patches, std::int64_t planes, std::int64_t filters = 1) const;
+
+    /// Passes through L1 of a warp's stores of a row of outputs, on average over warps likewise. `planes`:
+    /// how far apart planes of outputs lie. Stores take the way of loads.
+    double store_passes(std::int64_t patches, std::int64_t planes) const;
 
     /// Instructions of a warp for the loads of a channel: the loads, each of which is one instruction at a
     /// constant offset, zeros of those that may leave the map, and the comparisons for them.
@@ -62,6 +73,10 @@ struct PatchRows {
 
   private:
     std::int64_t widest() const;
+    /// Where a patch begins in its plane, whose rows are so wide, with `stride_h` and `stride_w` from one
+    /// output to the next.
+    std::int64_t place(std::int64_t patch, std::int64_t width, std::int64_t stride_h,
+                       std::int64_t stride_w) const;
 };
 
 /// Why no patch of this shape is built: sizes beyond 32 bits, or filters that reach too far; "" if one is.
