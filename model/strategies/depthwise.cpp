@@ -27,7 +27,7 @@ struct Depthwise {
     int rows = 0, tile_h = 0, planes = 0, threads = 0;
 
     void knobs(const EachKnob &each) {
-        each(rows, "rows", 0, 32, {},
+        each(rows, "rows", 0, 32, {0, 2, 4, 8, 14},
              "outputs of a thread, below each other; 0: as the filter and the map need");
         each(tile_h, "tile_h", 0, most_tile_h, {}, "output rows of a CTA; 0: the best of several bands");
         each(planes, "planes", 0, most_planes, {},

@@ -21,7 +21,8 @@ struct DepthwiseRegister {
     int rows = 0, columns = 0, threads = 0;
 
     void knobs(const EachKnob &each) {
-        each(rows, "rows", 0, 32, {}, "output rows of a thread's patch; 0: 8, or as the map needs");
+        each(rows, "rows", 0, 32, {0, 1, 2, 4, 7, 8, 14},
+             "output rows of a thread's patch; 0: 8, or as the map needs");
         each(columns, "columns", 0, 4, {},
              "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(threads, "threads", 0, 1024, {}, "threads of a CTA, a multiple of 32; 0: 64");

@@ -26,7 +26,8 @@ struct GroupedRegister {
     int rows = 0, columns = 0, filters = 0, channels = 0, threads = 0;
 
     void knobs(const EachKnob &each) {
-        each(rows, "rows", 0, 32, {}, "output rows of a thread's patch; 0: 2, or as the map needs");
+        each(rows, "rows", 0, 32, {0, 1, 2, 4, 8},
+             "output rows of a thread's patch; 0: 2, or as the map needs");
         each(columns, "columns", 0, 4, {},
              "output columns of a thread's patch, 1, 2 or 4; 0: the most that divide the outputs of a row");
         each(filters, "filters", 0, 8, {},
