@@ -2,10 +2,11 @@
 """Networks of torchvision, exported to ONNX here, run by convcast: right by onnxruntime, and timed beside PyTorch.
 
     python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT [--network NAME ...] [--batch 1 --batch 32] [--torch SETTING] [--gpu FILE]
-    python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT --draw 12 --seed abc1234
+    python3 tests/gpu/networks_vs_onnxruntime.py CONVCAST OUT --draw 12 --seed abc1234 [--export-only]
 
 NAME is one of torchvision's, or timm/ and one of timm's. --draw takes so many of timm's convolutional networks at random, the same
-ones for the same seed: a test that is blind if the seed is the hash of a commit behind the last change to the model. Each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
+ones for the same seed: a test that is blind if the seed is the hash of a commit behind the last change to the model. --export-only
+writes the ONNX files into OUT and runs nothing. Otherwise each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
 agree within 1e-4 in relative L2 at the smallest batch. With --torch each is timed in PyTorch too: batch norm folded, eager
 and by torch.compile, contiguous and channels_last, with and without TF32, as tests/gpu/torch_networks.py does. OUT gets the
 documents of `convcast run`, the network's file that each was imported to, and networks.json, a line of which is a network and a batch: onnxruntime's distance, forecast,
@@ -201,6 +202,7 @@ def main():
     parser.add_argument("--draw", type=int, metavar="N")
     parser.add_argument("--seed", default="")
     parser.add_argument("--gpu", metavar="FILE", help="the profile to forecast from")
+    parser.add_argument("--export-only", action="store_true", help="write OUT/NAME.onnx, run nothing")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no network after that time")
     arguments = parser.parse_args()
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -223,6 +225,9 @@ def main():
             except Exception as error:
                 print(f"{name}: not exported: {str(error)[:200]}")
                 failed += 1
+                continue
+            if arguments.export_only:
+                shutil.copy(path, arguments.out)
                 continue
             for batch in batches:
                 run = arguments.out / f"{file}_b{batch}.json"
