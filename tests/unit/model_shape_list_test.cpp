@@ -185,6 +185,26 @@ TEST(ShapeList, OnnxConvolutionsWithTheirPadding) {
     EXPECT_THROW(convolutions_of(wrong, "m.onnx"), InputError);
 }
 
+TEST(ShapeList, OnnxSizesThatTheNetworkKnows) {
+    // The second convolution reads what a file of TensorFlow pads by sizes of its own: only the network says
+    // how large that is. Rows and columns are padded behind the image alone.
+    OnnxGraph graph;
+    graph.inputs = {"x"}, graph.outputs = {"y"};
+    graph.tensors = {{"x", {0, 3, 9, 9}, false, std::nullopt},
+                     {"pads", {8}, true, std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1}},
+                     {"padded", {0, 3, 0, 0}, false, std::nullopt},
+                     {"w", {4, 3, 2, 2}, true, std::nullopt},
+                     {"w2", {5, 4, 2, 2}, true, std::nullopt}};
+    graph.nodes = {{"pad", "Pad", {"x", "pads"}, {"padded"}, {}},
+                   {"first", "Conv", {"padded", "w"}, {"a"}, {{"strides", {2, 2}, ""}}},
+                   {"second", "Conv", {"a", "w2"}, {"y"}, {{"pads", {0, 0, 1, 1}, ""}}}};
+    const ShapeList list = convolutions_of(graph, "m.onnx");
+    ASSERT_EQ(list.shapes.size(), 2U);
+    EXPECT_EQ(list.shapes[0].shape.id(), "n1c3h10w10k4r2s2_str2x2");
+    EXPECT_EQ(list.shapes[1].shape.id(), "n1c4h6w6k5r2s2") << "padded by an operator of its own";
+    EXPECT_TRUE(list.open_images);
+}
+
 TEST(ShapeList, OnnxTypesOfElements) {
     OnnxGraph graph;
     add_conv(graph, {1, 64, 8, 8}, {6, 64, 1, 1});

@@ -1,5 +1,6 @@
 #include "model/network/onnx/convolutions.hpp"
 
+#include "model/network/onnx/import.hpp"
 #include "model/network/onnx/numbers.hpp"
 #include "model/record/shape_list_parts.hpp"
 
@@ -99,6 +100,22 @@ ConvShape shape_of(const Convolution &conv, bool &moved) {
     return shape;
 }
 
+/// The convolutions of the network that a graph is, of one image each, by the names of their nodes: there
+/// sizes are known that the file leaves to be worked out when it runs, and other padding on one side than on
+/// the other is an operator by itself. None where the graph is no network.
+std::map<std::string, ConvShape> convolutions_of_network(const OnnxGraph &graph, const std::string &file) {
+    std::map<std::string, ConvShape> found;
+    try {
+        const Network network = import_onnx(graph, file);
+        for (std::size_t i = 0; i < network.operators.size(); ++i)
+            if (const Operator &op = network.operators[i]; op.kind == OperatorKind::convolution)
+                if (const auto shape = as_convolution(op, network.input_shapes(i).front(), 1))
+                    found.emplace(op.name, *shape);
+    } catch (const InputError &) { // what is wrong with it is said of each convolution
+    }
+    return found;
+}
+
 } // namespace
 
 namespace onnx {
@@ -160,6 +177,18 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
     std::size_t all = 0, open = 0;
     std::string first_open;
     bool moved = false, any_images = graph.open_images;
+    std::optional<std::map<std::string, ConvShape>> of_network;
+    const auto add_of_network = [&](const Convolution &conv) {
+        if (!of_network)
+            of_network = convolutions_of_network(graph, file);
+        const auto found = of_network->find(conv.node.name);
+        if (found == of_network->end() || conv.type != "float")
+            return false;
+        any_images = any_images || conv.input.empty();
+        found->second.n = conv.input.empty() ? 1 : conv.input[0];
+        list.add(found->second, shortened(conv.node.name, 120), 1);
+        return true;
+    };
     for (const OnnxNode &node : graph.nodes) {
         const std::string name = shortened(node.name, 80);
         if (!filters_at(node)) {
@@ -172,6 +201,8 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
         ++all;
         const Convolution conv = convolution_of(node, tensors, any_images);
         if (conv.leaves_open()) {
+            if (add_of_network(conv))
+                continue;
             if (++open == 1)
                 first_open = name + ", whose input is " + onnx::sizes_text(conv.input);
             continue;
@@ -179,7 +210,8 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
         try {
             list.add(shape_of(conv, moved), shortened(node.name, 120), 1);
         } catch (const UsageError &error) {
-            skipped.push_back(name + ": " + error.what());
+            if (conv.filters.size() != 4 || !add_of_network(conv))
+                skipped.push_back(name + ": " + error.what());
         }
     }
     for (const std::string &remark : graph.remarks)
