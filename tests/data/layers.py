@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How good the forecast was, and is, on the recordings named `layers`: layers of 15 networks that were recorded after the
-last change to the model of commit COMMIT, with that commit's program. For that commit they are blind. For every later one they
-are development data, and its forecasts of them are never called blind.
+"""How good the forecast was, and is, on recordings that were made after the last change to the model of a commit, with that
+commit's program, of shapes that nobody chose (docs/blind.md). For that commit they are blind. For every later one they are
+development data, and its forecasts of them are never called blind.
 
-    layers.py CONVCAST      prints both; exit code 1 says where the recorded forecasts are not as accurate as is stated (BLIND)
-    layers.py --keep-forecasts RUN.json.gz NAME    writes data/recorded/NAME/layers_forecasts.tsv of a run that still has its
-                            forecasts: of each of our calls the time and its interval
+    layers.py CONVCAST      prints both; exit code 1 says where the recorded forecasts are not as accurate as is stated (SETS)
+    layers.py --keep-forecasts RUN.json.gz FILE    writes the forecasts of a run that still has them, of each of our calls the
+                            time and its interval, to FILE, for example data/recorded/h100/layers_forecasts.tsv
 
 The run without its forecasts is made by
     convcast merge --bare RUN.json.gz -o data/recorded/NAME/layers.json && gzip -9n data/recorded/NAME/layers.json
@@ -20,16 +20,36 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = SOURCE / "data" / "recorded"
-COMMIT = "defdd5a"
 TENSOR_CORES = ("implicit_gemm_3xtf32",)
-
-# Of that commit's forecasts: calls, layers, mean, median and 90th percentile of |forecast / measured - 1|, bias, share of the
-# measured times in their intervals, regret among kernels without tensor cores; %.
-BLIND = {"h200": (708, 82, 11.8, 6.9, 20.8, 0.999, 79, 3.8), "h100": (339, 40, 14.8, 8.9, 27.6, 1.070, 100, 2.4)}
 NAMES = {"h200": "H200", "h100": "H100"}
+
+
+class Set(typing.NamedTuple):
+    """A recording of each of several GPUs."""
+    said: str
+    commit: str   # that forecast it blind
+    path: str     # below data/recorded/GPU, without .json.gz
+    profile: str  # below data/recorded/GPU; where it is not there, the GPU's own
+    # Of that commit's forecasts: calls, layers, mean, median and 90th percentile of |forecast / measured - 1|, bias, share of
+    # the measured times in their intervals, regret among kernels without tensor cores; %.
+    stated: dict
+
+
+DRAWN = "drawn_df4eb4b8"
+SETS = [
+    Set("layers of 15 networks", "defdd5a", "layers", "profile.json",
+        {"h200": (708, 82, 11.8, 6.9, 20.8, 0.999, 79, 3.8), "h100": (339, 40, 14.8, 8.9, 27.6, 1.070, 100, 2.4)}),
+    Set("layers of 7 networks of timm", "df4eb4b8", f"{DRAWN}/layers", f"{DRAWN}/profile.json",
+        {"h200": (235, 40, 8.6, 6.4, 17.9, 0.997, 83, 1.7), "h100": (235, 40, 9.5, 6.9, 19.9, 1.034, 80, 2.0)}),
+    Set("depthwise shapes", "df4eb4b8", f"{DRAWN}/depthwise", f"{DRAWN}/profile.json",
+        {"h200": (145, 40, 7.9, 5.5, 17.9, 0.973, 82, 3.9), "h100": (100, 28, 7.7, 6.4, 16.7, 0.982, 84, 4.4)}),
+    Set("grouped shapes", "df4eb4b8", f"{DRAWN}/grouped", f"{DRAWN}/profile.json",
+        {"h200": (90, 24, 8.9, 7.7, 18.4, 0.951, 81, 3.3), "h100": (90, 24, 9.0, 7.0, 18.6, 0.982, 83, 4.1)}),
+]
 
 
 def read(path):
@@ -48,18 +68,18 @@ def forecasts_of(document):
             for case in document["cases"] if "strategy" in case and case["status"] == "ok"}
 
 
-def blind_forecasts(gpu):
+def blind_forecasts(of, gpu):
     """What that commit's program said when the calls were recorded."""
-    rows = [line.split("\t") for line in (RECORDED / gpu / "layers_forecasts.tsv").read_text().splitlines() if line[0] != "#"]
+    rows = [line.split("\t") for line in (RECORDED / gpu / f"{of.path}_forecasts.tsv").read_text().splitlines() if line[0] != "#"]
     return {(shape, strategy): tuple(map(float, times)) for shape, strategy, *times in rows}
 
 
-def todays_forecasts(binary, gpu):
+def todays_forecasts(binary, of, gpu):
     """What this program says of the same calls."""
-    profile = RECORDED / gpu / "profile.json"
+    profile = RECORDED / gpu / of.profile
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "again.json"
-        command = [binary, "predict", RECORDED / gpu / "layers.json.gz", "-o", out, *(["--gpu", profile] if profile.exists() else [])]
+        command = [binary, "predict", RECORDED / gpu / f"{of.path}.json.gz", "-o", out, *(["--gpu", profile] if profile.exists() else [])]
         result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if result.returncode != 0:
             sys.exit(f"{' '.join(map(str, command))} failed: {result.stderr}")
@@ -100,7 +120,7 @@ def accuracy(measured, forecasts):
         "width": statistics.median(forecasts[call][2] / forecasts[call][1] for call in measured),
         "regret": regret(measured, forecasts, [call for call in measured if call[1].split(":")[0] not in TENSOR_CORES]),
         "regret_all": regret(measured, forecasts, measured),
-        "one_pixel": mean(abs(ratio - 1) for call, ratio in ratios.items() if one_pixel(call[0])),
+        "one_pixel": mean([abs(ratio - 1) for call, ratio in ratios.items() if one_pixel(call[0])] or [math.nan]),
         "more_pixels": mean(abs(ratio - 1) for call, ratio in ratios.items() if not one_pixel(call[0])),
     }
 
@@ -132,26 +152,31 @@ def output_pixels(shape):
 
 
 def results(binary):
-    """(GPU, whose forecasts, accuracy): of each GPU that commit's, then this program's."""
+    """(set, GPU, whose forecasts, accuracy): of each set and GPU that commit's, then this program's."""
     out = []
-    for gpu in BLIND:
-        document = read(RECORDED / gpu / "layers.json.gz")
-        if any("prediction" in case for case in document["cases"]):
-            sys.exit(f"data/recorded/{gpu}/layers.json.gz has forecasts; `convcast merge --bare` leaves them out")
-        measured = measured_calls(document)
-        out.append((gpu, "blind", accuracy(measured, blind_forecasts(gpu))))
-        out.append((gpu, "today", accuracy(measured, todays_forecasts(binary, gpu))))
+    for of in SETS:
+        for gpu in of.stated:
+            document = read(RECORDED / gpu / f"{of.path}.json.gz")
+            if any("prediction" in case for case in document["cases"]):
+                sys.exit(f"data/recorded/{gpu}/{of.path}.json.gz has forecasts; `convcast merge --bare` leaves them out")
+            measured = measured_calls(document)
+            out.append((of, gpu, "blind", accuracy(measured, blind_forecasts(of, gpu))))
+            out.append((of, gpu, "today", accuracy(measured, todays_forecasts(binary, of, gpu))))
     return out
 
 
-def keep_forecasts(run, gpu):
-    document = read(pathlib.Path(run))
-    lines = [f"# What commit {COMMIT} forecast of the calls of layers.json.gz when they were recorded, by tests/data/layers.py",
+def keep_forecasts(run, path):
+    document, path = read(pathlib.Path(run)), pathlib.Path(path)
+    of = next((of for of in SETS if path.name == f"{pathlib.Path(of.path).name}_forecasts.tsv" and
+               path.parent.name in (pathlib.Path(of.path).parent.name or NAMES)), None)
+    if of is None:
+        sys.exit(f"{path}: expected the place of one of SETS, for example data/recorded/h100/layers_forecasts.tsv")
+    lines = [f"# What commit {of.commit} forecast of the calls of {pathlib.Path(of.path).name}.json.gz when they were recorded, by tests/data/layers.py",
              f"# --keep-forecasts; not edited by hand. Profile {document['profile_id']} (hash {document['profile_hash']}), facts "
              f"{document['conditions']['facts']}, calibration {document['conditions']['calibration']}.",
              "# shape, strategy, forecast, low and high end of its interval; seconds"]
     lines += ["\t".join((*call, *map(repr, times))) for call, times in forecasts_of(document).items()]
-    (RECORDED / gpu / "layers_forecasts.tsv").write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n")
 
 
 def main(arguments):
@@ -160,16 +185,16 @@ def main(arguments):
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
     wrong = []
-    for gpu, whose, its in results(arguments[0]):
-        print(f"{NAMES[gpu]}, {'blind, forecast by ' + COMMIT if whose == 'blind' else 'what the model makes of them now'}: "
+    for of, gpu, whose, its in results(arguments[0]):
+        print(f"{NAMES[gpu]}, {of.said}, {'blind, forecast by ' + of.commit if whose == 'blind' else 'what the model makes of them now'}: "
               f"{its['calls']} calls, {its['layers']} layers; error {its['mean']:.1%} mean, {its['median']:.1%} median, "
               f"90 % within {its['p90']:.1%}, bias {its['bias']:.3f}; intervals hold {its['inside']:.0%}, high over low end "
               f"{its['width']:.2f} in the median; regret {its['regret']:.1%}, {its['regret_all']:.1%} with tensor cores; "
               f"maps of one pixel {its['one_pixel']:.1%}, others {its['more_pixels']:.1%}")
         got = (its["calls"], its["layers"], *(round(100 * its[key], 1) for key in ("mean", "median", "p90")),
                round(its["bias"], 3), round(100 * its["inside"]), round(100 * its["regret"], 1))
-        if whose == "blind" and got != BLIND[gpu]:
-            wrong.append(f"the forecasts of {COMMIT} for the {NAMES[gpu]} were stated as {BLIND[gpu]}, the recorded ones give {got}")
+        if whose == "blind" and got != of.stated[gpu]:
+            wrong.append(f"the forecasts of {of.commit} for {of.said} on the {NAMES[gpu]} were stated as {of.stated[gpu]}, the recorded ones give {got}")
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 

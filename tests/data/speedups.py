@@ -22,7 +22,8 @@ LATER = {"h200": ("layers_depthwise.json.gz", "layers_depthwise_cudnn.json.gz"),
 
 # Recordings of depthwise and grouped layers, and what their head says of them.
 GROUPS = [("h200", "depthwise", "depthwise layers of six networks"), ("h100", "depthwise", "the same"),
-          ("h200", "depthwise_random", "40 depthwise shapes drawn at random"), ("h200", "grouped", "grouped layers of three networks"),
+          ("h200", "depthwise_random", "40 depthwise shapes drawn at random"),
+          ("h100", f"{layers.DRAWN}/depthwise", "28 others drawn at random"), ("h200", "grouped", "grouped layers of three networks"),
           ("h100", "grouped", "the same"), ("h200", "grouped_random", "24 grouped shapes drawn at random")]
 
 
@@ -105,7 +106,7 @@ def with_later(rows, ours, cudnn):
 def layers_by_kind():
     """(GPU, kind) -> compared"""
     out = {}
-    for gpu in layers.BLIND:
+    for gpu in layers.SETS[0].stated:
         rows = times(RECORDED / gpu / "layers.json.gz")
         for name in ("dense", "grouped", "depthwise"):
             out[gpu, name] = compared(rows, lambda shape: kind(shape) == name)
@@ -178,7 +179,7 @@ def main(arguments):
     kinds, networks, found = layers_by_kind(), networks_by_batch(), groups()
     if arguments == ["--print"]:
         print(layers_table(kinds), groups_table(found), networks_table(networks), sentences(kinds, networks, found), sep="\n\n")
-        for gpu in layers.BLIND:
+        for gpu in layers.SETS[0].stated:
             for shape, ratio in sorted(by_shape(times(RECORDED / gpu / "layers.json.gz"), "cudnn_any", "ours").items(), key=lambda x: x[1]):
                 if ratio < 1:
                     print(f"{layers.NAMES[gpu]} {kind(shape):9} {ratio:.2f} {shape}")
