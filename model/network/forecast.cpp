@@ -271,11 +271,14 @@ std::vector<std::string> assumptions_of(const PlannedNetwork &plan, const GpuPro
 /// What changes of the GPU would do: by the forecast's choice anew or, of a schedule that was given, with it;
 /// and to each of these launches.
 void add_what_if(PlannedNetwork &plan, const std::vector<ScheduledLaunch> &launches, NetworkQuestion question,
-                 const GpuProfile &profile, const Knowledge &knowledge) {
+                 const GpuProfile &profile, const Knowledge &knowledge, const NetworkForecaster &unchanged) {
     NetworkCase &out = plan.forecast.first();
     question.top = 1;
     for (const Change &change : changes) {
-        NetworkForecaster forecaster(plan.network, changed(profile, change), knowledge, question);
+        // Other SMs want other tiles, so all settings are asked again.
+        const bool same_sms = !change.factors.contains("sm_count");
+        NetworkForecaster forecaster(plan.network, changed(profile, change), knowledge, question,
+                                     same_sms ? &unchanged : nullptr);
         if (!question.schedule)
             out.what_if.push_back({change.name, planned(forecaster).time()});
         try {
@@ -310,7 +313,7 @@ PlannedNetwork plan_network(const Network &network, const GpuProfile &profile, c
     if (given)
         out.chosen_s = planned(forecaster).time();
     if (question.what_if)
-        add_what_if(plan, given.value_or(plan.schedule), question, profile, knowledge);
+        add_what_if(plan, given.value_or(plan.schedule), question, profile, knowledge, forecaster);
     if (question.what_if && !given)
         out.what_if.push_back(
             {"bias, relu and add in launches of their own", planned(forecaster, false).time()});

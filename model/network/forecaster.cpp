@@ -44,7 +44,7 @@ bool starts_early(const NetworkQuestion &question) {
 /// A convolution by a setting of a strategy.
 struct RankedWay {
     NetworkCandidate candidate;
-    const Plan *plan;
+    const PlannedStrategy *setting;
 };
 
 /// N8: of settings that tie the shortest forecast is that with the most luck.
@@ -152,9 +152,11 @@ Seconds light_of(double fmas, double read, double written, const Machine &m) {
 } // namespace
 
 NetworkForecaster::NetworkForecaster(const Network &network, const GpuProfile &profile,
-                                     const Knowledge &knowledge, const NetworkQuestion &question)
+                                     const Knowledge &knowledge, const NetworkQuestion &question,
+                                     const NetworkForecaster *unchanged)
     : network_(network), early_(starts_early(question)), profile_(as_in_a_graph(profile, early_)),
-      gpu_(profile_), knowledge_(knowledge), question_(question), whole_floor_(profile.launch_floor->value),
+      gpu_(profile_), knowledge_(knowledge), question_(question), unchanged_(unchanged),
+      whole_floor_(profile.launch_floor->value),
       machine_(machine_of(gpu_, DataType::f32, knowledge.calibration.value_or(Calibration{}))) {
     const std::vector<ScheduledLaunch> schedule =
         schedule_of(network, question.batch, [](const ConvShape &) { return true; });
@@ -220,36 +222,61 @@ HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     return found == held_.end() ? HeldByL2{} : found->second;
 }
 
+/// The settings of all strategies that are asked. Where none is feasible `why` says why.
+std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &shape, std::string &why) const {
+    std::vector<PlannedStrategy> settings;
+    if (unchanged_ != nullptr)
+        if (const auto before = unchanged_->known_.find(shape.id()); before != unchanged_->known_.end())
+            if (const auto *ways = std::get_if<Ways>(&before->second)) {
+                for (const Strategy &setting : ways->close) {
+                    PlanResult planned = compiled_setting(setting, shape, gpu_, knowledge_.facts);
+                    if (auto *good = std::get_if<PlannedStrategy>(&planned))
+                        settings.push_back(std::move(*good));
+                }
+                return settings;
+            }
+    Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
+    for (RankedSetting &setting : ranking.settings)
+        settings.push_back(std::move(setting.planned));
+    if (!ranking.refused.empty())
+        why = ranking.refused.front().why.why;
+    return settings;
+}
+
 /// N8. Of settings that tie one wins that prepares its filters: that is done once for a network, and kernels
 /// that read raw filters are forecast too short.
 NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) const {
     std::vector<RankedWay> all;
-    const Ranking ranking = rank(shape, profile_, knowledge_, question_.strategies);
+    std::string why = "none has a time";
+    const std::vector<PlannedStrategy> settings = settings_of(shape, why);
     const HeldByL2 held = held_for(shape);
-    for (const RankedSetting &setting : ranking.settings) {
-        Plan plan = setting.planned.feasible.plan;
+    for (const PlannedStrategy &setting : settings) {
+        Plan plan = setting.feasible.plan;
         plan.prepare.clear(); // filters stay the same from image to image
         if (question_.strategies.empty() && uses_tensor_cores(plan))
             continue;
         if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration, held))
-            all.push_back({{to_text(setting.planned.strategy), *time}, &setting.planned.feasible.plan});
+            all.push_back({{to_text(setting.strategy), *time}, &setting});
     }
     if (all.empty())
-        return "no strategy does " + shape.id() + ": " +
-               (ranking.refused.empty() ? "none has a time" : ranking.refused.front().why.why);
+        return "no strategy does " + shape.id() + ": " + why;
     std::ranges::stable_sort(all, {}, [](const RankedWay &way) { return way.candidate.time_s; });
     Ways ways;
     ways.best_s = all.front().candidate.time_s;
-    const auto prepares =
-        std::ranges::find_if(all, [](const auto &way) { return !way.plan->prepare.empty(); });
+    const auto prepares = std::ranges::find_if(
+        all, [](const auto &way) { return !way.setting->feasible.plan.prepare.empty(); });
     if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * network_tie(ways.best_s))
         std::rotate(all.begin(), prepares, prepares + 1);
     ways.time_s = mean_of_ties(all, ways.best_s);
-    ways.strategy = parse_strategy(all.front().candidate.strategy);
-    ways.plan = *all.front().plan;
-    const auto ending = std::ranges::find_if(all, [](const auto &way) { return ends_launch(*way.plan); });
+    ways.strategy = all.front().setting->strategy;
+    ways.plan = all.front().setting->feasible.plan;
+    const auto ending =
+        std::ranges::find_if(all, [](const auto &way) { return ends_launch(way.setting->feasible.plan); });
     if (ending != all.end())
-        ways.ends = parse_strategy(ending->candidate.strategy);
+        ways.ends = ending->setting->strategy;
+    for (const RankedWay &way : all)
+        if (way.candidate.time_s <= ways.best_s * 2.0 || (ending != all.end() && &way == &*ending))
+            ways.close.push_back(way.setting->strategy);
     for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
         ways.candidates.push_back(std::move(all[i].candidate));
     return ways;

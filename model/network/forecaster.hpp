@@ -19,8 +19,10 @@ namespace convcast {
 /// A GPU for one question: forecasts of convolutions are kept by shape.
 class NetworkForecaster {
   public:
+    /// `unchanged`: of the GPU whose numbers the profile has, each times 2, 1 or 1/2; it outlives this one.
+    /// What takes twice as long as the fastest setting there is not asked again.
     NetworkForecaster(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
-                      const NetworkQuestion &question);
+                      const NetworkQuestion &question, const NetworkForecaster *unchanged = nullptr);
     NetworkForecaster(const NetworkForecaster &) = delete;
     NetworkForecaster &operator=(const NetworkForecaster &) = delete;
 
@@ -38,6 +40,7 @@ class NetworkForecaster {
         Seconds time_s;               ///< N8
         Seconds best_s{1e9};          ///< the shortest forecast
         std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
+        std::vector<Strategy> close;  ///< those within twice the shortest forecast, and `ends`
     };
     /// By the strategy or, without one, the forecast's choice; or why there is none.
     using WaysOrWhy = std::variant<Ways, std::string>;
@@ -76,6 +79,7 @@ class NetworkForecaster {
   private:
     HeldByL2 held_for(const ConvShape &shape) const;
     const WaysOrWhy &known(const ConvShape &shape, const std::optional<Strategy> &strategy);
+    std::vector<PlannedStrategy> settings_of(const ConvShape &shape, std::string &why) const;
     WaysOrWhy ranked(const ConvShape &shape) const;
     WaysOrWhy named(const ConvShape &shape, const Strategy &strategy);
     void time_planned(const ScheduledLaunch &scheduled, NetworkLaunch &launch);
@@ -86,6 +90,7 @@ class NetworkForecaster {
     Gpu gpu_;
     const Knowledge &knowledge_;
     const NetworkQuestion &question_;
+    const NetworkForecaster *unchanged_;
     Seconds whole_floor_; ///< of an empty kernel alone
     Machine machine_;
     std::map<std::string, HeldByL2> held_;

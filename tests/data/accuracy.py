@@ -41,7 +41,7 @@ BRIEF = {
     "four numbers fitted": "ours, four numbers fitted to times",
 }
 # The sets of layers.py among the rows of README.md, and what it calls their blind forecasts.
-BRIEF_SETS = ["layers of 7 networks of timm", "depthwise shapes", "grouped shapes"]
+BRIEF_SETS = ["layers of 7 networks of timm"]
 BRIEF_BLIND = {"h200": "ours, **blind**", "h100": "ours, no times of it fitted, **blind**"}
 
 
@@ -110,12 +110,14 @@ def brief_table(sweep, blind):
                           percent(its["mean"]), percent(its["p90"]), f"{100 * its['inside']:.0f} %", percent(its["regret"])])
     counts = count_constants.counts(count_constants.listed())
     drawn = next(of for of in layers.SETS if of.said in BRIEF_SETS)
+    beside = "; ".join(f"{of.said} on an {layers.NAMES[gpu]} {percent(its['mean'])} (regret {percent(its['regret'])})" for of, gpu, whose, its in blind
+                       if of.commit == drawn.commit and of is not drawn and whose == "blind")
     return markdown(["measured", "forecast by", "median error", "mean", "9 of 10 within", "in the interval", "regret"], lines) + f"""
 
 Blind: drawn by the hash of commit {drawn.commit}, behind its last change to the model, forecast by it and recorded once; the H100 has the calibration of the
-H200. The random shapes are not new to the model: fit and facts come from another fifth of them, and every row of ours keeps {counts["counters"]} constants read
-off counters and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %. Regret is among kernels without
-tensor cores. An earlier blind set, and what the model makes of it now, is in [accuracy](docs/accuracy.md)."""
+H200. Drawn and recorded likewise: {beside}. The random shapes are not new to the model: fit and facts come from another fifth of them, and
+every row of ours keeps {counts["counters"]} constants read off counters and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold
+90 %. Regret is among kernels without tensor cores. An earlier blind set, and what the model makes of it now, is in [accuracy](docs/accuracy.md)."""
 
 
 def layers_table(blind, sets):
