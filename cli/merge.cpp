@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <istream>
-#include <set>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -21,9 +21,9 @@ namespace convcast::cli {
 namespace {
 
 /// Which shards of a spread run are not among the documents; "" if none, or if they are no shards. Throws
-/// UsageError for shards of different spreads.
-std::string missing_shards(const std::vector<NamedRun> &documents) {
-    std::set<int> there;
+/// UsageError for shards of different spreads and, unless `twice`, for a shard that two documents have.
+std::string missing_shards(const std::vector<NamedRun> &documents, bool twice) {
+    std::map<int, std::string> there; // -> the file
     int count = 0;
     for (const NamedRun &document : documents) {
         const auto text = document.run.conditions.find("shard");
@@ -36,7 +36,10 @@ std::string missing_shards(const std::vector<NamedRun> &documents) {
                 throw UsageError("merge: " + document.file + " is shard " + one + ", others are of " +
                                  std::to_string(count));
             count = shard.count;
-            there.insert(shard.index);
+            const auto [first, fresh] = there.emplace(shard.index, document.file);
+            if (!fresh && !twice)
+                throw UsageError("merge: shard " + one + " was given twice, in " + first->second + " and " +
+                                 document.file + "; give it once, or --newest to take what is newer of both");
         }
     }
     std::vector<std::string> missing;
@@ -62,15 +65,15 @@ int merge(const Arguments &arguments) {
     for (const std::string &file : files) {
         documents.push_back({shown_name(file), read_document(file)});
     }
-    const std::string missing = missing_shards(documents);
-    Run merged =
-        convcast::merge(std::move(documents), arguments.has("newest") ? Conflict::newest : Conflict::refuse);
+    const bool newest = arguments.has("newest");
+    const std::string missing = missing_shards(documents, newest);
+    Run merged = convcast::merge(std::move(documents), newest ? Conflict::newest : Conflict::refuse);
 
     if (bare)
         for (Case &item : merged.cases)
             item.prediction.reset();
     if (missing.empty())
-        merged.conditions.erase("shard");
+        merged.conditions.erase("shard"), merged.conditions.erase(question_condition);
     if (!output.empty())
         write_run_file(output, merged);
     if (output.empty() || (arguments.has("json") && output != "-")) {

@@ -14,6 +14,7 @@
 #include "model/network/onnx/convolutions.hpp"
 #include "model/predict.hpp"
 #include "model/record/shape_list.hpp"
+#include "model/record/shards.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/shape_range.hpp"
 
@@ -410,6 +411,18 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
             "' that is not the one that ships; give it again with --gpu FILE, or with the --assume it "
             "was made with");
     return profile;
+}
+
+std::optional<AskedShard> keep_shard_of(Question &question, const Arguments &arguments) {
+    if (!arguments.has("shard"))
+        return std::nullopt;
+    AskedShard asked{arguments.text("shard", ""), {}, false};
+    for (const AskedShape &shape : question.shapes)
+        asked.parts.push_back(shape.shape.id());
+    asked.kept = keep_shard(
+        parse_shard(asked.text), question.shapes, [](const AskedShape &shape) { return shape.shape.id(); },
+        [](const AskedShape &shape) { return seconds_to_run(shape.shape); });
+    return asked;
 }
 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

@@ -69,6 +69,16 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 /// was; with what --assume supposes and the document's number of SMs.
 GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file);
 
+/// The shard that --shard asks of a question's shapes.
+struct AskedShard {
+    std::string text;               ///< "2/8"
+    std::vector<std::string> parts; ///< all shapes of the question
+    bool kept =
+        false; ///< the question has the shard's shapes only; false where there are fewer shapes than shards
+};
+/// Leaves the other shards' shapes out of the question. Absent without --shard.
+std::optional<AskedShard> keep_shard_of(Question &question, const Arguments &arguments);
+
 /// The document around cases: who made it, from which profile, and with which facts and calibration.
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
             std::vector<Case> cases);

@@ -76,14 +76,15 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     Question question = read_question(arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
-    if (arguments.has("shard")) // only its shapes are forecast
-        sharded = keep_shard(parse_shard(arguments.text("shard", "")), question.shapes,
-                             [](const AskedShape &asked) { return asked.shape.id(); });
+    const std::optional<AskedShard> shard = keep_shard_of(question, arguments);
+    sharded = shard && shard->kept; // then only its shapes are forecast
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
     Run run = new_run(profile, knowledge, question.sms,
                       predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
                                              arguments.integer("draw")}));
     run.own_kernels = std::move(question.own_kernels);
+    if (shard)
+        note_shard(run, shard->text, shard->parts);
     return run;
 }
 
@@ -143,10 +144,16 @@ int run(const Arguments &arguments) {
         return try_own_on_device(document, profile, arguments.integer("device")), 0;
     add_elsewhere(document.cases, arguments, &profile);
     if (arguments.has("shard")) {
-        const Shard shard = parse_shard(arguments.text("shard", ""));
+        const std::string shard = arguments.text("shard", "");
+        if (!document.conditions.contains(question_condition)) {
+            std::vector<std::string> cases;
+            for (const Case &item : document.cases)
+                cases.push_back(item.shape + " " + item.called());
+            note_shard(document, shard, cases);
+        }
         if (!sharded)
-            document.cases = cases_of(shard, std::move(document.cases));
-        document.conditions["shard"] = arguments.text("shard", "");
+            document.cases = cases_of(parse_shard(shard), std::move(document.cases));
+        document.conditions["shard"] = shard;
         if (document.cases.empty())
             note("shard " + arguments.text("shard", "") + " has no case: there are fewer cases than shards");
     }

@@ -232,6 +232,8 @@ std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &sha
                     PlanResult planned = compiled_setting(setting, shape, gpu_, knowledge_.facts);
                     if (auto *good = std::get_if<PlannedStrategy>(&planned))
                         settings.push_back(std::move(*good));
+                    else
+                        why = std::get<Infeasible>(planned).why;
                 }
                 return settings;
             }
@@ -270,12 +272,16 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
     ways.time_s = mean_of_ties(all, ways.best_s);
     ways.strategy = all.front().setting->strategy;
     ways.plan = all.front().setting->feasible.plan;
-    const auto ending =
-        std::ranges::find_if(all, [](const auto &way) { return ends_launch(way.setting->feasible.plan); });
+    const auto ends = [](const RankedWay &way) { return ends_launch(way.setting->feasible.plan); };
+    const auto ending = std::ranges::find_if(all, ends);
     if (ending != all.end())
         ways.ends = ending->setting->strategy;
+    // Numbers that change by a factor of two change a time by no more, so what is further behind does not get
+    // as far as a tie, nor to the front of those that end launches.
+    const double most = 2.0 * network_tie(ways.best_s);
     for (const RankedWay &way : all)
-        if (way.candidate.time_s <= ways.best_s * 2.0 || (ending != all.end() && &way == &*ending))
+        if (way.candidate.time_s <= ways.best_s * most ||
+            (ends(way) && way.candidate.time_s <= ending->candidate.time_s * most))
             ways.close.push_back(way.setting->strategy);
     for (std::size_t i = 0; i < std::min(all.size(), question_.top); ++i)
         ways.candidates.push_back(std::move(all[i].candidate));

@@ -40,7 +40,8 @@ class NetworkForecaster {
         Seconds time_s;               ///< N8
         Seconds best_s{1e9};          ///< the shortest forecast
         std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
-        std::vector<Strategy> close;  ///< those within twice the shortest forecast, and `ends`
+        std::vector<Strategy>
+            close; ///< those that numbers half or twice as large may make the first, or the first that ends
     };
     /// By the strategy or, without one, the forecast's choice; or why there is none.
     using WaysOrWhy = std::variant<Ways, std::string>;

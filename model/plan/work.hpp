@@ -45,13 +45,13 @@ struct StepWork {
     /// The part of `instructions` that copies. Partition::copy_warps execute them, or all warps of the CTA if
     /// none are set apart; the busy warps execute the rest.
     double copying = 0;
-    double shared_wavefronts =
-        0; ///< of shared memory and of global loads that hit L1: they share a data path
+    double shared_wavefronts = 0; ///< of shared memory, of global loads that hit L1, and of stores of some
+                                  ///< kernels: they share a data path
     /// Warp instructions that load from global memory to registers, and others that no counter tells from
     /// integers and logic. Only the facts read it (W2).
     double loads = 0;
     /// How often the slowest warp waits for lines new to L1: in a step (F17), or once per CTA, for loads that
-    /// need the result of the first ones (F26).
+    /// need the result of earlier ones or the registers that these leave (F26).
     double line_waits = 0;
     double turns =
         0; ///< iterations of the busy warps' innermost loops; each waits for shared memory first (F16)

@@ -2,14 +2,19 @@
 
 #include "model/base/comparison.hpp"
 #include "model/base/document.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <queue>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -60,6 +65,9 @@ std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &do
     differ(added_code_condition, [&](const std::string &, const std::string &) {
         return "was made by other code (version " + later.producer.version + ", another text of a kernel); " +
                of_one_version;
+    });
+    differ(question_condition, [](const std::string &, const std::string &) {
+        return std::string("is a shard of another question: other shapes were asked before it was spread");
     });
     differ("gpu", [](const std::string &one, const std::string &other) {
         return "was measured on " + other + " and not on " + one +
@@ -112,15 +120,66 @@ Shard parse_shard(const std::string &text) {
     return {*index, *count};
 }
 
-std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
-    if (!keep_shard(shard, cases, [](const Case &item) { return item.shape; })) {
-        std::vector<Case> mine;
-        for (std::size_t i = 0; i < cases.size(); ++i)
-            if (shard.has(i))
-                mine.push_back(std::move(cases[i]));
-        return mine;
+double seconds_to_run(const ConvShape &shape) {
+    // To compile, prepare and verify; then some hundred calls, warm and cold, by a kernel of a tenth of a
+    // large GPU's rate.
+    constexpr double once = 0.3, calls = 200.0, flops = 5e12;
+    return once + calls * 2.0 * shape.fmas().value / flops;
+}
+
+std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts) {
+    std::vector<std::pair<double, const std::string *>> order;
+    for (const auto &[name, seconds] : parts) // by name
+        order.emplace_back(seconds, &name);
+    std::ranges::stable_sort(order, std::greater{}, [](const auto &part) { return part.first; });
+    using Load = std::pair<double, int>; // seconds, shard
+    std::priority_queue<Load, std::vector<Load>, std::greater<>> shards;
+    for (int i = 1; i <= shard.count; ++i)
+        shards.emplace(0.0, i);
+    std::set<std::string> mine;
+    for (const auto &[seconds, name] : order) {
+        const auto [load, least] = shards.top();
+        shards.pop();
+        shards.emplace(load + seconds, least);
+        if (least == shard.index)
+            mine.insert(*name);
     }
-    return cases;
+    return mine;
+}
+
+std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
+    const auto seconds = [](const Case &item) {
+        try {
+            return seconds_to_run(ConvShape::parse(item.shape));
+        } catch (const UsageError &) { // of a document that was written by hand
+            return 1.0;
+        }
+    };
+    if (keep_shard(
+            shard, cases, [](const Case &item) { return item.shape; }, seconds))
+        return cases;
+    // A document may have a case twice: the second one is a part of its own.
+    std::map<std::string, double> parts;
+    std::vector<std::string> names;
+    for (const Case &item : cases) {
+        std::string name = name_of(item);
+        while (parts.contains(name))
+            name += " again";
+        parts.emplace(name, seconds(item));
+        names.push_back(std::move(name));
+    }
+    const std::set<std::string> mine = dealt(shard, parts);
+    std::vector<Case> kept;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+        if (mine.contains(names[i]))
+            kept.push_back(std::move(cases[i]));
+    return kept;
+}
+
+void note_shard(Run &run, const std::string &shard, const std::vector<std::string> &parts) {
+    const std::set<std::string> sorted(parts.begin(), parts.end());
+    run.conditions["shard"] = shard;
+    run.conditions[question_condition] = content_hash({sorted.begin(), sorted.end()});
 }
 
 void join_own_kernels(Run &run, const std::vector<OwnKernel> &others, const std::string &file) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,30 +14,44 @@ namespace convcast {
 /// Shard `index` of `count`, from 1: "2/8" on the command line.
 struct Shard {
     int index = 1, count = 1;
-    bool has(std::size_t place) const {
-        return place % static_cast<std::size_t>(count) + 1 == static_cast<std::size_t>(index);
-    }
 };
 
 /// Throws UsageError unless `text` is I/N with 1 <= I <= N.
 Shard parse_shard(const std::string &text);
 
-/// Keeps of `all` what is of the shard's shapes, every count-th one. False where there are fewer shapes than
-/// shards: then nothing is left out.
-template <class T> bool keep_shard(const Shard &shard, std::vector<T> &all, const auto &shape_of) {
-    std::map<std::string, std::size_t> shapes; // -> in order of first appearance
+/// Seconds that a case takes to be compiled, verified and timed, about.
+double seconds_to_run(const ConvShape &shape);
+
+/// Of parts of a run, by name with the seconds that each takes, those of a shard. The part that takes longest
+/// is dealt first, each to the shard that has the least so far; of equal parts the name decides, and of equal
+/// shards the first. So a part goes to the same shard wherever this runs and in whatever order the parts were
+/// asked, and all shards take about as long.
+std::set<std::string> dealt(const Shard &shard, const std::map<std::string, double> &parts);
+
+/// Keeps of `all` what is of the shard's shapes. False where there are fewer shapes than shards: then nothing
+/// is left out.
+template <class T>
+bool keep_shard(const Shard &shard, std::vector<T> &all, const auto &shape_of, const auto &seconds_of) {
+    std::map<std::string, double> shapes;
     for (const T &one : all)
-        shapes.try_emplace(shape_of(one), shapes.size());
+        shapes[shape_of(one)] += seconds_of(one);
     if (shapes.size() < static_cast<std::size_t>(shard.count))
         return false;
-    std::erase_if(all, [&](const T &one) { return !shard.has(shapes.at(shape_of(one))); });
+    const std::set<std::string> mine = dealt(shard, shapes);
+    std::erase_if(all, [&](const T &one) { return !mine.contains(shape_of(one)); });
     return true;
 }
 
-/// The cases of a shard, in their order: every count-th shape with all of its cases, so that what is compared
-/// is measured on one machine; every count-th case where there are fewer shapes than shards. All shards
-/// together hold each case once, whatever was measured of it.
+/// The cases of a shard, in their order: shapes with all of their cases, so that what is compared is measured
+/// on one machine; or single cases where there are fewer shapes than shards. All shards together hold each
+/// case once, whatever was measured of it.
 std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases);
+
+/// The condition that holds the hash of all that was asked before it was spread over shards.
+inline constexpr const char *question_condition = "question";
+
+/// Says in the run's conditions which shard it is, and of which question: the names of all its parts.
+void note_shard(Run &run, const std::string &shard, const std::vector<std::string> &parts);
 
 /// The condition that holds the hash of the kernels that are no part of Producer::device_code_hash; absent
 /// where a run launched none of them.

@@ -274,7 +274,8 @@ T last_step_term(const Partition &part, const Machine &m, const Round &round, co
     const double loads = first_load_bytes(part, round),
                  stores = round.ctas * round.sms * (part.step.store_bytes + part.drain.store_bytes) *
                           traffic.store_factor;
-    // Warps that wait for registers all wait together: the loads before their last ones lie beside no stores.
+    // Warps that wait for earlier loads, or for registers that these leave, all wait together: what is loaded
+    // before their last loads lies beside no stores.
     const double before = m.has(Equation::F26) ? part.drain.line_waits / (part.drain.line_waits + 1.0) : 0.0;
     T moved = memory_term<T>((1.0 - before) * loads, stores, traffic, m);
     if (before > 0.0)

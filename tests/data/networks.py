@@ -150,7 +150,7 @@ def drawn_again(binary):
         for path in sorted(folder.glob("*_b*.json.gz")):
             case = json.loads(gzip.open(path).read())["cases"][0]
             network = folder / (path.name.rsplit("_b", 1)[0] + ".network.json.gz")
-            profile = ["--gpu", str(folder / "profile.json")] if (folder / "profile.json").exists() else []
+            profile = [] if folder == RECORDED / "networks_drawn" else ["--gpu", str(folder / "profile.json")]
             answer = subprocess.run([binary, "predict", "--network", str(network), "--batch", str(case["batch"]), "--json", *profile], check=True,
                                     stdout=subprocess.PIPE)
             forecast = next(item for item in json.loads(answer.stdout)["cases"] if "forecast" in item)

@@ -156,11 +156,12 @@ def sentences(kinds, networks, found):
     (count, one), (_, many) = networks["1"], networks["32"]
     dense, dense100 = (kinds[gpu, "dense"] for gpu in ("h200", "h100"))
     deep, deep100, few, few100 = (Compared(found[gpu, name][1]) for name in ("depthwise", "grouped") for gpu in ("h200", "h100"))
+    assert deep.n == deep100.n, "the sentence is of the same layers on both GPUs"
     text = f"""Our fastest FP32 kernel is, in the geometric mean, {one[fp32].mean:.2f} times as fast as cuDNN's fastest FP32 on the same NCHW tensors at batch 1 (worst {one[fp32].worst:.2f}) and
 {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}), over the {one[fp32].n} different ones of {count} layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200. Against cuDNN with TF32,
 less accurate and PyTorch's default for convolutions, it is {one[tf32].mean:.2f} and {many[tf32].mean:.2f} times (at batch 32 slower on {many[tf32].slower} of {many[tf32].n}). On dense layers of the 15 other networks
 it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On {deep.n} depthwise
-layers of six networks it is {deep.mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {deep.worst:.2f}, slower on {deep.slower}), on {deep100.n} of them {deep100.mean:.2f} times on an H100
+layers of six networks it is {deep.mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {deep.worst:.2f}, slower on {deep.slower}), on an H100 {deep100.mean:.2f} times
 (worst {deep100.worst:.2f}, slower on {deep100.slower}), and on {few.n} grouped layers {few.mean:.2f} and {few100.mean:.2f} times (slower on {few.slower} and {few100.slower})."""
     return text
 

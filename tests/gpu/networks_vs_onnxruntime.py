@@ -6,9 +6,10 @@
 
 NAME is one of torchvision's, or timm/ and one of timm's. --draw takes so many of timm's convolutional networks at random, the same
 ones for the same seed: a test that is blind if the seed is the hash of a commit behind the last change to the model. --export-only
-writes the ONNX files into OUT and runs nothing. Otherwise each network gets the weights and the images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must
-agree within 1e-4 in relative L2 at the smallest batch. With --torch each is timed in PyTorch too: batch norm folded, eager
-and by torch.compile, contiguous and channels_last, with and without TF32, as tests/gpu/torch_networks.py does. OUT gets the
+writes the ONNX files into OUT, needs no GPU, and runs nothing, CONVCAST neither. Otherwise each network gets the weights and the
+images of convcast's run (`--save-tensors`), and onnxruntime's outputs on the CPU must agree within 1e-4 in relative L2 at the
+smallest batch. With --torch each is timed in PyTorch too: batch norm folded, eager and by torch.compile, contiguous and
+channels_last, with and without TF32, as tests/gpu/torch_networks.py does. OUT gets the
 documents of `convcast run`, the network's file that each was imported to, and networks.json, a line of which is a network and a batch: onnxruntime's distance, forecast,
 measured time, PyTorch's times. Needs PyTorch, torchvision, onnx, onnxruntime and a GPU; without them it says so and exits
 with 2.
@@ -209,7 +210,7 @@ def main():
     arguments.out.mkdir(parents=True, exist_ok=True)
     batches = sorted(arguments.batch or (1, 32))
     document = {"torch": torch.__version__, "torchvision": torchvision.__version__, "onnxruntime": onnxruntime.__version__,
-                "gpu": torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(), "runs": []}
+                "gpu": "" if arguments.export_only else torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(), "runs": []}
     began, failed = time.monotonic(), 0
     if arguments.draw:
         arguments.network, document["seed"] = drawn(arguments.draw, arguments.seed), arguments.seed

@@ -1,8 +1,10 @@
 // Networks: what files say, what studies count of them, and their forecast.
 #include "model/base/errors.hpp"
 #include "model/machine/assume.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/network/forecast.hpp"
+#include "model/network/forecaster.hpp"
 #include "model/network/l2_content.hpp"
 #include "model/network/network.hpp"
 #include "model/network/schedule.hpp"
@@ -420,6 +422,36 @@ TEST(EquationN4, EveryParameterOnceOrEveryProduct) {
                 1e-12);
     question.batch = 1000; // 1e9 products at 10 SMs * 64 an ns
     EXPECT_NEAR(forecast_network(network, toy, {}, question).light_s->value, floor + 1e9 / 640e9, 1e-9);
+}
+
+TEST(WhatIf, SettingsFarBehindAreNotMissed) {
+    // A GPU with a number twice as large chooses among the settings that are close on the GPU as it is, and
+    // takes as long as when it chooses among all.
+    const GpuProfile h200 = find_profile("h200");
+    const Knowledge knowledge = knowledge_for(h200);
+    const Network network = find_network("resnet18");
+    NetworkQuestion question;
+    NetworkForecaster unchanged(network, h200, knowledge, question);
+    const std::vector<ConvShape> shapes = {ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"),
+                                           ConvShape::parse("n1c256h14w14k256r3s3_pad1x1"),
+                                           ConvShape::parse("n1c64h56w56k128r1s1_str2x2")};
+    unchanged.rank_ahead(shapes);
+    for (const char *name : {"dram_read_bandwidth", "l2_read_bandwidth", "l2_write_bandwidth"}) {
+        GpuProfile changed = h200;
+        for_each_param(changed, [&](const char *its, auto &number) {
+            if (number && std::string(its) == name)
+                number->value = number->value * 2.0;
+        });
+        NetworkForecaster some(network, changed, knowledge, question, &unchanged),
+            all(network, changed, knowledge, question);
+        for (const ConvShape &shape : shapes) {
+            EXPECT_DOUBLE_EQ(some.ways_of(shape).best_s.value, all.ways_of(shape).best_s.value)
+                << name << " " << shape.id();
+            EXPECT_NEAR(some.ways_of(shape).time_s / all.ways_of(shape).time_s, 1.0, 0.01)
+                << name << " " << shape.id();
+            EXPECT_EQ(some.ways_of(shape).ends, all.ways_of(shape).ends) << name << " " << shape.id();
+        }
+    }
 }
 
 TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {

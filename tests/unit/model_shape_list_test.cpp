@@ -13,6 +13,7 @@
 namespace convcast {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -185,24 +186,40 @@ TEST(ShapeList, OnnxConvolutionsWithTheirPadding) {
     EXPECT_THROW(convolutions_of(wrong, "m.onnx"), InputError);
 }
 
-TEST(ShapeList, OnnxSizesThatTheNetworkKnows) {
-    // The second convolution reads what a file of TensorFlow pads by sizes of its own: only the network says
-    // how large that is. Rows and columns are padded behind the image alone.
+/// Two convolutions behind what a file of TensorFlow pads by sizes of its own: only the network says how
+/// large that is. The second is padded behind the image alone.
+OnnxGraph padded_by_its_own(std::int64_t images, const std::string &first, const std::string &second) {
     OnnxGraph graph;
     graph.inputs = {"x"}, graph.outputs = {"y"};
-    graph.tensors = {{"x", {0, 3, 9, 9}, false, std::nullopt},
+    graph.tensors = {{"x", {images, 3, 9, 9}, false, std::nullopt},
                      {"pads", {8}, true, std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1}},
                      {"padded", {0, 3, 0, 0}, false, std::nullopt},
                      {"w", {4, 3, 2, 2}, true, std::nullopt},
                      {"w2", {5, 4, 2, 2}, true, std::nullopt}};
-    graph.nodes = {{"pad", "Pad", {"x", "pads"}, {"padded"}, {}},
-                   {"first", "Conv", {"padded", "w"}, {"a"}, {{"strides", {2, 2}, ""}}},
-                   {"second", "Conv", {"a", "w2"}, {"y"}, {{"pads", {0, 0, 1, 1}, ""}}}};
-    const ShapeList list = convolutions_of(graph, "m.onnx");
-    ASSERT_EQ(list.shapes.size(), 2U);
-    EXPECT_EQ(list.shapes[0].shape.id(), "n1c3h10w10k4r2s2_str2x2");
-    EXPECT_EQ(list.shapes[1].shape.id(), "n1c4h6w6k5r2s2") << "padded by an operator of its own";
-    EXPECT_TRUE(list.open_images);
+    graph.nodes = {{first, "Pad", {"x", "pads"}, {"padded"}, {}},
+                   {first, "Conv", {"padded", "w"}, {"a"}, {{"strides", {2, 2}, ""}}},
+                   {second, "Conv", {"a", "w2"}, {"y"}, {{"pads", {0, 0, 1, 1}, ""}}}};
+    return graph;
+}
+
+TEST(ShapeList, OnnxSizesThatTheNetworkKnows) {
+    // Nodes are told apart by what they give, as names may be equal, and others than operators can have.
+    for (const auto &[first, second] :
+         {std::pair{"first", "second"}, std::pair{"same", "same"}, std::pair{"a;b", "a_b"}}) {
+        const ShapeList list = convolutions_of(padded_by_its_own(0, first, second), "m.onnx");
+        ASSERT_EQ(list.shapes.size(), 2U) << first;
+        EXPECT_EQ(list.shapes[0].shape.id(), "n1c3h10w10k4r2s2_str2x2");
+        EXPECT_EQ(list.shapes[1].shape.id(), "n1c4h6w6k5r2s2") << "padded by an operator of its own";
+        EXPECT_TRUE(list.open_images);
+        EXPECT_THAT(list.remarks, Contains(HasSubstr("1 convolutions are taken as the network has them")));
+    }
+    const ShapeList eight = convolutions_of(padded_by_its_own(8, "first", "second"), "m.onnx");
+    ASSERT_EQ(eight.shapes.size(), 2U);
+    EXPECT_EQ(eight.shapes[1].shape.id(), "n8c4h6w6k5r2s2") << "the images of the model's input";
+    EXPECT_FALSE(eight.open_images);
+    OnnxGraph huge = padded_by_its_own(0, "first", "second");
+    huge.tensors[2].sizes = {std::int64_t{1} << 40, 3, 0, 0};
+    EXPECT_EQ(convolutions_of(huge, "m.onnx").shapes.size(), 1U) << "a number of images that no shape has";
 }
 
 TEST(ShapeList, OnnxTypesOfElements) {

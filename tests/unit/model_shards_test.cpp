@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ using namespace convcast;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAreArray;
 
 namespace {
 
@@ -68,6 +70,9 @@ TEST(Shards, KeepAShapeTogetherAndHoldEveryCaseOnce) {
         for (const char *strategy : {"x", "y", "z"})
             cases.push_back(forecast(shape, strategy));
     EXPECT_THAT(names(cases_of({2, 2}, cases)), ElementsAre("b/x", "b/y", "b/z", "d/x", "d/y", "d/z"));
+    std::vector<Case> turned(cases.rbegin(), cases.rend());
+    EXPECT_THAT(names(cases_of({2, 2}, turned)), UnorderedElementsAreArray(names(cases_of({2, 2}, cases))))
+        << "the order in which they were asked says nothing";
     for (int count : {1, 2, 3, 5, 7, 20}) {
         std::multiset<std::string> seen;
         for (int index = 1; index <= count; ++index)
@@ -78,6 +83,24 @@ TEST(Shards, KeepAShapeTogetherAndHoldEveryCaseOnce) {
     }
     // Fewer shapes than shards: by case, so that no shard idles while there is work.
     EXPECT_THAT(names(cases_of({2, 7}, cases)), ElementsAre("a/y", "c/z"));
+}
+
+TEST(Shards, TakeAboutAsLong) {
+    // 100 short parts and 4 that take as long as 25 of them together.
+    std::map<std::string, double> parts;
+    for (int i = 0; i < 100; ++i)
+        parts["short" + std::to_string(i)] = 1.0;
+    for (int i = 0; i < 4; ++i)
+        parts["long" + std::to_string(i)] = 25.0;
+    for (int index = 1; index <= 8; ++index) {
+        double seconds = 0.0;
+        for (const std::string &name : dealt({index, 8}, parts))
+            seconds += parts.at(name);
+        EXPECT_EQ(seconds, 25.0) << index;
+    }
+    const double small = seconds_to_run(ConvShape::parse("n1c8h8w8k8r3s3"));
+    EXPECT_LT(small, 0.31);
+    EXPECT_GT(seconds_to_run(ConvShape::parse("n32c256h56w56k256r3s3")), 2.0 * small);
 }
 
 TEST(Merge, JoinsShardsAndConditions) {

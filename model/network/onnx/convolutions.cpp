@@ -26,6 +26,7 @@ struct Convolution {
     std::string type;                         ///< of the input's elements
     std::vector<std::int64_t> input, filters; ///< N, C, spatial sizes; K, C / groups, spatial sizes
     std::int64_t groups = 1;
+    bool any_images = false; ///< the file does not say how many; taken as one
 
     bool is_2d() const { return input.size() == 4 && filters.size() == 4; }
     /// Whether it is 2D and its input has a size that the file does not have.
@@ -47,9 +48,8 @@ std::optional<std::size_t> filters_at(const OnnxNode &node) {
 }
 
 /// With the sizes of the input that follow from elsewhere: the channels from the filters, one image for any
-/// number (`any_images` is set then).
-Convolution convolution_of(const OnnxNode &node, const std::map<std::string, const OnnxTensor *> &tensors,
-                           bool &any_images) {
+/// number.
+Convolution convolution_of(const OnnxNode &node, const std::map<std::string, const OnnxTensor *> &tensors) {
     const auto tensor = [&](std::size_t at) {
         const auto found = at < node.inputs.size() ? tensors.find(node.inputs[at]) : tensors.end();
         return found == tensors.end() ? OnnxTensor{} : *found->second;
@@ -64,7 +64,7 @@ Convolution convolution_of(const OnnxNode &node, const std::map<std::string, con
         conv.input[1] = conv.filters[1] * conv.groups;
     if (conv.input[0] == 0) {
         conv.input[0] = 1;
-        any_images = true;
+        conv.any_images = true;
     }
     return conv;
 }
@@ -98,22 +98,6 @@ ConvShape shape_of(const Convolution &conv, bool &moved) {
         throw UsageError(onnx::other_channels(shape.c, shape.groups, conv.filters[1]));
     moved = moved || here;
     return shape;
-}
-
-/// The convolutions of the network that a graph is, of one image each, by the names of their nodes: there
-/// sizes are known that the file leaves to be worked out when it runs, and other padding on one side than on
-/// the other is an operator by itself. None where the graph is no network.
-std::map<std::string, ConvShape> convolutions_of_network(const OnnxGraph &graph, const std::string &file) {
-    std::map<std::string, ConvShape> found;
-    try {
-        const Network network = import_onnx(graph, file);
-        for (std::size_t i = 0; i < network.operators.size(); ++i)
-            if (const Operator &op = network.operators[i]; op.kind == OperatorKind::convolution)
-                if (const auto shape = as_convolution(op, network.input_shapes(i).front(), 1))
-                    found.emplace(op.name, *shape);
-    } catch (const InputError &) { // what is wrong with it is said of each convolution
-    }
-    return found;
 }
 
 } // namespace
@@ -174,18 +158,23 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
     for (const OnnxSkipped &node : graph.skipped)
         skipped.push_back(shortened(node.name, 80) + ": " + node.reason);
     std::map<std::string, std::size_t> others;
-    std::size_t all = 0, open = 0;
+    std::size_t all = 0, open = 0, of_its_own = 0;
     std::string first_open;
     bool moved = false, any_images = graph.open_images;
-    std::optional<std::map<std::string, ConvShape>> of_network;
+    std::optional<NetworkConvolutions> network; // read where a node by itself says too little
     const auto add_of_network = [&](const Convolution &conv) {
-        if (!of_network)
-            of_network = convolutions_of_network(graph, file);
-        const auto found = of_network->find(conv.node.name);
-        if (found == of_network->end() || conv.type != "float")
+        if (!network)
+            network = convolutions_of_network(graph, file);
+        const auto found =
+            conv.node.outputs.empty() ? network->of.end() : network->of.find(conv.node.outputs.front());
+        if (found == network->of.end() || conv.type != "float" || !(conv.input.empty() || conv.is_2d()))
             return false;
-        any_images = any_images || conv.input.empty();
-        found->second.n = conv.input.empty() ? 1 : conv.input[0];
+        const bool said = !conv.input.empty() && !conv.any_images;
+        const std::int64_t images = said ? conv.input[0] : network->images;
+        if (images < 0 || images > most_size)
+            return false;
+        found->second.n = std::max<std::int64_t>(1, images);
+        any_images = any_images || images == 0;
         list.add(found->second, shortened(conv.node.name, 120), 1);
         return true;
     };
@@ -199,7 +188,7 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
             continue;
         }
         ++all;
-        const Convolution conv = convolution_of(node, tensors, any_images);
+        const Convolution conv = convolution_of(node, tensors);
         if (conv.leaves_open()) {
             if (add_of_network(conv))
                 continue;
@@ -209,8 +198,11 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
         }
         try {
             list.add(shape_of(conv, moved), shortened(node.name, 120), 1);
+            any_images = any_images || conv.any_images;
         } catch (const UsageError &error) {
-            if (conv.filters.size() != 4 || !add_of_network(conv))
+            if (conv.filters.size() == 4 && add_of_network(conv))
+                ++of_its_own;
+            else
                 skipped.push_back(name + ": " + error.what());
         }
     }
@@ -228,6 +220,11 @@ ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file) {
         list.remark(left_open);
     if (moved)
         list.remark(moved_remark);
+    if (of_its_own > 0)
+        list.remark(fmt::format(
+            "{} convolutions are taken as the network has them: where padding differs on both sides it "
+            "is an operator of its own, whose time is left out",
+            of_its_own));
     constexpr std::size_t most_said = 20;
     for (std::size_t i = 0; i < std::min(most_said, skipped.size()); ++i)
         list.remark("skipped " + skipped[i]);

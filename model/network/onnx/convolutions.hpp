@@ -1,4 +1,4 @@
-// The nodes of an ONNX graph that convolve, each by itself.
+// The nodes of an ONNX graph that convolve, each by itself as far as its sizes are known there.
 #pragma once
 
 #include "model/record/onnx_graph.hpp"
@@ -26,7 +26,8 @@ std::string other_channels(std::int64_t channels, std::int64_t groups, std::int6
 } // namespace onnx
 
 /// The convolutions that are 2D, of a known size and of a type that is forecast; remarks name every other
-/// one with the reason. The graph need not be one that can be a network: it may have several inputs and
+/// one with the reason. What a node leaves open by itself is taken of the network that the graph is
+/// (convolutions_of_network). The graph need not be one that can be a network: it may have several inputs and
 /// operators that are not known. Throws InputError where there is no such convolution.
 ShapeList convolutions_of(const OnnxGraph &graph, const std::string &file);
 

@@ -382,4 +382,23 @@ Network import_onnx(const OnnxGraph &graph, const std::string &file) {
     return network;
 }
 
+NetworkConvolutions convolutions_of_network(const OnnxGraph &graph, const std::string &file) {
+    NetworkConvolutions found;
+    try {
+        onnx::Importer importer(graph, file);
+        const Network network = importer.run();
+        found.images = importer.images();
+        std::map<std::string, ConvShape> by_name;
+        for (std::size_t i = 0; i < network.operators.size(); ++i)
+            if (const Operator &op = network.operators[i]; op.kind == OperatorKind::convolution)
+                if (const auto shape = as_convolution(op, network.input_shapes(i).front(), 1))
+                    by_name.emplace(op.name, *shape);
+        for (const auto &[tensor, name] : importer.convolutions())
+            if (const auto its = by_name.find(name); its != by_name.end())
+                found.of.emplace(tensor, its->second);
+    } catch (const InputError &) { // what is wrong is said of each convolution
+    }
+    return found;
+}
+
 } // namespace convcast

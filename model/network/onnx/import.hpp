@@ -4,6 +4,8 @@
 #include "model/network/network.hpp"
 #include "model/record/onnx_graph.hpp"
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace convcast {
@@ -12,5 +14,14 @@ namespace convcast {
 /// the view of a tensor goes, and sums of sizes are worked out. A node that is not known becomes an operator
 /// `unknown`. Throws InputError with all nodes that have no shape.
 Network import_onnx(const OnnxGraph &graph, const std::string &file);
+
+/// The convolutions of the network that a graph is, by the outputs of their nodes. There sizes are known that
+/// the file leaves to be worked out when it runs, and padding that differs on both sides is an operator of
+/// its own. None where the graph is no network.
+struct NetworkConvolutions {
+    std::map<std::string, ConvShape> of; ///< of one image
+    std::int64_t images = 0;             ///< that the file says; 0: any
+};
+NetworkConvolutions convolutions_of_network(const OnnxGraph &graph, const std::string &file);
 
 } // namespace convcast

@@ -58,7 +58,10 @@ bool Importer::convolution() {
         lose();
         return true;
     }
-    give(with_bias(add(std::move(op), {from}), 2));
+    const Value convolved = add(std::move(op), {from});
+    if (!node_->outputs.empty())
+        convolutions_[node_->outputs.front()] = convolved.of;
+    give(with_bias(convolved, 2));
     return true;
 }
 

@@ -47,6 +47,11 @@ class Importer {
   public:
     Importer(const OnnxGraph &graph, const std::string &file);
     Network run();
+    /// After that, of the outputs of nodes that convolve, the operators. Those that no output of the network
+    /// needs are not in it.
+    const std::map<std::string, std::string> &convolutions() const { return convolutions_; }
+    /// Images that the file says; 0: any.
+    std::int64_t images() const { return fixed_images_; }
 
   private:
     /// Whether a node gives the numbers of its input as they are.
@@ -189,6 +194,7 @@ class Importer {
     std::map<std::string, std::string>
         same_; ///< of a tensor that another's numbers are passed on to, that other
     std::map<std::string, std::string> given_; ///< of an operator, the first tensor of the file that it gives
+    std::map<std::string, std::string> convolutions_; ///< of a node's output, the operator
     std::map<std::string, Value> values_;
     Value image_;
     std::map<std::string, int> numbered_;      ///< how often a name was wanted
