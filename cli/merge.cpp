@@ -34,7 +34,9 @@ std::string missing_shards(const std::vector<NamedRun> &documents, bool twice) {
             const Shard shard = parse_shard(one);
             if (count != 0 && shard.count != count)
                 throw UsageError("merge: " + document.file + " is shard " + one + ", others are of " +
-                                 std::to_string(count));
+                                 std::to_string(count) +
+                                 "; give those of one number, for example shards/*_of_" +
+                                 std::to_string(count) + ".jsonl");
             count = shard.count;
             const auto [first, fresh] = there.emplace(shard.index, document.file);
             if (!fresh && !twice)

@@ -187,7 +187,9 @@ int predict(const Arguments &arguments) {
                 "--shard is of a document for one GPU: write it with -o, or print it with --json");
         shard = keep_shard_of(questions.front(), arguments);
         if (!shard->kept)
-            arguments.refuse("--shard: there are fewer shapes than shards");
+            arguments.refuse(
+                "--shard " + shard->text +
+                ": there are fewer shapes than shards; take a smaller number of shards, for example 1/2");
     }
     if (document && names_lines(output) && questions.size() == 1 && !drawn && !arguments.has("time") &&
         !arguments.has("times")) {

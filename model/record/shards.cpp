@@ -67,7 +67,9 @@ std::vector<std::string> differences(const NamedRun &earlier, const NamedRun &do
                of_one_version;
     });
     differ(question_condition, [](const std::string &, const std::string &) {
-        return std::string("is a shard of another question: other shapes were asked before it was spread");
+        return std::string(
+            "is a shard of another question: other shapes were asked before it was spread; run "
+            "it again for the same list");
     });
     differ("gpu", [](const std::string &one, const std::string &other) {
         return "was measured on " + other + " and not on " + one +

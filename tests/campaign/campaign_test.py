@@ -16,8 +16,8 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "campaign"
 SHAPES = [f"n{n}c{c}h{h}w{h}k64r3s3_pad1x1" for n in (1, 8) for c in (16, 64) for h in (14, 28, 57)]
 COMMANDS = {
-    "parallel": ["seq 4 | parallel --jobs 2 --joblog jobs.log --resume-failed --retries 3 ./shard {}/4 shards",
-                 "$CONVCAST merge shards/*.jsonl -o all.jsonl", "$CONVCAST report all.jsonl -o page"],
+    "parallel": ["seq 4 | parallel --jobs 2 --retries 3 ./shard {}/4 shards",
+                 "$CONVCAST merge shards/*_of_4.jsonl -o all.jsonl", "$CONVCAST report all.jsonl -o page"],
     "snakemake": ["snakemake --cores 2 --quiet"],
 }
 
@@ -36,8 +36,7 @@ def slurm(binary):
         for name, text in stub.items():
             (work / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
             (work / name).chmod(0o755)
-        own = os.environ | {"PATH": f"{work}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(work), "SLURM_ARRAY_TASK_ID": "2",
-                            "SLURM_ARRAY_TASK_COUNT": "8", "SLURM_ARRAY_JOB_ID": "77"}
+        own = os.environ | {"PATH": f"{work}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(work), "SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_JOB_ID": "77"}
         job = subprocess.Popen(["bash", "slurm.sbatch"], cwd=work, env=own, start_new_session=True)
         end = time.monotonic() + 30
         while not (work / "began").exists() and time.monotonic() < end:
