@@ -149,8 +149,7 @@ int predict(const Arguments &arguments) {
     const Format format = format_of(arguments, true);
     if (arguments.has("shard") && (arguments.has("network") || !arguments.positional().empty()))
         arguments.refuse("--shard is a part of shapes that are asked, by --study or --shapes, for example: "
-                         "convcast predict "
-                         "--study sweep.json --shard 2/8 -o shard_2.jsonl");
+                         "convcast predict --study sweep.json --shard 2/8 -o shard_2.jsonl");
     if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
                    ? predict_ladder(arguments, asked_schedule(arguments))

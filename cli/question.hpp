@@ -73,8 +73,7 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
 struct AskedShard {
     std::string text;               ///< "2/8"
     std::vector<std::string> parts; ///< all shapes of the question
-    bool kept =
-        false; ///< the question has the shard's shapes only; false where there are fewer shapes than shards
+    bool kept = false;              ///< others are left out; not where there are fewer shapes than shards
 };
 /// Leaves the other shards' shapes out of the question. Absent without --shard.
 std::optional<AskedShard> keep_shard_of(Question &question, const Arguments &arguments);

@@ -20,7 +20,7 @@ namespace convcast {
 class NetworkForecaster {
   public:
     /// `unchanged`: of the GPU whose numbers the profile has, each times 2, 1 or 1/2; it outlives this one.
-    /// What takes twice as long as the fastest setting there is not asked again.
+    /// Settings so far behind the fastest there that this cannot bring them to the front are not asked again.
     NetworkForecaster(const Network &network, const GpuProfile &profile, const Knowledge &knowledge,
                       const NetworkQuestion &question, const NetworkForecaster *unchanged = nullptr);
     NetworkForecaster(const NetworkForecaster &) = delete;
@@ -40,8 +40,8 @@ class NetworkForecaster {
         Seconds time_s;               ///< N8
         Seconds best_s{1e9};          ///< the shortest forecast
         std::optional<Strategy> ends; ///< the first that can do bias, add and ReLU where it stores
-        std::vector<Strategy>
-            close; ///< those that numbers half or twice as large may make the first, or the first that ends
+        std::vector<Strategy> close; ///< those that numbers twice or half as large may bring to the front, or
+                                     ///< first among those that end launches
     };
     /// By the strategy or, without one, the forecast's choice; or why there is none.
     using WaysOrWhy = std::variant<Ways, std::string>;

@@ -19,7 +19,7 @@ struct Shard {
 /// Throws UsageError unless `text` is I/N with 1 <= I <= N.
 Shard parse_shard(const std::string &text);
 
-/// Seconds that a case takes to be compiled, verified and timed, about.
+/// About how many seconds a case takes to be compiled, verified and timed.
 double seconds_to_run(const ConvShape &shape);
 
 /// Of parts of a run, by name with the seconds that each takes, those of a shard. The part that takes longest

@@ -50,7 +50,8 @@ struct Tiling {
     PatchRows patch{s, knobs.rows, knobs.columns};
     std::int64_t taps = s.r * s.s, multiplier = s.k / s.c;
     std::int64_t image_patches = s.k * patch.plane_patches;
-    // The registers that a thread's pixels fill as they arrive, and those that places take.
+    // The registers that a thread's pixels fill as they arrive, and those that places in memory take as
+    // compiled.
     std::int64_t words = patch.loaded_rows() * patch.row_words();
     static constexpr std::int64_t places = 13;
     std::int64_t register_cap() const;
@@ -78,7 +79,7 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 
-/// Registers of a thread at most: its sums, its filter, 48 pixels or two rows of them, places and eight more.
+/// Registers of a thread at most: its sums, its filter, 48 pixels or two rows of them, and 24 for places.
 std::int64_t Tiling::register_cap() const {
     const std::int64_t row = patch.row_pixels(),
                        pixels = std::min(patch.loaded_rows() * row, std::max<std::int64_t>(48, 2 * row));
@@ -86,8 +87,8 @@ std::int64_t Tiling::register_cap() const {
 }
 
 /// Registers of a thread as compiled for sm_90 (NVRTC 13.0): all its loads come first, and its sums take the
-/// registers of pixels that were used up. Of 539 settings 411 have as many, in the units that a warp
-/// gets; other architectures are taken to be alike.
+/// registers of pixels that were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as
+/// many. Other architectures are taken to be alike.
 std::int64_t Tiling::registers() const {
     return std::min(register_cap(), round_up(words + taps + places, 8));
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The examples of a campaign, forecast only: what each engine joins is what one call answers.
 
-    campaign_test.py CONVCAST parallel|snakemake|slurm    exit code 77 where the engine is not installed; slurm is the script of
-                                                          the array alone, with a stub for what Slurm does
+    campaign_test.py CONVCAST parallel|snakemake|slurm    exit code 77 where the engine is not installed; slurm: the script of the
+                                                          array alone, with small scripts in the place of Slurm and convcast
 """
 import json
 import os
@@ -32,11 +32,12 @@ def slurm(binary):
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder) / "campaign"
         shutil.copytree(SOURCE, work)
-        stub = {"scontrol": 'echo "$@" > requeued', "convcast": "trap 'exit 130' TERM; echo began > began; while :; do sleep 0.05; done"}
-        for name, text in stub.items():
+        stand_ins = {"scontrol": 'echo "$@" > requeued', "convcast": "trap 'exit 130' TERM; echo began > began; while :; do sleep 0.05; done"}
+        for name, text in stand_ins.items():
             (work / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
             (work / name).chmod(0o755)
-        own = os.environ | {"PATH": f"{work}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(work), "SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_JOB_ID": "77"}
+        own = os.environ | {"PATH": f"{work}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(work), "SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_JOB_ID": "77",
+                            "CONVCAST": "convcast"}
         job = subprocess.Popen(["bash", "slurm.sbatch"], cwd=work, env=own, start_new_session=True)
         end = time.monotonic() + 30
         while not (work / "began").exists() and time.monotonic() < end:
