@@ -161,8 +161,8 @@ def sentences(kinds, networks, found):
 {many[fp32].mean:.2f} times at batch 32 (worst {many[fp32].worst:.2f}), over the {one[fp32].n} different ones of {count} layers of AlexNet, VGG-16, ResNet-18 and ResNet-50 on an H200. Against cuDNN with TF32,
 less accurate and PyTorch's default for convolutions, it is {one[tf32].mean:.2f} and {many[tf32].mean:.2f} times (at batch 32 slower on {many[tf32].slower} of {many[tf32].n}). On dense layers of the 15 other networks
 it is {dense[fp32].mean:.2f} times as fast as cuDNN's FP32 (slower on {dense[fp32].slower} of {dense[fp32].n}), on an H100 {dense100[fp32].mean:.2f} times ({dense100[fp32].slower} of {dense100[fp32].n}). On {deep.n} depthwise
-layers of six networks it is {deep.mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {deep.worst:.2f}, slower on {deep.slower}), on an H100 {deep100.mean:.2f} times
-(worst {deep100.worst:.2f}, slower on {deep100.slower}), and on {few.n} grouped layers {few.mean:.2f} and {few100.mean:.2f} times (slower on {few.slower} and {few100.slower})."""
+layers of six networks the fastest setting that was run is {deep.mean:.2f} times as fast as cuDNN's plans for any layout on an H200 (worst {deep.worst:.2f}, slower on {deep.slower}), on an H100 {deep100.mean:.2f} times
+(worst {deep100.worst:.2f}, slower on {deep100.slower}; the setting that `choose` takes is [slower on a few](docs/speedups.md#depthwise-and-grouped-layers)), and on {few.n} grouped layers {few.mean:.2f} and {few100.mean:.2f} times (slower on {few.slower} and {few100.slower})."""
     return text
 
 
