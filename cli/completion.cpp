@@ -56,7 +56,7 @@ std::vector<std::string> figure_words() {
     for (const Figure &figure : profile_figures(find_profile("h200")))
         words.push_back(figure.id);
     for (const char *of_a_network :
-         {"ladder", "ladder_launches", "network_timeline", "network_layers", "speed_up"})
+         {"ladder", "ladder_launches", "network_timeline", "network_layers", "speed_up", "scaling"})
         words.emplace_back(of_a_network);
     return words;
 }

@@ -9,6 +9,7 @@
 #include "executor/baselines/cudnn.hpp"
 #include "executor/count/exact_work.hpp"
 #include "executor/kept_run.hpp"
+#include "executor/network/rank.hpp"
 #include "executor/network/run_network.hpp"
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -310,6 +312,84 @@ TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, co
         group ? train_over(compiler, first, *group, *split, ladder, network, images, tests, options)
               : train(compiler, first, ladder, network, images, tests, options);
     note_toolkit(trained.run, first, compiler);
+    return trained;
+}
+
+namespace {
+
+/// The device of a rank: the one that is asked for, or of several that it sees the one of its place among the
+/// ranks of its host. A launcher often shows each rank its own GPU alone.
+int device_of(const RankRequest &request) {
+    if (request.device)
+        return *request.device;
+    int count = 0;
+    if (!why_no_device() && cudaGetDeviceCount(&count) == cudaSuccess && request.place.local >= count &&
+        count > 1)
+        throw UsageError(
+            fmt::format("run: this is rank {0} of its host, counted from 0, which has {1} GPUs: start "
+                        "at most {1} ranks a host",
+                        request.place.local, count));
+    return count > 1 ? request.place.local : 0;
+}
+
+/// The host of every rank, once each, at rank 0.
+void note_hosts(NetworkRun &run, Rank &rank) {
+    std::array<char, 256> host{};
+    (void)::gethostname(host.data(), host.size() - 1);
+    std::map<std::string, int> ranks;
+    for (const std::string &name : rank.meeting().to_first(host.data()))
+        ++ranks[name];
+    if (rank.index() == 0)
+        run.conditions["hosts"] = std::to_string(ranks.size());
+}
+
+/// Does `part` as that rank, on its GPU.
+void as_rank_here(const RankRequest &request,
+                  const std::function<void(Rank &, const Device &, Compiler &)> &part) {
+    const Device device = usable_device(device_of(request), for_kernels);
+    Compiler compiler;
+    Meeting meeting(request.place, request.asked);
+    as_rank(meeting, device.facts().ordinal, [&](Rank &rank) { part(rank, device, compiler); });
+}
+
+} // namespace
+
+void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
+                         const std::function<void(const NetworkRun &)> &keep) {
+    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler) {
+        note_toolkit(run, device, compiler);
+        note_hosts(run, rank);
+        SplitRunOptions options;
+        options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
+            if (rank.index() != 0)
+                return;
+            note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
+                             item.reason ? ", " + *item.reason : ""));
+            keep(so_far);
+        };
+        run_ranks(compiler, device, rank, network, run, options);
+    });
+}
+
+TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
+                             const LabelledImages &images, const LabelledImages &tests,
+                             const TrainingOptions &options,
+                             const std::function<void(const Weights &, std::int64_t)> &keep) {
+    TrainedNetwork trained;
+    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler) {
+        try {
+            trained = train(compiler, device, ladder, network, images, tests, options, &rank);
+        } catch (const TrainingCut &cut) {
+            if (cut.epochs > 0)
+                keep(weights_of(rounded(cut.parameters), network,
+                                fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
+                                            cut.epochs, options.epochs, rank.count(), cut.what())),
+                     cut.epochs);
+            throw;
+        }
+        note_toolkit(trained.run, device, compiler);
+        note_hosts(trained.run, rank);
+    });
     return trained;
 }
 

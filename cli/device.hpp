@@ -9,6 +9,7 @@
 #include "model/machine/profile.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
+#include "model/network/ranks.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/training.hpp"
 #include "model/network/whole_run.hpp"
@@ -88,6 +89,25 @@ void run_scaling_on_devices(const Network &network, NetworkRun &run,
 TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
                                 const LabelledImages &tests, const TrainingOptions &options,
                                 const std::vector<int> &devices, std::optional<DeviceSplit> split);
+
+/// This process as one of several that train together, each with a GPU.
+struct RankRequest {
+    RankPlace place;
+    std::map<std::string, std::string> asked; ///< by name, what every rank must have been asked
+    std::optional<int> device;                ///< absent: by its place among the ranks of its host
+};
+
+/// run_scaling_on_devices by ranks: of every rank, each with the same cases; `keep` is of rank 0. Throws
+/// UsageError for ranks that do not fit together, RankLost (a GpuError) where one of them leaves.
+void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
+                         const std::function<void(const NetworkRun &)> &keep);
+
+/// Trains as one of the ranks; rank 0 classifies. `keep` gets the weights after the last whole epoch where
+/// another rank leaves, and the number of those epochs, before RankLost is thrown.
+TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
+                             const LabelledImages &images, const LabelledImages &tests,
+                             const TrainingOptions &options,
+                             const std::function<void(const Weights &, std::int64_t epochs)> &keep);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

@@ -6,6 +6,7 @@
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
+#include "model/network/ranks.hpp"
 #include "model/network/scaling.hpp"
 #include "model/network/schedule_text.hpp"
 
@@ -51,8 +52,12 @@ std::int64_t asked_rungs(const Arguments &arguments, const std::optional<Schedul
 /// --devices: forward, backward and step of each split, from the profile's matrix of copies.
 int predict_scaling(const Arguments &arguments);
 
-/// The same measured, beside the forecast; with --data a training by one split. 1 where a result is wrong.
+/// The same measured, beside the forecast, or by --rank the part of one process of several, of which rank 0
+/// alone writes and prints; with --data a training by one split. 1 where a result is wrong.
 int run_scaling_network(const Arguments &arguments);
+
+/// What ranks that train this network must have in common, by name.
+std::map<std::string, std::string> asked_of_ranks(const Network &network);
 
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.
@@ -68,10 +73,16 @@ struct AskedPlan {
 };
 AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
-/// Trains on the IDX files of --data, or on generated images, on one GPU or with a `split` over several. 1
-/// where GPU and CPU classify an image differently.
-int train_network(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
-                  std::optional<DeviceSplit> split);
+/// What a training runs on: one GPU, several of this process with a `split`, or one of several processes.
+struct TrainedOn {
+    std::vector<int> devices; ///< of a rank none, or the one that is asked for
+    std::optional<DeviceSplit> split;
+    std::optional<RankPlace> rank;
+};
+
+/// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
+/// differently.
+int train_network(const Arguments &arguments, const Network &network, const TrainedOn &on);
 
 /// The cases of a ladder, or of steps on GPUs, with what is known of each: forecast, measured, published.
 /// `gpu` names the GPU of the times.

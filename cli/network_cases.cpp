@@ -39,8 +39,14 @@ std::string words_of(const NetworkCase &item) {
     if (item.reason)
         return name_of(item.status) + ": " + *item.reason;
     std::vector<std::string> shares;
-    for (const std::int64_t share : item.shares)
-        shares.push_back(std::to_string(share));
+    for (auto share = item.shares.begin(); share != item.shares.end();) {
+        const auto other = std::find_if(share, item.shares.end(), [&](auto its) { return its != *share; });
+        if (std::ssize(item.shares) > most_split_devices) // of many GPUs how many have the same
+            shares.push_back(fmt::format("{} x {}", other - share, *share));
+        else
+            shares.insert(shares.end(), static_cast<std::size_t>(other - share), std::to_string(*share));
+        share = other;
+    }
     return item.title.value_or(join(shares, " "));
 }
 

@@ -6,6 +6,7 @@
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
@@ -128,6 +129,9 @@ std::string training_text(const NetworkRun &run) {
     if (const auto step = trained.measured_s())
         text += fmt::format("  {} epochs of {} images, {} steps: {}, {} a step\n", its.epochs, its.images,
                             its.steps, short_time(its.time_s), short_time(*step)) +
+                (run.conditions.contains("ranks")
+                     ? "  over " + run.conditions.at("ranks") + " GPUs, each with its share of every batch\n"
+                     : "") +
                 (run.conditions.contains("split")
                      ? fmt::format("  rate {} throughout, images in the same order every epoch\n",
                                    its.descent.rate)
@@ -187,10 +191,44 @@ int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading>
     return write_network(arguments, run, whole_heading(run) + table(launches_table(run)));
 }
 
+/// The images as bytes, so that ranks can tell whether they read the same ones.
+std::string hash_of(const LabelledImages &images) {
+    const auto bytes = [](const auto &values) {
+        return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof values[0]);
+    };
+    return content_hash({bytes(images.pixels), bytes(images.labels)});
+}
+
+/// The part of this process.
+TrainedNetwork train_rank(const Arguments &arguments, const Ladder &ladder, const Network &network,
+                          const DataSets &sets, const TrainingOptions &options, const TrainedOn &on) {
+    RankRequest request{*on.rank, asked_of_ranks(network), {}};
+    if (!on.devices.empty())
+        request.device = on.devices.front();
+    const Descent &descent = options.descent;
+    request.asked["--batch"] = std::to_string(descent.batch);
+    request.asked["--epochs"] = std::to_string(options.epochs);
+    request.asked["--rate, --momentum or --decay"] =
+        fmt::format("{}, {}, {}", descent.rate, descent.momentum, descent.decay);
+    request.asked["set of training images"] = hash_of(sets.images);
+    request.asked["set of first weights"] =
+        options.start ? content_hash({to_text(described::write(weights_of(*options.start, network, "")))})
+                      : "those of the seed";
+    const std::string weights = arguments.text("weights", "");
+    return train_as_rank(request, ladder, network, sets.images, sets.tests, options,
+                         [&](const Weights &kept, std::int64_t epochs) {
+                             if (weights.empty())
+                                 return;
+                             write_file_atomically(weights, to_text(described::write(kept)));
+                             note(
+                                 fmt::format("{} has the weights after {} of {} epochs; go on with --from {}",
+                                             weights, epochs, options.epochs, weights));
+                         });
+}
+
 } // namespace
 
-int train_network(const Arguments &arguments, const Network &network, const std::vector<int> &devices,
-                  std::optional<DeviceSplit> split) {
+int train_network(const Arguments &arguments, const Network &network, const TrainedOn &on) {
     const Ladder ladder = find_ladder(network);
     TrainingOptions options;
     options.descent = asked_descent(arguments, ladder);
@@ -202,7 +240,10 @@ int train_network(const Arguments &arguments, const Network &network, const std:
         check_writable(arguments.text(option, "-"));
     const DataSets sets = asked_data(arguments, network);
     TrainedNetwork trained =
-        train_on_devices(ladder, network, sets.images, sets.tests, options, devices, split);
+        on.rank ? train_rank(arguments, ladder, network, sets, options, on)
+                : train_on_devices(ladder, network, sets.images, sets.tests, options, on.devices, on.split);
+    if (on.rank && on.rank->rank > 0)
+        return 0; // the first rank says what came of it
     NetworkRun &run = trained.run;
     run.first().training->data = arguments.text("data", "") == "generated"
                                      ? "generated images, no data set"
@@ -213,7 +254,7 @@ int train_network(const Arguments &arguments, const Network &network, const std:
 }
 
 int run_network(const Arguments &arguments) {
-    if (arguments.has("devices"))
+    if (arguments.has("devices") || arguments.has("rank"))
         return run_scaling_network(arguments);
     const Network network = asked_network(arguments);
     auto schedule = asked_schedule(arguments);
@@ -222,7 +263,7 @@ int run_network(const Arguments &arguments) {
         return run_whole_network(arguments, std::move(schedule));
     arguments.refuse_options_of("ladder", network.id);
     if (arguments.has("data"))
-        return train_network(arguments, network, {arguments.integer("device")}, std::nullopt);
+        return train_network(arguments, network, {{arguments.integer("device")}, std::nullopt, std::nullopt});
     Ladder ladder = find_ladder(network);
     const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
     check_writable(arguments.text("output", "-"));

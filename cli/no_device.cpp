@@ -67,6 +67,17 @@ TrainedNetwork train_on_devices(const Ladder &, const Network &, const LabelledI
     throw GpuError(why);
 }
 
+void run_ranks_on_device(const RankRequest &, const Network &, NetworkRun &,
+                         const std::function<void(const NetworkRun &)> &) {
+    throw GpuError(why);
+}
+
+TrainedNetwork train_as_rank(const RankRequest &, const Ladder &, const Network &, const LabelledImages &,
+                             const LabelledImages &, const TrainingOptions &,
+                             const std::function<void(const Weights &, std::int64_t)> &) {
+    throw GpuError(why);
+}
+
 std::vector<Finding> examine_device() {
     return {{"CUDA toolkit at build time", Health::absent, why}};
 }

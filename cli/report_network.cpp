@@ -77,11 +77,14 @@ BesideNetwork forecast_here(NetworkRun &run, const std::string &shown, const Arg
         return beside;
     run = forecast_anew(std::move(run), network, *profile);
     run.conditions["forecast"] = "by version " + producer().version;
-    if (run.first().id && has_split_kernels(network) && !profile->peers.empty()) {
-        ScalingQuestion question{{}, {DeviceSplit::batch}, {run.first().batch}};
+    const std::vector<DeviceSplit> splits = splits_of(network);
+    const auto by_images = std::ranges::find_if_not(splits, splits_rows);
+    if (run.first().id && by_images != splits.end() && !profile->peers.empty()) {
+        ScalingQuestion question{{}, {*by_images}, {run.first().batch}};
         for (int device = 0; device < most_split_devices; ++device)
             question.devices.push_back(device);
-        beside.scaling = scaling_points(forecast_scaling(network, *profile, question), run.first().batch);
+        beside.scaling =
+            scaling_points(forecast_scaling(network, *profile, question), *by_images, run.first().batch);
     }
     return beside;
 }

@@ -5,30 +5,36 @@
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
+#include "model/network/ladder.hpp"
+#include "model/network/ranks.hpp"
 #include "model/network/scaling_forecast.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
 namespace {
 
-/// The thesis' batch, and one at which a split pays.
-constexpr std::int64_t thesis_batch = 2048, large_batch = 65536;
-
-std::vector<std::int64_t> batches_of(const Arguments &arguments) {
+std::vector<std::int64_t> batches_of(const Arguments &arguments, const Ladder &ladder) {
     if (!arguments.has("batch"))
-        return {thesis_batch, large_batch};
+        return ladder.split_batches;
     const std::string text = arguments.text("batch", "");
     std::vector<std::int64_t> batches;
     for (const std::string &part : split(text, ',')) {
         const std::int64_t batch = number_of<std::int64_t>(part).value_or(0);
         if (batch < 1 || batch > most_split_batch)
-            arguments.refuse(fmt::format("--batch takes integers from 1 to {} with --devices, for example "
+            arguments.refuse(fmt::format("--batch takes integers from 1 to {} of several GPUs, for example "
                                          "2048,65536, got '{}'",
                                          most_split_batch, text));
         batches.push_back(batch);
@@ -36,12 +42,17 @@ std::vector<std::int64_t> batches_of(const Arguments &arguments) {
     return batches;
 }
 
-std::vector<DeviceSplit> splits_of(const Arguments &arguments) {
+/// Those of --split, or all that the network has; of ranks the one that they have.
+std::vector<DeviceSplit> asked_splits(const Arguments &arguments, const Network &network, bool ranks) {
     std::vector<DeviceSplit> splits;
-    for (const std::string &text : arguments.texts("split"))
+    for (const std::string &text : arguments.texts("split")) {
         splits.push_back(parse_split(arguments.verb(), text));
+        require_split(network, splits.back());
+        if (ranks && splits.back() != DeviceSplit::batch_nccl)
+            arguments.refuse("ranks are not split by " + text + "; they are by batch_nccl");
+    }
     if (splits.empty())
-        splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch, DeviceSplit::batch_nccl};
+        splits = ranks ? std::vector{DeviceSplit::batch_nccl} : splits_of(network);
     return splits;
 }
 
@@ -49,22 +60,65 @@ struct AskedScaling {
     Network network;
     GpuProfile profile;
     ScalingQuestion question;
+    std::optional<RankPlace> rank; ///< of this process
 };
+
+std::optional<RankPlace> asked_rank(const Arguments &arguments) {
+    if (!arguments.has("rank"))
+        return std::nullopt;
+    return rank_place(arguments.text("rank", ""),
+                      arguments.has("meet") ? std::optional(arguments.text("meet", "")) : std::nullopt,
+                      [](const std::string &name) -> std::optional<std::string> {
+                          const char *const value = std::getenv(name.c_str());
+                          return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+                      });
+}
 
 AskedScaling read_asked_scaling(const Arguments &arguments) {
     AskedScaling asked;
     asked.network = asked_network(arguments);
     require_split_kernels(asked.network);
-    asked.question.devices = parse_devices(arguments.verb(), arguments.text("devices", ""));
-    asked.question.splits = splits_of(arguments);
-    asked.question.batches = batches_of(arguments);
+    const Ladder ladder = find_ladder(asked.network);
+    asked.rank = asked_rank(arguments);
+    if (asked.rank) {
+        asked.question.devices.resize(static_cast<std::size_t>(asked.rank->size));
+        std::iota(asked.question.devices.begin(), asked.question.devices.end(), 0);
+        asked.question.weak = asked.question.fewer = false;
+    } else {
+        asked.question.devices = parse_devices(arguments.verb(), arguments.text("devices", ""));
+    }
+    if (arguments.has("hosts"))
+        asked.question.hosts = arguments.integer("hosts");
+    if (arguments.has("host-link"))
+        asked.question.host_link = parse_host_link(arguments.verb(), arguments.text("host-link", ""));
+    asked.question.splits = asked_splits(arguments, asked.network, asked.rank.has_value());
+    asked.question.batches = batches_of(arguments, ladder);
     asked.profile = find_profile(arguments.text("gpu"));
     supply_assumed(asked.profile, arguments);
-    require_times(asked.profile, arguments.verb() + " --devices");
+    require_times(asked.profile, arguments.verb() + (asked.rank ? " --rank" : " --devices"));
     return asked;
 }
 
+std::optional<int> asked_device(const Arguments &arguments) {
+    return arguments.has("device") ? std::optional(arguments.integer("device")) : std::nullopt;
+}
+
+TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked) {
+    if (!asked.rank)
+        return {asked.question.devices,
+                arguments.has("split") || asked.question.splits.size() == 1 ? asked.question.splits.front()
+                                                                            : DeviceSplit::batch,
+                std::nullopt};
+    const std::optional<int> device = asked_device(arguments);
+    return {device ? std::vector{*device} : std::vector<int>(), DeviceSplit::batch_nccl, asked.rank};
+}
+
 } // namespace
+
+std::map<std::string, std::string> asked_of_ranks(const Network &network) {
+    return {{"version of convcast", producer().version + " with kernels " + producer().device_code_hash},
+            {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}};
+}
 
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
@@ -79,17 +133,32 @@ int run_scaling_network(const Arguments &arguments) {
     if (arguments.has("data")) {
         if (arguments.texts("split").size() > 1 || arguments.text("batch", "").find(',') != std::string::npos)
             arguments.refuse("training takes one --split and one --batch");
-        return train_network(arguments, asked.network, asked.question.devices,
-                             arguments.has("split") ? asked.question.splits.front() : DeviceSplit::batch);
+        const TrainedOn on = trained_on(arguments, asked);
+        for (const char *option : {"momentum", "decay"})
+            if (arguments.has(option) && on.split != DeviceSplit::batch_nccl)
+                arguments.refuse(
+                    fmt::format("--{} is of one GPU or of the split batch_nccl; a step of the split "
+                                "{} is plain gradient descent",
+                                option, to_text(*on.split)));
+        return train_network(arguments, asked.network, on);
     }
     const std::string output = arguments.text("output", "-");
     check_writable(output);
     NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
     run.conditions["version"] = producer().version;
-    run_scaling_on_devices(asked.network, run, [&](const NetworkRun &so_far) {
+    const auto keep = [&](const NetworkRun &so_far) {
         if (output != "-")
             write_file_atomically(output, to_text(described::write(so_far)));
-    });
+    };
+    if (!asked.rank) {
+        run_scaling_on_devices(asked.network, run, keep);
+    } else {
+        RankRequest request{*asked.rank, asked_of_ranks(asked.network), asked_device(arguments)};
+        request.asked["--batch"] = arguments.text("batch", "the usual ones");
+        run_ranks_on_device(request, asked.network, run, keep);
+        if (asked.rank->rank > 0)
+            return code_of(run);
+    }
     return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
 }
 

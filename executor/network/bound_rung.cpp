@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,14 +61,31 @@ Module network_module(Compiler &compiler, const Ladder &ladder, const std::strin
     return Module(compiler.compile(request));
 }
 
+namespace {
+
+/// What any launch of the rung reads or writes.
+std::set<std::string> operands_of(const Rung &rung) {
+    std::set<std::string> names;
+    for (const auto *launches : {&rung.prepare, &rung.launches})
+        for (const LadderLaunch &launch : *launches)
+            names.insert(launch.operands.begin(), launch.operands.end());
+    for (const ConstantCopy &copy : rung.constant)
+        names.insert(copy.operand);
+    return names;
+}
+
+} // namespace
+
 NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch)
     : network_(network), rung_(rung), batch_(batch), images_(size_of(*floats("input"))),
       labels_(size_of(batch)), parameters_(size_of(*floats("parameters"))),
       gradient_(size_of(*floats("gradient"))), images_at_(images_.data()), labels_at_(labels_.data()) {
+    const std::set<std::string> named = operands_of(rung);
     std::size_t at = 0;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const Operator &op = network.operators[i];
-        outputs_.emplace(op.name, size_of(*floats(op.name)));
+        if (named.contains(op.name))
+            outputs_.emplace(op.name, size_of(*floats(op.name)));
         parameters_at_[op.name + ".parameters"] = at;
         at += size_of(network.parameters(i));
     }
@@ -208,9 +227,9 @@ std::int64_t groups_of(const Rung &rung, std::int64_t images) {
 } // namespace
 
 BoundRung::BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
-                     int sms) {
+                     int sms, const std::optional<SharedBatch> &shared) {
     add_constants(module, rung, memory);
-    add_launches(module, rung, memory, images, sms);
+    add_launches(module, rung, memory, images, sms, shared);
 }
 
 void BoundRung::add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory) {
@@ -229,9 +248,23 @@ void BoundRung::add_constants(const Module &module, const Rung &rung, const Netw
     }
 }
 
-void BoundRung::add_launches(const Module &module, const Rung &rung, const NetworkMemory &memory,
-                             std::int64_t images, int sms) {
-    const LaunchShare all{{0, images}, images, groups_of(rung, images), 0};
+void BoundRung::add_sum(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared) {
+    float *const gradient = memory.gradient_at();
+    const std::size_t count = memory.gradient_count();
+    if (images == 0)
+        call_.add(0, [gradient, count](cudaStream_t stream) {
+            check(cudaMemsetAsync(gradient, 0, count * sizeof(float), stream),
+                  "cudaMemsetAsync of a gradient");
+        });
+    if (shared.sum)
+        call_.add(0,
+                  [gradient, count, sum = shared.sum](cudaStream_t stream) { sum(gradient, count, stream); });
+}
+
+void BoundRung::add_launches(const Module &module, const Rung &rung, NetworkMemory &memory,
+                             std::int64_t images, int sms, const std::optional<SharedBatch> &shared) {
+    const std::int64_t total = shared ? shared->total : images;
+    LaunchShare all{{0, images}, total, groups_of(rung, images), 0};
     for (const LadderLaunch &launch : rung.prepare)
         prepare_.add(0, bound_launch(module, launch, memory, all, sms));
     const auto streams = size_of(rung.streams.value_or(0));
@@ -256,6 +289,10 @@ void BoundRung::add_launches(const Module &module, const Rung &rung, const Netwo
             if (const ImageShare share = share_on(stream); share.count > 0)
                 call_.add(stream, [&memory, share](cudaStream_t on) { memory.upload(share, on); });
     for (const LadderLaunch &launch : rung.launches) {
+        if (shared && launch.sums_gradients.value_or(false)) {
+            add_sum(memory, images, *shared);
+            all = {{0, total}, total, groups_of(rung, total), 0}; // what follows is of the whole batch
+        }
         const bool each = launch.each_stream.value_or(false);
         if (each && !forked)
             fork();

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -59,7 +60,10 @@ class NetworkMemory {
 
     std::vector<float> output(const std::string &name) const { return outputs_.at(name).to_host(); }
     std::vector<float> gradient() const { return gradient_.to_host(); }
+    float *gradient_at() { return gradient_.data(); } ///< on the device
+    std::size_t gradient_count() const { return gradient_.size(); }
     std::vector<float> trained() const { return parameters_.to_host(); }
+    const float *trained_at() const { return parameters_.data(); } ///< on the device
 
     /// Of a rung that uploads: enqueues the copy of some images to the device.
     void upload(const ImageShare &share, cudaStream_t stream) const;
@@ -93,11 +97,21 @@ class NetworkMemory {
     DeviceBuffer<StepSettings> settings_{1};
 };
 
+/// A step of training on one of several GPUs, each with a part of the images.
+struct SharedBatch {
+    std::int64_t total = 0; ///< images of all GPUs
+    /// Adds up so many numbers of all GPUs in place; empty: they stay the own ones, and what follows is
+    /// wrong.
+    std::function<void(float *numbers, std::size_t count, cudaStream_t stream)> sum;
+};
+
 /// A rung ready to be queued for a number of images, at most those of its memory. The module and the memory
 /// must outlive it.
 class BoundRung {
   public:
-    BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images, int sms);
+    /// Of a `shared` batch `images` may be 0: such a GPU adds nothing to the gradient, and gets all of it.
+    BoundRung(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images, int sms,
+              const std::optional<SharedBatch> &shared = std::nullopt);
 
     /// After the parameters were loaded.
     void prepare(cudaStream_t stream) const { prepare_.enqueue(stream); }
@@ -105,8 +119,9 @@ class BoundRung {
 
   private:
     void add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory);
-    void add_launches(const Module &module, const Rung &rung, const NetworkMemory &memory,
-                      std::int64_t images, int sms);
+    void add_launches(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
+                      int sms, const std::optional<SharedBatch> &shared);
+    void add_sum(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared);
 
     StreamedWork prepare_, call_;
 };

@@ -4,6 +4,8 @@
 #include "executor/network/devices_step.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
+#include "executor/network/rank.hpp"
+#include "executor/network/rank_steps.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/statistics.hpp"
 #include "model/network/reference.hpp"
@@ -102,27 +104,27 @@ class Splits {
     Splits(Compiler &compiler, const DeviceGroup &group, const Network &network,
            const SplitRunOptions &options, std::int64_t most_images)
         : group_(group), network_(network), options_(options),
-          modules_(compiler, group.facts(0).compute_capability()),
+          modules_(compiler, group.facts(0).compute_capability()), ladder_(find_ladder(network)),
           data_(network_data(network, std::min(most_images, pool_images), options.seed, {})),
-          parameters_(flattened(data_.parameters)) {}
+          parameters_(flattened(data_.parameters)),
+          first_(compiler, group.facts(0), ladder_, network, options.seed, options.time) {}
 
     void settle(NetworkCase &item) {
         try {
-            const std::shared_ptr<const Nccl> nccl = nccl_for(item);
-            const SplitSteps steps(group_, modules_, nccl.get(), network_, item, images(item.batch),
-                                   parameters_, verified_rate);
-            if (item.split != DeviceSplit::one && !verify(steps, item))
-                return;
-            item.status = Status::ok;
-            if (options_.time)
-                time(steps, item);
+            if (item.split == DeviceSplit::one) {
+                const OnDevice here(group_.ordinal(0));
+                first_.settle_alone(item);
+            } else if (item.split == DeviceSplit::batch_nccl) {
+                settle_by_ranks(item);
+            } else {
+                settle_by_copies(item);
+            }
         } catch (const DeviceLost &error) {
             item.status = Status::failed;
             item.reason = error.what();
             lost_ = true;
         } catch (const GpuError &error) {
-            item.status =
-                item.split == DeviceSplit::batch_nccl && !nccl_opened_ ? Status::unsupported : Status::failed;
+            item.status = Status::failed;
             item.reason = error.what();
         }
     }
@@ -137,17 +139,51 @@ class Splits {
         return {{data_.images.data(), given * area}, {data_.labels.data(), given}, batch};
     }
 
-    std::shared_ptr<const Nccl> nccl_for(const NetworkCase &item) {
-        if (item.split != DeviceSplit::batch_nccl)
-            return nullptr;
-        nccl_opened_ = false;
+    void settle_by_copies(NetworkCase &item) {
+        const SplitSteps steps(group_, modules_, network_, item, images(item.batch), parameters_,
+                               verified_rate);
+        if (!verify(steps, item))
+            return;
+        item.status = Status::ok;
+        if (options_.time)
+            time(steps, item);
+    }
+
+    /// The first GPUs of the group, a thread each.
+    void settle_by_ranks(NetworkCase &item) {
+        if (const auto why = why_no_nccl()) {
+            item.status = Status::unsupported;
+            item.reason = why;
+            return;
+        }
         std::vector<int> ordinals;
         for (int i = 0; i < item.devices; ++i)
             ordinals.push_back(group_.ordinal(static_cast<std::size_t>(i)));
-        const std::shared_ptr<const Nccl> nccl = std::make_shared<Nccl>(DeviceGroup(ordinals));
-        nccl_opened_ = true;
-        nccl_version_ = nccl->version();
-        return nccl;
+        NetworkCase settled = item;
+        as_ranks(ordinals, [&](Rank &rank) {
+            Compiler compiler;
+            RankCases cases(compiler, group_.facts(static_cast<std::size_t>(rank.index())), ladder_, network_,
+                            options_.seed, options_.time);
+            NetworkCase its = item;
+            cases.settle(rank, its);
+            if (rank.index() != 0)
+                return;
+            settled = std::move(its);
+            nccl_version_ = rank.nccl_version();
+        });
+        item = std::move(settled);
+    }
+
+    std::optional<std::string> why_no_nccl() const {
+        if (!group_.distinct())
+            return "NCCL takes every GPU once, and one stands in --devices several times; the split 'batch' "
+                   "sums by copies";
+        try {
+            const Nccl nccl;
+            return std::nullopt;
+        } catch (const GpuError &error) {
+            return error.what();
+        }
     }
 
     struct StepOutcomes {
@@ -173,8 +209,7 @@ class Splits {
         NetworkCase item;
         item.split = DeviceSplit::one;
         item.batch = batch;
-        const SplitSteps steps(group_, modules_, nullptr, network_, item, images(batch), parameters_,
-                               verified_rate);
+        const SplitSteps steps(group_, modules_, network_, item, images(batch), parameters_, verified_rate);
         return ones_.emplace(batch, run_steps(steps)).first->second;
     }
 
@@ -201,9 +236,7 @@ class Splits {
         times.time_s = Seconds(seconds_of(steps, StepPart::step, group_, how));
         item.issued = how;
         times.forward_s = Seconds(seconds_of(steps, StepPart::forward, group_, how));
-        times.computation_s = item.split == DeviceSplit::one
-                                  ? *times.time_s
-                                  : Seconds(seconds_of(steps, StepPart::computation, group_, how));
+        times.computation_s = Seconds(seconds_of(steps, StepPart::computation, group_, how));
         times.backward_s = *times.time_s - *times.forward_s;
         times.communication_s = *times.time_s - *times.computation_s;
     }
@@ -212,11 +245,13 @@ class Splits {
     const Network &network_;
     const SplitRunOptions &options_;
     SplitModules modules_;
+    Ladder ladder_;
     NetworkData data_;
     std::vector<float> parameters_;
+    RankCases first_; ///< alone, on the first GPU
     std::map<std::int64_t, StepOutcomes> ones_;
     std::string nccl_version_;
-    bool nccl_opened_ = false, lost_ = false;
+    bool lost_ = false;
 };
 
 } // namespace
@@ -250,6 +285,27 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
     }
 }
 
+void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
+               const SplitRunOptions &options) {
+    run.conditions["gpu"] = device.facts().name;
+    run.conditions["split_code_hash"] = network_code_hash(split_sources);
+    run.conditions["ranks"] = std::to_string(rank.count());
+    run.conditions["nccl"] = rank.nccl_version();
+    const Ladder ladder = find_ladder(network);
+    RankCases cases(compiler, device.facts(), ladder, network, options.seed, options.time);
+    for (NetworkCase &item : run.cases) {
+        if (item.status == Status::infeasible)
+            continue;
+        if (item.split == DeviceSplit::one)
+            cases.settle_alone(item);
+        else
+            cases.settle(rank, item);
+        add_rates(run.cases);
+        if (options.done)
+            options.done(run, item);
+    }
+}
+
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run) {
@@ -265,11 +321,9 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     else
         (void)batch_shares(item.batch, item.devices);
     SplitModules modules(compiler, group.facts(0).compute_capability());
-    const std::unique_ptr<const Nccl> nccl =
-        split == DeviceSplit::batch_nccl ? std::make_unique<Nccl>(group) : nullptr;
     const std::vector<float> start =
         flattened(options.start ? *options.start : seeded_parameters(network, options.seed));
-    const SplitSteps steps(group, modules, nccl.get(), network, item,
+    const SplitSteps steps(group, modules, network, item,
                            {images.pixels, images.labels, std::ssize(images.labels)}, start,
                            static_cast<float>(options.descent.rate));
     const OnDevice here(group.ordinal(0));

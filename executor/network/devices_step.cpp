@@ -161,10 +161,10 @@ struct SplitSteps::Share {
     std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
 };
 
-SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl,
-                       const Network &network, const NetworkCase &item, const SplitImages &images,
-                       std::span<const float> parameters, float rate)
-    : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group), nccl_(nccl) {
+SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Network &network,
+                       const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
+                       float rate)
+    : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group) {
     for (std::size_t i = 0; i < room(sizes_->devices()); ++i) {
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
@@ -277,7 +277,7 @@ std::int64_t SplitSteps::batches() const {
 class SplitSteps::Enqueued {
   public:
     explicit Enqueued(const SplitSteps &steps)
-        : sizes_(*steps.sizes_), group_(steps.group_), nccl_(steps.nccl_), shares_(steps.shares_),
+        : sizes_(*steps.sizes_), group_(steps.group_), shares_(steps.shares_),
           work_(steps.shares_.front()->device), sends_(shares_.size()) {
         computes_ = {0};
         for (std::size_t i = 1; i < shares_.size(); ++i)
@@ -341,22 +341,6 @@ class SplitSteps::Enqueued {
         });
     }
 
-    void sum_gradients_by_nccl() {
-        std::vector<float *> values;
-        std::vector<cudaStream_t> streams(1);
-        for (std::size_t i = 0; i < shares_.size(); ++i) {
-            values.push_back(shares_[i]->gradients[parity_].data() +
-                             static_cast<std::int64_t>(i) * sizes_.stride());
-            if (i > 0)
-                streams.push_back(work_.handle(computes_[i]));
-        }
-        work_.add(0, [=, nccl = nccl_, count = room(sizes_.all)](cudaStream_t first) {
-            std::vector<cudaStream_t> all = streams;
-            all.front() = first;
-            nccl->sum(values, count, all);
-        });
-    }
-
     /// Of each GPU its blocks' parts into its own place among the gradients. Of split images a share of the
     /// batch's mean.
     void gather() {
@@ -407,13 +391,10 @@ class SplitSteps::Enqueued {
             return;
         }
         gather();
-        const bool by_nccl = sizes_.split == DeviceSplit::batch_nccl;
-        if (exchanges_ && by_nccl)
-            sum_gradients_by_nccl();
-        else if (exchanges_)
+        if (exchanges_)
             send_gradients(sizes_.all);
         for (std::size_t i = 0; i < shares_.size(); ++i)
-            update_summed(i, by_nccl ? 0 : sizes_.all, sizes_.all);
+            update_summed(i, sizes_.all, sizes_.all);
     }
 
     void by_rows() {
@@ -477,7 +458,6 @@ class SplitSteps::Enqueued {
 
     const Sizes &sizes_;
     const DeviceGroup &group_;
-    const Nccl *nccl_;
     const std::vector<std::unique_ptr<Share>> &shares_;
     StreamedWork work_;
     std::vector<std::size_t> computes_;

@@ -57,10 +57,9 @@ struct SplitImages {
 
 class SplitSteps {
   public:
-    /// `group` has at least item.devices GPUs, of which the first are taken. `nccl` is of just these, and may
-    /// be null where the split does not need it. Batches of item.batch images, the last one as large as is
-    /// left.
-    SplitSteps(const DeviceGroup &group, SplitModules &modules, const Nccl *nccl, const Network &network,
+    /// Of every split but batch_nccl. `group` has at least item.devices GPUs, of which the first are taken.
+    /// Batches of item.batch images, the last one as large as is left.
+    SplitSteps(const DeviceGroup &group, SplitModules &modules, const Network &network,
                const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
                float rate);
     SplitSteps(const SplitSteps &) = delete;
@@ -83,7 +82,6 @@ class SplitSteps {
 
     std::unique_ptr<const Sizes> sizes_;
     const DeviceGroup &group_;
-    const Nccl *nccl_;
     std::vector<std::unique_ptr<Share>> shares_;
 
     void load(const SplitImages &images, std::span<const float> parameters);

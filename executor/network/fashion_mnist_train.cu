@@ -663,41 +663,60 @@ __device__ float sum_of(const float *parts, int stride, int count) {
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+/// Where the number with index `at` of the parts stands among the parameters and, of a second filter, in the copy
+/// `by_filter`: neighbours take neighbouring channels.
+struct Place {
+    int parameter, turned;
+};
+
+__device__ Place place_of(int at) {
+    if (at < filters2_at || at >= biases2_at)
+        return {at, 0};
+    const int from = at - filters2_at;
+    const int k = from / (channels1 * filter_area), place = from / channels1 % filter_area, c = from % channels1;
+    return {filters2_at + (k * channels1 + c) * filter_area + place, (c * filter_area + place) * channels2 + k};
+}
+
+/// The sum of all parts of a number of the gradient.
+__device__ float gradient_of(int at, int count, const float *parts1, const float *parts2, const float *dense_parts) {
+    const int groups2 = (count + filters_images - 1) / filters_images,
+              dense_groups = (count + dense_images - 1) / dense_images;
+    if (at < filters2_at)
+        return sum_of(parts1 + at, part1_size, count);
+    if (at < biases2_at)
+        return sum_of(parts2 + at - filters2_at, part2_size, groups2);
+    if (at < weights1_at)
+        return sum_of(parts2 + filters2_count + at - biases2_at, part2_size, groups2);
+    return sum_of(dense_parts + at - weights1_at, dense_part_size, dense_groups);
+}
+
+/// `settings`: rate, momentum, decay; velocity = momentum velocity + gradient + decay parameter, and parameter -= rate
+/// velocity. Both copies of the second filters (train_prepare) follow.
+__device__ void move(int at, const Place &place, float gradient, const float *settings, float *parameters,
+                     float *velocity, float *by_filter, float *by_channel) {
+    const int parameter = place.parameter;
+    const float before = parameters[parameter],
+                speed = settings[1] * velocity[parameter] + gradient + settings[2] * before,
+                after = before - settings[0] * speed;
+    velocity[parameter] = speed;
+    parameters[parameter] = after;
+    if (at >= filters2_at && at < biases2_at) {
+        by_filter[place.turned] = after;
+        by_channel[at - filters2_at] = after;
+    }
+}
+
 } // namespace
 
-/// A thread a parameter. `settings`: rate, momentum, decay; velocity = momentum velocity + gradient + decay parameter, and
-/// parameter -= rate velocity. Both copies of the second filters (train_prepare) follow.
+/// A thread a parameter.
 extern "C" __global__ void train_update(int count, const float *settings, const float *parts1, const float *parts2,
                                         const float *dense_parts, float *parameters, float *velocity, float *gradient,
                                         float *by_filter, float *by_channel) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= parameter_count)
         return;
-    const int groups2 = (count + filters_images - 1) / filters_images,
-              dense_groups = (count + dense_images - 1) / dense_images;
-    int parameter = at, turned = 0;
-    float sum = 0.0f;
-    if (at < filters2_at) {
-        sum = sum_of(parts1 + at, part1_size, count);
-    } else if (at < biases2_at) { // neighbours take neighbouring channels
-        const int from = at - filters2_at;
-        const int k = from / (channels1 * filter_area), place = from / channels1 % filter_area, c = from % channels1;
-        parameter = filters2_at + (k * channels1 + c) * filter_area + place;
-        turned = (c * filter_area + place) * channels2 + k;
-        sum = sum_of(parts2 + from, part2_size, groups2);
-    } else if (at < weights1_at) {
-        sum = sum_of(parts2 + filters2_count + at - biases2_at, part2_size, groups2);
-    } else {
-        sum = sum_of(dense_parts + at - weights1_at, dense_part_size, dense_groups);
-    }
-    gradient[parameter] = sum;
-    const float before = parameters[parameter],
-                speed = settings[1] * velocity[parameter] + sum + settings[2] * before,
-                after = before - settings[0] * speed;
-    velocity[parameter] = speed;
-    parameters[parameter] = after;
-    if (at >= filters2_at && at < biases2_at) {
-        by_filter[turned] = after;
-        by_channel[at - filters2_at] = after;
-    }
+    const Place place = place_of(at);
+    const float sum = gradient_of(at, count, parts1, parts2, dense_parts);
+    gradient[place.parameter] = sum;
+    move(at, place, sum, settings, parameters, velocity, by_filter, by_channel);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "executor/network/devices_group.hpp"
+#include "executor/network/meeting.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
 #include "model/network/idx.hpp"
@@ -16,8 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace convcast {
+
+class Rank;
 
 struct LadderOptions {
     std::int64_t batch = 1;
@@ -58,21 +62,37 @@ struct SplitRunOptions {
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
                  const SplitRunOptions &options);
 
-/// Parameters after training by a split over all GPUs of the group, in the order of the images; `run` gets
-/// the times.
+/// The same of the cases of ranks: the splits batch_nccl over all ranks, and one GPU, which each rank
+/// measures for itself.
+void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
+               const SplitRunOptions &options);
+
+/// Parameters after training by a split other than batch_nccl over all GPUs of the group, in the order of the
+/// images; `run` gets the times.
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run);
 
+/// Another rank ended a training before its time.
+struct TrainingCut : RankLost {
+    TrainingCut(const std::string &why, std::int64_t finished, Parameters kept)
+        : RankLost(why), epochs(finished), parameters(std::move(kept)) {}
+    std::int64_t epochs;   ///< that were finished
+    Parameters parameters; ///< after them
+};
+
 /// Trains by the rung of the ladder that does steps of training, in a new order every epoch, and classifies
-/// the test images with the parameters at four decimals, by the last rung that takes batches. Throws
-/// UsageError where no rung trains or the images have another shape.
+/// the test images with the parameters at four decimals, by the last rung that takes batches. `rank`: of
+/// several that all do this with the same images, each its share of every batch, or null; all then have the
+/// same parameters, and rank 0 alone classifies. Throws UsageError where no rung trains or the images have
+/// another shape; TrainingCut.
 TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
                      const LabelledImages &images, const LabelledImages &tests,
-                     const TrainingOptions &options);
+                     const TrainingOptions &options, Rank *rank = nullptr);
 
-/// The same by plain gradient descent over all GPUs of the group, the images in their order. `first`, the
-/// group's first GPU and the calling thread's, classifies.
+/// The same over all GPUs of the group: by ranks with NCCL, a thread a GPU, or by another split with plain
+/// gradient descent and the images in their order. `first`, the group's first GPU and the calling thread's,
+/// classifies.
 TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
                           DeviceSplit split, const Ladder &ladder, const Network &network,
                           const LabelledImages &images, const LabelledImages &tests,

@@ -2,6 +2,7 @@
 
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/network_source.hpp"
+#include "executor/network/rank.hpp"
 #include "gpu/check.hpp"
 #include "gpu/memory.hpp"
 #include "model/base/errors.hpp"
@@ -36,14 +37,18 @@ void require_shape(const Network &network, const LabelledImages &images) {
 /// The order of an epoch and its rate, copied to the device while the epoch before it runs.
 class Epochs {
   public:
-    Epochs(const TrainingOptions &options, std::int64_t images, StepSettings *settings)
-        : options_(options), images_(images), order_(static_cast<std::size_t>(images)), settings_(settings) {}
+    /// `rank`: of several, or null.
+    Epochs(const TrainingOptions &options, std::int64_t images, NetworkMemory &memory, Rank *rank)
+        : options_(options), images_(images), order_(static_cast<std::size_t>(images)), memory_(memory),
+          rank_(rank), kept_(memory.gradient_count()) {}
 
     const std::int32_t *order() const { return order_.data(); } ///< on the device
 
-    void enqueue(std::int64_t epoch, cudaStream_t stream) {
-        Slot &slot = *slots_[static_cast<std::size_t>(epoch % 2)];
-        slot.read.wait();
+    /// What comes before the steps of an epoch.
+    void begin(std::int64_t epoch, cudaStream_t stream) {
+        Slot &slot = slot_of(epoch);
+        if (epoch >= 2)
+            finish(epoch - 2);
         const std::vector<std::int32_t> order = order_of_epoch(images_, options_.seed, epoch);
         std::copy(order.begin(), order.end(), slot.order.data());
         slot.settings[0] = {static_cast<float>(rate_of_epoch(options_.descent, epoch)),
@@ -52,46 +57,88 @@ class Epochs {
         check(
             cudaMemcpyAsync(order_.data(), slot.order.data(), order_.bytes(), cudaMemcpyHostToDevice, stream),
             "cudaMemcpyAsync of the order");
-        check(cudaMemcpyAsync(settings_, slot.settings.data(), sizeof(StepSettings), cudaMemcpyHostToDevice,
-                              stream),
+        check(cudaMemcpyAsync(memory_.settings(), slot.settings.data(), sizeof(StepSettings),
+                              cudaMemcpyHostToDevice, stream),
               "cudaMemcpyAsync of the rate");
-        slot.read.record(stream);
     }
+
+    /// And behind them.
+    void end(std::int64_t epoch, cudaStream_t stream) {
+        Slot &slot = slot_of(epoch);
+        if (rank_ != nullptr)
+            check(cudaMemcpyAsync(slot.parameters.data(), memory_.trained_at(), kept_.size() * sizeof(float),
+                                  cudaMemcpyDeviceToHost, stream),
+                  "cudaMemcpyAsync of an epoch's parameters");
+        slot.done.record(stream);
+    }
+
+    /// Waits for an epoch, and keeps its parameters where other ranks may end the training.
+    void finish(std::int64_t epoch) {
+        Slot &slot = slot_of(epoch);
+        if (rank_ == nullptr) {
+            slot.done.wait();
+            return;
+        }
+        rank_->wait(slot.done);
+        std::copy_n(slot.parameters.data(), kept_.size(), kept_.begin());
+        finished_ = epoch + 1;
+    }
+
+    std::int64_t finished() const { return finished_; }
+    const std::vector<float> &kept() const { return kept_; } ///< parameters after the finished epochs
 
   private:
     struct Slot {
-        explicit Slot(std::int64_t images) : order(static_cast<std::size_t>(images)), settings(1) {}
+        Slot(std::int64_t images, std::size_t parameter_count)
+            : order(static_cast<std::size_t>(images)), settings(1), parameters(parameter_count) {}
         PinnedBuffer<std::int32_t> order;
         PinnedBuffer<StepSettings> settings;
-        Event read{Event::Kind::order_only}; ///< the device has both
+        PinnedBuffer<float> parameters;
+        Event done{Event::Kind::order_only};
     };
+
+    Slot &slot_of(std::int64_t epoch) { return *slots_[static_cast<std::size_t>(epoch % 2)]; }
 
     const TrainingOptions &options_;
     std::int64_t images_;
     DeviceBuffer<std::int32_t> order_;
-    StepSettings *settings_;
-    std::array<std::unique_ptr<Slot>, 2> slots_{std::make_unique<Slot>(images_),
-                                                std::make_unique<Slot>(images_)};
+    NetworkMemory &memory_;
+    Rank *rank_;
+    std::vector<float> kept_;
+    std::int64_t finished_ = 0;
+    std::array<std::unique_ptr<Slot>, 2> slots_{std::make_unique<Slot>(images_, kept_.size()),
+                                                std::make_unique<Slot>(images_, kept_.size())};
 };
 
-/// Steps of training over all images, epoch by epoch; the time of it.
+/// Steps of training over all images, epoch by epoch; the time of it. `rank`: of several, each with its share
+/// of every batch, or null. Throws TrainingCut where another rank has left.
 Parameters descend(const Module &module, const Network &network, const Rung &rung,
-                   const LabelledImages &images, const TrainingOptions &options, int sms, NetworkCase &item) {
+                   const LabelledImages &images, const TrainingOptions &options, int sms, NetworkCase &item,
+                   Rank *rank) {
     const std::int64_t count = std::ssize(images.labels), pixels = elements(network.input);
     const DeviceBuffer<float> all_images{std::span<const float>(images.pixels)};
     const DeviceBuffer<std::uint8_t> all_labels{std::span<const std::uint8_t>(images.labels)};
     const std::int64_t batch = std::min(options.descent.batch, count);
-    NetworkMemory memory(network, rung, batch);
-    memory.load({images.pixels.data(), static_cast<std::size_t>(batch * pixels)},
-                {images.labels.data(), static_cast<std::size_t>(batch)},
+    const auto share_of = [&](std::int64_t total) {
+        return rank != nullptr ? rank->share(total) : RankShare{0, total};
+    };
+    const std::int64_t most = std::max<std::int64_t>(1, share_of(batch).count);
+    NetworkMemory memory(network, rung, most);
+    memory.load({images.pixels.data(), static_cast<std::size_t>(most * pixels)},
+                {images.labels.data(), static_cast<std::size_t>(most)},
                 options.start ? *options.start : seeded_parameters(network, options.seed));
-    Epochs epochs(options, count, memory.settings());
+    Epochs epochs(options, count, memory, rank);
     std::deque<BoundRung> steps;
     for (std::int64_t at = 0; at < count; at += batch) {
-        memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at);
-        steps.emplace_back(module, rung, memory, std::min(batch, count - at), sms);
+        const std::int64_t total = std::min(batch, count - at);
+        const RankShare share = share_of(total);
+        memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at + share.first);
+        steps.emplace_back(module, rung, memory, share.count, sms,
+                           rank != nullptr ? std::optional(SharedBatch{total, rank->sum()}) : std::nullopt);
     }
     const Stream stream(Stream::Kind::ordered);
+    if (rank != nullptr)
+        rank->try_sum(memory.gradient_at(), memory.gradient_count(), stream.handle());
     const Graph epoch(stream.handle(), [&] {
         for (const BoundRung &step : steps)
             step.call(stream.handle());
@@ -99,11 +146,18 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     steps.front().prepare(stream.handle());
     stream.wait();
     const auto start = std::chrono::steady_clock::now();
-    for (std::int64_t i = 0; i < options.epochs; ++i) {
-        epochs.enqueue(i, stream.handle());
-        epoch.launch(stream.handle());
+    try {
+        for (std::int64_t i = 0; i < options.epochs; ++i) {
+            epochs.begin(i, stream.handle());
+            epoch.launch(stream.handle());
+            epochs.end(i, stream.handle());
+        }
+        for (std::int64_t i = std::max<std::int64_t>(0, options.epochs - 2); i < options.epochs; ++i)
+            epochs.finish(i);
+    } catch (const RankLost &lost) {
+        stream.wait(); // the graph goes before the stream does
+        throw TrainingCut(lost.what(), epochs.finished(), by_operator(network, epochs.kept()));
     }
-    stream.wait();
     took(item, options.epochs * std::ssize(steps),
          Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     return by_operator(network, memory.trained());
@@ -177,6 +231,13 @@ const Rung &rung_that_trains(const Ladder &ladder) {
     throw UsageError("no kernels train the network '" + ladder.network + "'");
 }
 
+const Rung &rung_of_ranks(const Ladder &ladder) {
+    const auto found = ladder.splits.find(to_text(DeviceSplit::batch_nccl));
+    if (found == ladder.splits.end())
+        throw UsageError("no kernels train the network '" + ladder.network + "' over several ranks");
+    return *rung_named(ladder, found->second.step);
+}
+
 /// The last one that takes any batch: ladders end with the best.
 const Rung &rung_that_classifies(const Ladder &ladder) {
     for (auto rung = ladder.rungs.rbegin(); rung != ladder.rungs.rend(); ++rung)
@@ -225,12 +286,14 @@ void classify(Compiler &compiler, const Device &device, const Ladder &ladder, co
 
 TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
                      const LabelledImages &images, const LabelledImages &tests,
-                     const TrainingOptions &options) {
+                     const TrainingOptions &options, Rank *rank) {
     require_shape(network, images);
     require_shape(network, tests);
-    const Rung &step = rung_that_trains(ladder);
+    const Rung &step = rank != nullptr ? rung_of_ranks(ladder) : rung_that_trains(ladder);
     const int capability = device.facts().compute_capability();
-    if (const auto why = refusal(step, network, options.descent.batch, capability))
+    const std::int64_t own_images =
+        rank != nullptr ? rank->share(options.descent.batch).count : options.descent.batch;
+    if (const auto why = refusal(step, network, own_images, capability))
         throw UsageError("a step of training in batches of " + std::to_string(options.descent.batch) +
                          " is refused: the implementation " + step.id + " " + *why);
     const Module module = network_module(compiler, ladder, step.source, capability);
@@ -249,8 +312,14 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     its.descent = options.descent;
     its.tested_on = options.tested_on;
     const Parameters trained =
-        rounded(descend(module, network, step, images, options, device.facts().sm_count, item));
+        rounded(descend(module, network, step, images, options, device.facts().sm_count, item, rank));
     require_finite(trained, network, options.descent);
+    if (rank != nullptr) {
+        run.conditions["ranks"] = std::to_string(rank->count());
+        run.conditions["nccl"] = rank->nccl_version();
+        if (rank->index() > 0) // the first one classifies
+            return out;
+    }
     classify(compiler, device, ladder, network, tests, trained, run);
     out.weights = weights_of(
         trained, network,
@@ -262,10 +331,33 @@ TrainedNetwork train(Compiler &compiler, const Device &device, const Ladder &lad
     return out;
 }
 
+namespace {
+
+TrainedNetwork train_by_threads(const DeviceGroup &group, const Ladder &ladder, const Network &network,
+                                const LabelledImages &images, const LabelledImages &tests,
+                                const TrainingOptions &options) {
+    std::vector<int> ordinals;
+    for (std::size_t i = 0; i < group.size(); ++i)
+        ordinals.push_back(group.ordinal(i));
+    TrainedNetwork out;
+    as_ranks(ordinals, [&](Rank &rank) {
+        const Device device(ordinals[static_cast<std::size_t>(rank.index())]);
+        Compiler compiler;
+        TrainedNetwork its = train(compiler, device, ladder, network, images, tests, options, &rank);
+        if (rank.index() == 0)
+            out = std::move(its);
+    });
+    return out;
+}
+
+} // namespace
+
 TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceGroup &group,
                           DeviceSplit split, const Ladder &ladder, const Network &network,
                           const LabelledImages &images, const LabelledImages &tests,
                           const TrainingOptions &options) {
+    if (split == DeviceSplit::batch_nccl)
+        return train_by_threads(group, ladder, network, images, tests, options);
     NetworkRun trained;
     TrainingOptions classify_only = options;
     classify_only.start = train_split(compiler, group, network, split, images, options, trained);

@@ -26,7 +26,7 @@ namespace convcast {
 /// "conv1.parameters" is the filters of conv1, "parameters" those of all operators, one behind the other.
 /// "gradient" is that of all parameters, in the same order.
 /// "settings" is rate, momentum and decay of a step of training.
-/// "count" is the number of images, "total" that of all streams together.
+/// "count" is the number of images, "total" that of all streams, or of all GPUs that share a batch, together.
 /// "groups" is the number of groups of `group_images` that the images make.
 /// "turn" is which repetition of the launch this is, from 0.
 /// "none" is a null pointer.
@@ -46,10 +46,13 @@ struct LadderLaunch {
     std::optional<std::int64_t> repeat;       ///< so many times in a row; absent: once
     std::optional<bool> each_stream;          ///< on every stream of the rung, for its share of the images
     std::optional<bool> meet;                 ///< then all streams wait for each other; absent: no
-    std::map<std::string, double> values;     ///< of names that its kernel's work is declared with
+    /// Before it, the gradients of all GPUs that share a batch are added up in each one's "gradient"; absent:
+    /// no
+    std::optional<bool> sums_gradients;
+    std::map<std::string, double> values; ///< of names that its kernel's work is declared with
     BOOST_DESCRIBE_CLASS(LadderLaunch, (),
                          (kernel, operators, operands, grid, block, group_images, stays, cluster,
-                          copies_ahead, shared_bytes, repeat, each_stream, meet, values),
+                          copies_ahead, shared_bytes, repeat, each_stream, meet, sums_gradients, values),
                          (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e6}; }
@@ -96,7 +99,8 @@ struct Rung {
 /// How a step of training is divided over GPUs: what the GPU with the largest share computes, and how many
 /// floats it sends to each other GPU, expressions of the names in the ladder's work.
 struct DeclaredSplit {
-    std::string forward, step; ///< ids of rungs
+    std::optional<std::string> forward; ///< id of a rung; absent: the step's kernels do both ways at once
+    std::string step;                   ///< id of a rung
     std::optional<std::string> forward_floats,
         step_floats; ///< within the forward part, and behind it; absent: none
     BOOST_DESCRIBE_CLASS(DeclaredSplit, (), (forward, step, forward_floats, step_floats), (), ())
@@ -112,10 +116,11 @@ struct Ladder {
     std::vector<Rung> rungs;
     std::vector<Rung> shared_rungs;              ///< of one of several GPUs; values: rows, devices
     std::map<std::string, DeclaredSplit> splits; ///< by name: one, rows, parameters, batch, batch_nccl
+    std::vector<std::int64_t> split_batches;     ///< images of a step that splits are asked of
     DeclaredWork work;                           ///< of the rungs' kernels
     BOOST_DESCRIBE_CLASS(Ladder, (),
                          (schema, network, title, citation, published_gpu, published_cpu_s, published_images,
-                          rungs, shared_rungs, splits, work),
+                          rungs, shared_rungs, splits, split_batches, work),
                          (), ())
 
     static constexpr bool has_default(std::string_view field) { return field == "work"; }

@@ -103,6 +103,10 @@ void NetworkCase::check(const FieldProblem &problem) const {
         required(convolutions_s && dense_s && others_s, "convolutions_s");
         required(nodes.has_value(), "nodes");
     }
+    if (hosts && (split != DeviceSplit::batch_nccl || devices % *hosts != 0))
+        problem("hosts", "expected that the split is batch_nccl and that each host has as many GPUs");
+    if (split && split != DeviceSplit::batch_nccl && devices > most_split_devices)
+        problem("devices", fmt::format("expected at most {}, or the split batch_nccl", most_split_devices));
     if (training && disagreements && *disagreements > training->checked)
         problem("disagreements", "expected at most training/checked");
 }
@@ -116,8 +120,15 @@ std::optional<Seconds> NetworkCase::measured_s() const {
 std::string NetworkCase::name() const {
     if (!split)
         return id.value_or("the network");
-    return fmt::format("{} over {} GPU{}, {} images", boost::describe::enum_to_string(*split, "?"), devices,
-                       devices == 1 ? "" : "s", batch);
+    return fmt::format("{} over {} GPU{}{}, {} images", boost::describe::enum_to_string(*split, "?"), devices,
+                       devices == 1 ? "" : "s", hosts ? fmt::format(" of {} hosts", *hosts) : "", batch);
+}
+
+void HostLink::check(const FieldProblem &problem) const {
+    if (least_bytes_per_s > most_bytes_per_s)
+        problem("most_bytes_per_s", "expected at least least_bytes_per_s");
+    if (least_latency_s > most_latency_s)
+        problem("most_latency_s", "expected at least least_latency_s");
 }
 
 void NetworkRun::check(const FieldProblem &problem) const {
@@ -139,6 +150,9 @@ void NetworkRun::check(const FieldProblem &problem) const {
             continue;
         if (!its)
             its = find_network(network);
+        if (item.hosts && item.status != Status::infeasible && !host_link)
+            problem("host_link",
+                    fmt::format("expected what the network between the hosts of cases/{} does", i));
         if (const auto why = why_other_shares(item, *its))
             problem(fmt::format("cases/{}/shares", i), *why);
     }

@@ -5,6 +5,7 @@
 
 #include "model/base/checked.hpp"
 #include "model/network/descent.hpp"
+#include "model/network/ranks.hpp"
 #include "model/network/schedule_text.hpp"
 #include "model/record/run.hpp"
 
@@ -236,7 +237,7 @@ enum class DeviceSplit {
 };
 BOOST_DESCRIBE_ENUM(DeviceSplit, one, rows, parameters, batch, batch_nccl)
 
-constexpr int most_split_devices = 8; ///< as in the kernels
+constexpr int most_split_devices = 8; ///< as in the kernels; of the split batch_nccl most_ranks
 
 /// Bytes of the GPU's memory that a call takes.
 struct MemoryUse {
@@ -258,7 +259,8 @@ struct MemoryUse {
 struct NetworkCase {
     std::optional<std::string> id, title; ///< of an implementation: "constant", and what it does
     std::optional<DeviceSplit> split;
-    int devices = 1;
+    int devices = 1;                  ///< of all hosts together
+    std::optional<int> hosts;         ///< that have as many of them each; absent: one
     std::int64_t batch = 1;           ///< images of a call, all GPUs together
     std::vector<std::int64_t> shares; ///< rows of windows, or images, of each GPU
     Status status = Status::not_run;
@@ -296,7 +298,7 @@ struct NetworkCase {
     /// by the one that accuracy is of.
     std::optional<std::int64_t> disagreements;
     BOOST_DESCRIBE_CLASS(NetworkCase, (),
-                         (id, title, split, devices, batch, shares, status, reason, forecast, measured,
+                         (id, title, split, devices, hosts, batch, shares, status, reason, forecast, measured,
                           published_s, nodes, output_error, gradient_error, parameter_error, light_s, fmas,
                           flops, memory, gaps_s, convolutions_s, dense_s, others_s, chosen_s, launches,
                           what_if, traced, weights, device_bytes, kernels_forecast, kernels, issued, training,
@@ -309,8 +311,8 @@ struct NetworkCase {
             return result_error;
         if (field == "light_s" || field == "chosen_s" || field == "published_s")
             return time_above_zero;
-        if (field == "devices")
-            return Range{1.0, most_split_devices};
+        if (field == "devices" || field == "hosts")
+            return Range{1.0, most_ranks};
         if (field == "accuracy")
             return Range{0.0, 1.0};
         return field == "batch" || field == "nodes" ? std::optional(count_above_zero) : std::nullopt;
@@ -340,6 +342,20 @@ struct PeerNumbers {
     }
 };
 
+/// What the network between hosts is taken to do, as ranges.
+struct HostLink {
+    Bandwidth least_bytes_per_s, most_bytes_per_s; ///< of a GPU, one way
+    Seconds least_latency_s, most_latency_s;       ///< of a message of a few bytes
+    std::string by;
+    BOOST_DESCRIBE_CLASS(HostLink, (),
+                         (least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s, by), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field.ends_with("latency_s") ? Range{0.0, 1.0} : Range{1.0, 1e18};
+    }
+    void check(const FieldProblem &problem) const; ///< in ascending order
+};
+
 /// From which size on a split is worth it, by the forecast. Absent: not up to the largest batch.
 struct ScalingAdvice {
     DeviceSplit split = DeviceSplit::rows;
@@ -365,13 +381,14 @@ struct NetworkRun {
     std::optional<Seconds> sequential_s;          ///< of an image, one thread of this machine's CPU
     std::vector<int> devices; ///< CUDA ordinals of steps on GPUs; one may stand there several times
     std::optional<PeerNumbers> peers;
+    std::optional<HostLink> host_link; ///< where cases are of several hosts
     std::vector<NetworkCase> cases;
     std::vector<ScalingAdvice> advice;
     std::vector<std::string> assumptions;
     BOOST_DESCRIBE_CLASS(NetworkRun, (),
                          (schema, network, profile_id, profile_hash, conditions, published_gpu,
-                          published_cpu_s, published_images, sequential_s, devices, peers, cases, advice,
-                          assumptions),
+                          published_cpu_s, published_images, sequential_s, devices, peers, host_link, cases,
+                          advice, assumptions),
                          (), ())
 
     static constexpr bool has_default(std::string_view field) { return field.starts_with("profile_"); }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace convcast {
 namespace {
 
 constexpr int most_ordinal = 1023;
+
+constexpr DeviceSplit all_splits[] = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
+                                      DeviceSplit::batch_nccl};
 
 std::optional<int> ordinal_of(const std::string &text) {
     const auto value = number_of<int>(text);
@@ -160,10 +164,39 @@ std::vector<int> parse_devices(const std::string &verb, const std::string &text)
     return devices;
 }
 
+HostLink usual_host_link() {
+    return {Bandwidth(12.5e9), Bandwidth(50e9), Seconds(3e-6), Seconds(15e-6),
+            "taken from networks of 100 to 400 Gbit/s a GPU; --host-link says what yours does"};
+}
+
+HostLink parse_host_link(const std::string &verb, const std::string &text) {
+    const auto range_of = [&](const std::string &part, double most) {
+        const std::size_t dots = part.find("..");
+        const auto low = number_of<double>(part.substr(0, dots)),
+                   high = dots == std::string::npos ? low : number_of<double>(part.substr(dots + 2));
+        if (!low || !high || !(*low > 0.0) || !(*low <= *high) || !(*high <= most))
+            throw UsageError(
+                fmt::format("{}: --host-link takes bytes a second of a GPU one way, a number or a "
+                            "range, and perhaps seconds of a message, got '{}'. Example: "
+                            "--host-link 25e9..50e9,3e-6..10e-6",
+                            verb, shortened(text)));
+        return std::pair(*low, *high);
+    };
+    const std::size_t comma = text.find(',');
+    HostLink link = usual_host_link();
+    const auto [least, most] = range_of(text.substr(0, comma), 1e18);
+    link.least_bytes_per_s = Bandwidth(least), link.most_bytes_per_s = Bandwidth(most);
+    if (comma != std::string::npos) {
+        const auto [shortest, longest] = range_of(text.substr(comma + 1), 1.0);
+        link.least_latency_s = Seconds(shortest), link.most_latency_s = Seconds(longest);
+    }
+    link.by = "--host-link";
+    return link;
+}
+
 DeviceSplit parse_split(const std::string &verb, const std::string &text) {
     std::vector<std::string> names;
-    for (const DeviceSplit split :
-         {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch, DeviceSplit::batch_nccl}) {
+    for (const DeviceSplit split : all_splits) {
         if (to_text(split) == text)
             return split;
         names.push_back(to_text(split));
@@ -176,38 +209,85 @@ std::string to_text(DeviceSplit split) {
     return boost::describe::enum_to_string(split, "?");
 }
 
+namespace {
+
+/// Of a case whose kernels have room for fewer images on a GPU than it would have.
+void refuse_too_many_images(NetworkCase &item, const Ladder &ladder) {
+    const auto declared = ladder.splits.find(to_text(*item.split));
+    if (item.status == Status::infeasible || declared == ladder.splits.end() || splits_rows(*item.split))
+        return;
+    const Rung *step = rung_named(ladder, declared->second.step);
+    if (const auto most = step->most_images; most && item.shares.front() > *most) {
+        item.status = Status::infeasible;
+        item.reason = fmt::format("a step has room for {} images on a GPU, and each would have {}", *most,
+                                  item.shares.front());
+    }
+}
+
+} // namespace
+
 std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question) {
-    const std::vector<int> counts = counts_up_to(static_cast<int>(question.devices.size()));
-    std::set<std::pair<int, std::int64_t>> asked; // GPUs and images
-    std::set<std::int64_t> of_one;
-    for (const std::int64_t batch : question.batches) {
-        of_one.insert(batch);
-        for (const int count : counts) {
-            asked.emplace(count, batch);
-            if (const std::int64_t weak = batch * count; question.weak && weak <= most_split_batch) {
-                asked.emplace(count, weak);
-                of_one.insert(weak);
-            }
+    const int each = static_cast<int>(question.devices.size());
+    std::set<std::tuple<int, int, std::int64_t>> asked; // hosts, GPUs of all of them, and images
+    std::set<std::int64_t> of_one(question.batches.begin(), question.batches.end());
+    const auto ask = [&](int hosts, int count, std::int64_t batch) {
+        asked.emplace(hosts, count, batch);
+        if (const std::int64_t weak = batch * count; question.weak && weak <= most_split_batch) {
+            asked.emplace(hosts, count, weak);
+            of_one.insert(weak);
         }
+    };
+    for (const std::int64_t batch : question.batches) {
+        for (const int count : question.fewer ? counts_up_to(each) : std::vector{each})
+            ask(1, count, batch);
+        for (const int hosts : counts_up_to(question.hosts))
+            ask(hosts, hosts * each, batch);
     }
     std::vector<NetworkCase> cases;
     for (const std::int64_t batch : of_one)
         cases.push_back(case_of(network, DeviceSplit::one, 1, batch));
     for (const DeviceSplit split : question.splits)
-        for (const auto &[count, batch] : asked)
+        for (const auto &[hosts, count, batch] : asked) {
+            if (hosts > 1 && split != DeviceSplit::batch_nccl)
+                continue;
             cases.push_back(case_of(network, split, count, batch));
+            if (hosts > 1)
+                cases.back().hosts = hosts;
+        }
+    const Ladder ladder = find_ladder(network);
+    for (NetworkCase &item : cases)
+        refuse_too_many_images(item, ladder);
     return cases;
 }
 
-bool has_split_kernels(const Network &network) {
+std::vector<DeviceSplit> splits_of(const Network &network) {
     const std::vector<std::string> names = networks_with_splits();
-    return std::find(names.begin(), names.end(), network.id) != names.end() && is_as_it_ships(network, true);
+    std::vector<DeviceSplit> splits;
+    if (std::find(names.begin(), names.end(), network.id) == names.end() || !is_as_it_ships(network, true))
+        return splits;
+    const Ladder ladder = find_ladder(network);
+    for (const DeviceSplit split : all_splits)
+        if (ladder.splits.contains(to_text(split)))
+            splits.push_back(split);
+    return splits;
 }
 
 void require_split_kernels(const Network &network) {
-    if (!has_split_kernels(network))
+    if (splits_of(network).empty())
         throw UsageError("no kernels split the network '" + network.id + "' over GPUs; there are some for " +
-                         join(networks_with_splits()) + ", as it ships");
+                         join(networks_with_splits()) + ", as they ship");
+}
+
+void require_split(const Network &network, DeviceSplit split) {
+    require_split_kernels(network);
+    const std::vector<DeviceSplit> known = splits_of(network);
+    if (split == DeviceSplit::one || std::find(known.begin(), known.end(), split) != known.end())
+        return;
+    std::vector<std::string> names;
+    for (const DeviceSplit its : known)
+        names.push_back(to_text(its));
+    throw UsageError("the network " + network.id + " is not split by " + to_text(split) + "; it is by " +
+                     join(names));
 }
 
 void add_rates(std::vector<NetworkCase> &cases) {
@@ -225,11 +305,11 @@ void add_rates(std::vector<NetworkCase> &cases) {
     }
 }
 
-std::vector<ScalingPoint> scaling_points(const NetworkRun &run, std::int64_t batch) {
-    const auto of = [&](DeviceSplit split, int devices, std::int64_t images) -> const NetworkTimes * {
+std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch) {
+    const auto of = [&](DeviceSplit its, int devices, std::int64_t images) -> const NetworkTimes * {
         const auto found = std::find_if(run.cases.begin(), run.cases.end(), [&](const NetworkCase &c) {
-            return c.split == split && c.devices == devices && c.batch == images && c.forecast_s() &&
-                   (split == DeviceSplit::one || c.forecast->efficiency); // one GPU is compared with nothing
+            return c.split == its && c.devices == devices && c.batch == images && c.forecast_s() &&
+                   (its == DeviceSplit::one || c.forecast->efficiency); // one GPU is compared with nothing
         });
         return found == run.cases.end() ? nullptr : &*found->forecast;
     };
@@ -237,13 +317,14 @@ std::vector<ScalingPoint> scaling_points(const NetworkRun &run, std::int64_t bat
     if (const NetworkTimes *one = of(DeviceSplit::one, 1, batch))
         points.push_back({1, *one->call_s(), *one->call_s(), Seconds(0.0)});
     for (int gpus = 2; gpus <= most_split_devices; gpus *= 2) {
-        const NetworkTimes *strong = of(DeviceSplit::batch, gpus, batch),
-                           *weak = of(DeviceSplit::batch, gpus, batch * gpus);
+        const NetworkTimes *strong = of(split, gpus, batch), *weak = of(split, gpus, batch * gpus);
         if (strong && weak)
             points.push_back({gpus, *strong->call_s(), *weak->call_s(),
                               strong->communication_s.value_or(Seconds(0.0)), *strong->efficiency,
                               weak->weak_efficiency.value_or(0.0)});
     }
+    if (points.size() < 2) // one GPU alone says nothing
+        points.clear();
     return points;
 }
 

@@ -36,20 +36,31 @@ struct ScalingPoint {
     double strong_efficiency = 1.0, weak_efficiency = 1.0;
 };
 
-/// The forecast split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of it.
-std::vector<ScalingPoint> scaling_points(const NetworkRun &run, std::int64_t batch);
+/// The forecast of a split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of
+/// it.
+std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch);
 
 struct ScalingQuestion {
     std::vector<int> devices;
     std::vector<DeviceSplit> splits;   ///< without `one`
     std::vector<std::int64_t> batches; ///< images of a step
     bool weak = true;                  ///< also each batch times the number of GPUs
+    bool fewer = true;                 ///< also 2, 4, ... of the GPUs
+    int hosts = 1;                     ///< that have these devices each, of the split batch_nccl
+    std::optional<HostLink> host_link =
+        std::nullopt; ///< between them; absent: what networks of such hosts usually do
 };
 
 constexpr std::int64_t most_split_batch = std::int64_t{1} << 20;
 
 /// "0,1,2,3" or "0-3"; the same ordinal several times puts several shares on one GPU. Throws UsageError.
 std::vector<int> parse_devices(const std::string &verb, const std::string &text);
+
+/// "25e9", "25e9..50e9" or "25e9..50e9,3e-6..10e-6": bytes a second of a GPU one way, and seconds of a
+/// message. Throws UsageError.
+HostLink parse_host_link(const std::string &verb, const std::string &text);
+/// 100 to 400 Gbit/s a GPU.
+HostLink usual_host_link();
 
 /// Throws UsageError, with the closest name.
 DeviceSplit parse_split(const std::string &verb, const std::string &text);
@@ -63,18 +74,21 @@ inline bool splits_rows(DeviceSplit split) {
 /// A step of so many images; what is not possible is there with its reason.
 NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std::int64_t batch);
 
-/// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs. A
-/// split that is not possible is there with its reason.
+/// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs,
+/// then on all GPUs of 2, 4, ... and all hosts. A split that is not possible is there with its reason.
 std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question);
 
 /// Why the shares of a split case are none of it, a sentence; absent where they are.
 std::optional<std::string> why_other_shares(const NetworkCase &item, const Network &network);
 
-/// Whether the network is one as it ships for which there are kernels that split it.
-bool has_split_kernels(const Network &network);
+/// The ways in which kernels split the network's training, those by images last; none of one that is not as
+/// it ships.
+std::vector<DeviceSplit> splits_of(const Network &network);
 
-/// Throws UsageError unless it is.
+/// Throws UsageError where there is none, with the networks that have some.
 void require_split_kernels(const Network &network);
+/// Throws UsageError where this one is not among them, with those that are.
+void require_split(const Network &network, DeviceSplit split);
 
 /// Fills in the rates of forecasts and measurements.
 void add_rates(std::vector<NetworkCase> &cases);

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,9 +25,10 @@ namespace {
 /// Launches and exchanges behind each other, on the GPU with the largest share.
 class Steps {
   public:
-    Steps(const Network &network, const GpuProfile &profile, const PeerNumbers &peers)
+    Steps(const Network &network, const GpuProfile &profile, const PeerNumbers &peers,
+          const std::optional<HostLink> &host_link)
         : ladder_(find_ladder(network)), profile_(profile), forecaster_(ladder_, network, profile),
-          peers_(peers), launch_s_(profile.launch_floor->value.value) {
+          peers_(peers), host_link_(host_link), launch_s_(profile.launch_floor->value.value) {
         const double gap = profile.launch_gap ? profile.launch_gap->value.value : launch_s_;
         gap_s_ = profile.graph_launch_period
                      ? std::max(0.0, profile.graph_launch_period->value.value - launch_s_)
@@ -36,11 +39,19 @@ class Steps {
         const DeclaredSplit &split = ladder_.splits.at(to_text(*item.split));
         const double forward = exchanged(split.forward_floats, item);
         NetworkTimes times;
-        times.forward_s = computed(split.forward, item) + Seconds(forward);
         times.computation_s = computed(split.step, item);
-        times.communication_s = Seconds(forward + exchanged(split.step_floats, item));
+        const double behind = exchanged(split.step_floats, item);
+        const auto [low, middle, high] = between_hosts(split.step_floats, item);
+        times.communication_s = Seconds(forward + behind + middle);
         times.time_s = *times.computation_s + *times.communication_s;
-        times.backward_s = *times.time_s - *times.forward_s;
+        if (high > 0.0) {
+            times.low_s = *times.time_s + Seconds(low - middle);
+            times.high_s = *times.time_s + Seconds(high - middle);
+        }
+        if (split.forward) {
+            times.forward_s = computed(*split.forward, item) + Seconds(forward);
+            times.backward_s = *times.time_s - *times.forward_s;
+        }
         return times;
     }
 
@@ -72,15 +83,40 @@ class Steps {
         return known->second = *forecast.call_s();
     }
 
-    /// Sc3: a GPU sends so many floats to each other one. The copies are nodes of the graph that run at once
-    /// and share its link.
+    double bytes_of(const std::string &floats, const NetworkCase &item) {
+        return sizeof(float) * forecaster_.number(floats, images_of(item), values_of(item));
+    }
+
+    /// Sc3: a GPU sends so many floats to each other one of its host. The copies are nodes of the graph that
+    /// run at once and share its link. NCCL passes them around in a ring instead.
     double exchanged(const std::optional<std::string> &floats, const NetworkCase &item) {
         if (!floats)
             return 0.0;
-        const double devices = item.devices;
-        return meeting(devices) + (devices - 1.0) * sizeof(float) *
-                                      forecaster_.number(*floats, images_of(item), values_of(item)) /
-                                      peers_.bandwidth_bytes_per_s.value;
+        const double devices = item.devices / item.hosts.value_or(1);
+        if (devices == 1.0)
+            return gap_s_ + launch_s_; // the kernel that sums
+        const bool ring = item.split == DeviceSplit::batch_nccl;
+        const double turns = ring ? 2.0 * (devices - 1.0) / devices : devices - 1.0;
+        return meeting(devices) + turns * bytes_of(*floats, item) / peers_.bandwidth_bytes_per_s.value;
+    }
+
+    struct Span {
+        double low = 0.0, middle = 0.0, high = 0.0;
+    };
+
+    /// Sc5: hosts sum in a tree, up and down, by a network of which a range is known.
+    Span between_hosts(const std::optional<std::string> &floats, const NetworkCase &item) {
+        if (!floats || !item.hosts)
+            return {};
+        const double hosts = *item.hosts, bytes = bytes_of(*floats, item);
+        const auto taken = [&](Seconds latency, Bandwidth bandwidth) {
+            return 2.0 * std::ceil(std::log2(hosts)) * latency.value +
+                   2.0 * (hosts - 1.0) / hosts * bytes / bandwidth.value;
+        };
+        Span span{taken(host_link_->least_latency_s, host_link_->most_bytes_per_s), 0.0,
+                  taken(host_link_->most_latency_s, host_link_->least_bytes_per_s)};
+        span.middle = std::sqrt(span.low * span.high);
+        return span;
     }
 
     /// What a measured round of an empty kernel and an exchange of next to nothing takes beyond the kernel.
@@ -97,6 +133,7 @@ class Steps {
     const GpuProfile &profile_;
     RungForecaster forecaster_;
     const PeerNumbers &peers_;
+    const std::optional<HostLink> &host_link_;
     std::map<std::tuple<std::string, std::int64_t, int, std::int64_t>, Seconds>
         computed_;                  ///< by rung, images, GPUs and share
     double launch_s_, gap_s_ = 0.0; ///< of an empty kernel; from its end to the next one's start in a graph
@@ -237,15 +274,18 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
 
 NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
                            const PeerNumbers &peers) {
-    return Steps(network, profile, peers).of(item);
+    return Steps(network, profile, peers, std::nullopt).of(item);
 }
 
 NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
                             const ScalingQuestion &question) {
+    require_split_kernels(network);
     NetworkRun run;
     run.network = network.id;
     run.devices = question.devices;
     run.cases = scaling_cases(network, question);
+    if (question.hosts > 1)
+        run.host_link = question.host_link.value_or(usual_host_link());
     return forecast_anew(std::move(run), network, profile);
 }
 
@@ -256,9 +296,10 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
     run.assumptions.clear();
     run.advice.clear();
     run.peers = peer_numbers(profile, run.devices, run.assumptions);
-    Steps steps(network, profile, *run.peers);
+    Steps steps(network, profile, *run.peers, run.host_link);
     std::vector<std::pair<DeviceSplit, int>> told;
     bool by_nccl = false;
+    std::set<DeviceSplit> known;
     for (NetworkCase &item : run.cases) {
         if (!item.split)
             continue;
@@ -266,6 +307,8 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
         by_nccl = by_nccl || item.split == DeviceSplit::batch_nccl;
         if (item.status == Status::infeasible)
             continue;
+        if (known.insert(*item.split).second)
+            require_split(network, *item.split);
         item.forecast = steps.of(item);
         const std::pair<DeviceSplit, int> which{*item.split, item.devices};
         // NCCL's has the same forecast as ours.
@@ -286,7 +329,13 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
                                               "measured on no more",
                                               most, most));
     if (by_nccl)
-        run.assumptions.push_back("NCCL's sum takes as long as our exchange by copies");
+        run.assumptions.push_back("GPUs meet for NCCL's sum as they do for an exchange by copies");
+    if (run.host_link)
+        run.assumptions.push_back(fmt::format(
+            "between hosts {:g} to {:g} GB/s one way for each GPU, a message takes {:g} to {:g} us: {}",
+            run.host_link->least_bytes_per_s.value / 1e9, run.host_link->most_bytes_per_s.value / 1e9,
+            run.host_link->least_latency_s.value * 1e6, run.host_link->most_latency_s.value * 1e6,
+            run.host_link->by));
 }
 
 } // namespace

@@ -228,7 +228,7 @@ NetworkRun Evaluator::by_images() const {
 }
 
 std::vector<ScalingPoint> Evaluator::scaling() const {
-    const std::vector<ScalingPoint> points = scaling_points(by_images(), batch());
+    const std::vector<ScalingPoint> points = scaling_points(by_images(), DeviceSplit::batch, batch());
     return points.size() < 2 ? std::vector<ScalingPoint>{} : points;
 }
 

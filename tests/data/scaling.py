@@ -11,12 +11,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "several_gpus.md"
-RECORDED = ROOT / "data" / "recorded" / "h200" / "scaling" / "two_gpus.json"
-SPLITS = ["rows", "parameters", "batch", "batch_nccl"]
+FOLDER = ROOT / "data" / "recorded" / "h200" / "scaling"
+RECORDED = FOLDER / "two_gpus.json"
+SPLITS = ["rows", "parameters", "batch"]
 
 
-def scaling(binary, *options):
-    answer = subprocess.run([binary, "predict", "--network", "mnist", *options, "--json"], check=True, stdout=subprocess.PIPE)
+def scaling(binary, *options, network="mnist"):
+    answer = subprocess.run([binary, "predict", "--network", network, *options, "--json"], check=True, stdout=subprocess.PIPE)
     return json.loads(answer.stdout)
 
 
@@ -50,6 +51,31 @@ def forecast_table(binary):
     return lines
 
 
+def ranks_table(binary):
+    lines = ["| network | images a step | one GPU | two processes | speed-up | forecast / measured | of it NCCL's sum | forecast | two threads |",
+             "|---" * 9 + "|"]
+    ratios, between = [], []
+    for network in ("mnist", "fashion_mnist"):
+        processes, threads = (json.loads((FOLDER / f"{kind}_{network}.json").read_text()) for kind in ("ranks", "threads"))
+        measured_cases = [c for c in processes["cases"] if c["split"] == "batch_nccl" and c.get("measured")]
+        forecast = scaling(binary, "--devices", "0,1", "--split", "batch_nccl", "--batch", ",".join(str(c["batch"]) for c in measured_cases),
+                           network=network)
+        for case in measured_cases:
+            batch, times = case["batch"], case["measured"]
+            one = case_of(processes, "one", 1, batch)["measured"]["time_s"]
+            both = case_of(threads, "batch_nccl", 2, batch)["measured"]["time_s"]
+            ours = case_of(forecast, "batch_nccl", 2, batch)["forecast"]
+            ratios.append(ours["time_s"] / times["time_s"])
+            between.append(times["time_s"] / both)
+            cells = [f"`{network}`", f"{batch:,}", micro(one), micro(times["time_s"]), f"{one / times['time_s']:.2f}", f"{ratios[-1]:.2f}",
+                     micro(times["communication_s"]), micro(ours["communication_s"]), micro(both)]
+            lines.append("| " + " | ".join(cells) + " |")
+    off = [abs(r - 1.0) for r in ratios]
+    lines += ["", f"Two processes take {100 * min(between):.1f} to {100 * max(between):.1f} % of what two threads of one process take. Forecasts of "
+              f"these {len(ratios)} steps are {100 * sum(off) / len(off):.1f} % off in the mean, {100 * max(off):.0f} % at most."]
+    return lines
+
+
 def measured(document, split, batch):
     return case_of(document, split, 2, batch)["measured"]["time_s"]
 
@@ -80,7 +106,7 @@ def measured_table(binary):
 
 
 def parts(binary):
-    return {"forecast": forecast_table(binary), "two gpus": measured_table(binary)}
+    return {"forecast": forecast_table(binary), "two gpus": measured_table(binary), "ranks": ranks_table(binary)}
 
 
 def main():

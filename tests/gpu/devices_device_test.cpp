@@ -1,21 +1,27 @@
 // Training split over GPUs gives one GPU's weights: on one GPU that stands in the list several times, and on
 // several where the machine has them.
 #include "executor/network/devices_group.hpp"
+#include "executor/network/rank.hpp"
 #include "executor/network/run_network.hpp"
 #include "model/base/errors.hpp"
 #include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>
-static_assert(ncclSuccess == 0 && ncclFloat32 == 7 && ncclSum == 0, "devices_group.cpp has these numbers");
-static_assert(sizeof(ncclComm_t) == sizeof(void *), "devices_group.hpp takes communicators to be pointers");
+static_assert(ncclSuccess == 0 && ncclFloat32 == 7 && ncclSum == 0, "rank.cpp has these numbers");
+static_assert(sizeof(ncclComm_t) == sizeof(void *), "rank.hpp takes communicators to be pointers");
+static_assert(sizeof(ncclUniqueId) == 128, "rank.hpp has room for an id");
 #endif
 
 namespace convcast {
@@ -28,12 +34,12 @@ int gpus_here() {
 
 /// Verifies these splits on the GPUs; cases that were right.
 int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceSplit> splits,
-                            std::vector<std::int64_t> batches) {
+                            std::vector<std::int64_t> batches, const std::string &name = "mnist") {
     const DeviceGroup group(devices);
-    const Network network = find_network("mnist");
+    const Network network = find_network(name);
     NetworkRun scaling;
     scaling.devices = devices;
-    scaling.cases = scaling_cases(network, {devices, std::move(splits), std::move(batches), false});
+    scaling.cases = scaling_cases(network, {devices, std::move(splits), std::move(batches), false, true});
     Compiler compiler;
     SplitRunOptions options;
     options.seed = 20240601;
@@ -82,19 +88,20 @@ TEST(DeviceSplits, NcclSumsGradientsOfSeveralGpus) {
     CONVCAST_NEED_GPU();
     if (gpus_here() < 2)
         GTEST_SKIP() << "NCCL takes every GPU once and needs two here; this machine has " << gpus_here();
-    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl(DeviceGroup({0, 1})); }));
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
     EXPECT_EQ(expect_one_gpus_weights({0, 1}, {DeviceSplit::batch_nccl}, {133, 2048}), 2);
+    EXPECT_EQ(expect_one_gpus_weights({0, 1}, {DeviceSplit::batch_nccl}, {3, 128}, "fashion_mnist"), 2);
 }
 
 TEST(DeviceSplits, NcclRefusesOneGpuTwice) {
     CONVCAST_NEED_GPU();
-    try {
-        const Nccl nccl(DeviceGroup({0, 0}));
-        FAIL() << "taken";
-    } catch (const GpuError &error) {
-        EXPECT_THAT(error.what(),
-                    testing::AnyOf(testing::HasSubstr("every GPU once"), testing::HasSubstr("libnccl")));
-    }
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
+    EXPECT_THAT(
+        [] {
+            as_ranks({0, 0}, [](Rank &) {});
+        },
+        testing::Throws<std::exception>(
+            testing::Property(&std::exception::what, testing::HasSubstr("ranks 0 and 1 have the same GPU"))));
 }
 
 TEST(DeviceSplits, AnUnknownGpuIsNamed) {
@@ -106,17 +113,103 @@ TEST(DeviceSplits, AnUnknownGpuIsNamed) {
         testing::ThrowsMessage<GpuError>(testing::HasSubstr("there is no GPU 1023")));
 }
 
-/// 20 images in batches of 9: the last batch has two, fewer than three GPUs.
-TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
-    CONVCAST_NEED_GPU();
-    const Network network = find_network("mnist");
+/// Images and labels without a pattern that matters.
+LabelledImages some_images(const Network &network, int count) {
     LabelledImages images;
     images.shape = network.input;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < count; ++i) {
         images.labels.push_back(static_cast<std::uint8_t>(i % 10));
         for (int pixel = 0; pixel < 784; ++pixel)
             images.pixels.push_back(static_cast<float>((i * 31 + pixel * 17) % 101) / 101.0F);
     }
+    return images;
+}
+
+/// Trains over so many GPUs, each a rank, and by one GPU's own kernels; largest difference of a weight.
+double difference_by_ranks(const std::string &name, const std::vector<int> &devices) {
+    const Network network = find_network(name);
+    const Ladder ladder = find_ladder(network);
+    const LabelledImages images = some_images(network, 19); // in batches of 9: the last one has one image
+    TrainingOptions options;
+    options.descent.batch = 9;
+    options.descent.rate = 0.05;
+    options.descent.momentum = 0.9;
+    options.descent.decay = 0.001;
+    options.epochs = 3;
+    const Device first(devices.front());
+    Compiler compiler;
+    const TrainedNetwork alone = train(compiler, first, ladder, network, images, images, options),
+                         ranks = train_over(compiler, first, DeviceGroup(devices), DeviceSplit::batch_nccl,
+                                            ladder, network, images, images, options);
+    EXPECT_EQ(ranks.run.conditions.at("ranks"), std::to_string(devices.size()));
+    double most = 0.0;
+    for (const auto &[layer, weights] : alone.weights.operators)
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            most = std::max(most, std::abs(weights[i] - ranks.weights.operators.at(layer)[i]));
+    return most;
+}
+
+constexpr double written_digit = 1.01e-4; ///< weights are rounded to four decimals
+
+TEST(Ranks, OneAloneTrainsAsOneGpuDoes) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
+    for (const char *network : {"mnist", "fashion_mnist"})
+        EXPECT_LE(difference_by_ranks(network, {0}), written_digit) << network;
+}
+
+TEST(Ranks, OnSeveralGpusTrainAsOneGpuDoes) {
+    CONVCAST_NEED_GPU();
+    if (gpus_here() < 2)
+        GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
+    for (const char *network : {"mnist", "fashion_mnist"})
+        EXPECT_LE(difference_by_ranks(network, {0, 1}), written_digit) << network;
+}
+
+/// A rank that ends in the middle of a training leaves the other one with the epochs that were finished.
+TEST(Ranks, ATrainingThatIsCutKeepsItsEpochs) {
+    CONVCAST_NEED_GPU();
+    if (gpus_here() < 2)
+        GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
+    CONVCAST_SKIP_IF(why_not([] { const Nccl nccl; }));
+    const Network network = find_network("mnist");
+    const Ladder ladder = find_ladder(network);
+    const LabelledImages images = some_images(network, 64);
+    std::int64_t kept = 0;
+    std::string why;
+    const auto part = [&](Rank &rank) {
+        const Device device(rank.index());
+        Compiler compiler;
+        TrainingOptions options;
+        options.descent.batch = 8;
+        options.descent.rate = 0.05;
+        options.epochs = rank.index() == 0 ? 1'000'000 : 200; // the second one ends early
+        try {
+            (void)train(compiler, device, ladder, network, images, images, options, &rank);
+        } catch (const TrainingCut &cut) {
+            kept = cut.epochs;
+            why = cut.what();
+            EXPECT_EQ(cut.parameters.size(), network.operators.size());
+            throw;
+        }
+        if (rank.index() == 1)
+            throw GpuError("on purpose");
+    };
+    EXPECT_THAT(
+        [&] {
+            as_ranks({0, 1}, part);
+        },
+        testing::ThrowsMessage<GpuError>(testing::HasSubstr("on purpose")));
+    EXPECT_GE(kept, 190);
+    EXPECT_THAT(why, testing::HasSubstr("rank 1 ended: on purpose"));
+}
+
+/// 20 images in batches of 9: the last batch has two, fewer than three GPUs.
+TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
+    CONVCAST_NEED_GPU();
+    const Network network = find_network("mnist");
+    const LabelledImages images = some_images(network, 20);
     TrainingOptions options;
     options.descent.batch = 9;
     options.descent.rate = 0.2;

@@ -43,6 +43,16 @@ TEST(NetworkKernels, ThoseOfSplitsCompileForEachShareWithoutSpills) {
                 << kernel.lowered_name << " " << rows << " " << capability;
 }
 
+TEST(NetworkKernels, ThoseOfRanksCompileWithFewSpills) {
+    CONVCAST_SKIP_IF(why_no_compiler());
+    Compiler compiler(std::filesystem::path{});
+    for (const int capability : {80, 90})
+        for (const char *source : {"mnist_ranks.cu", "fashion_mnist_ranks.cu"})
+            for (const KernelFacts &kernel : compiler.compile(network_request(source, capability)).kernels)
+                EXPECT_LE(kernel.spill_store_bytes, kernel.lowered_name == "mnist_step" ? 176 : 0)
+                    << source << " " << kernel.lowered_name << " " << capability;
+}
+
 TEST(NetworkKernels, AreCompiledAsTheirForecastsCount) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler(std::filesystem::path{});

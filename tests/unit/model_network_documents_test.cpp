@@ -247,7 +247,13 @@ TEST(NetworkDocuments, AScalingIsOfStepsThatTookTime) {
                          const std::string &expected) { refuses(scaling_run(), change, place, expected); };
     says([](NetworkRun &run) { run.network = "mnits"; }, "network", "did you mean 'mnist'?");
     says([](NetworkRun &run) { run.cases[0].batch = 0; }, "cases/0/batch", "expected an integer from 1");
-    says([](NetworkRun &run) { run.cases[0].devices = 9; }, "cases/0/devices", "from 1 to 8");
+    says([](NetworkRun &run) { run.cases[0].devices = 4097; }, "cases/0/devices", "from 1 to 4096");
+    says(
+        [](NetworkRun &run) {
+            run.cases[0].split = DeviceSplit::batch;
+            run.cases[0].devices = 9;
+        },
+        "cases/0/devices", "at most 8, or the split batch_nccl");
     says([](NetworkRun &run) { run.cases[0].measured->time_s = Seconds(0.0); }, "cases/0/measured/time_s",
          "expected a number from 1e-12");
     says([](NetworkRun &run) { run.cases[0].shares.clear(); }, "cases/0/shares",

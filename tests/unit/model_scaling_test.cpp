@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -125,7 +126,7 @@ TEST(Scaling, PointsBeginWithOneGpu) {
     for (NetworkCase &item : scaling.cases)
         item.forecast = item.measured;
     add_rates(scaling.cases);
-    const std::vector<ScalingPoint> points = scaling_points(scaling, 100);
+    const std::vector<ScalingPoint> points = scaling_points(scaling, DeviceSplit::batch, 100);
     ASSERT_EQ(points.size(), 2u);
     EXPECT_EQ(points[0].gpus, 1);
     EXPECT_NEAR(points[0].strong_s.value, 50e-6, 1e-12);
@@ -134,7 +135,7 @@ TEST(Scaling, PointsBeginWithOneGpu) {
     EXPECT_NEAR(points[1].strong_s.value, 40e-6, 1e-12);
     EXPECT_NEAR(points[1].strong_efficiency, 50.0 / 40.0 / 2.0, 1e-12);
     EXPECT_NEAR(points[1].weak_efficiency, 50.0 / 60.0, 1e-12);
-    EXPECT_TRUE(scaling_points(scaling, 50).empty());
+    EXPECT_TRUE(scaling_points(scaling, DeviceSplit::batch, 50).empty());
 }
 
 TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
@@ -167,6 +168,55 @@ TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
     const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
     EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s->value,
                 50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
+}
+
+TEST(EquationSc3, NcclPassesBytesAroundInARing) {
+    GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
+    toy.curves["peer_meets"].series = {{"", {2.0, 4.0}, {50e-6, 60e-6}, {50e-6, 60e-6}, {50e-6, 60e-6}}};
+    const Network mnist = find_network("mnist");
+    const auto of_four = [&](DeviceSplit split) {
+        const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
+        return forecast_case(case_of(mnist, split, 4, 64), mnist, toy, peers).communication_s->value;
+    };
+    EXPECT_NEAR(of_four(DeviceSplit::batch) - of_four(DeviceSplit::batch_nccl), (3.0 - 1.5) * 9304 / 10e9,
+                1e-15);
+}
+
+TEST(EquationSc5, HostsSumInATreeWhoseTimesAreARange) {
+    ScalingQuestion question{{0, 1}, {DeviceSplit::batch_nccl}, {64}, false};
+    question.hosts = 4;
+    question.host_link = HostLink{Bandwidth(10e9), Bandwidth(40e9), Seconds(2e-6), Seconds(8e-6), "test"};
+    const NetworkRun run = forecast_scaling(find_network("mnist"), find_profile("h200"), question);
+    ASSERT_EQ(run.cases.size(), 4U); // one GPU; a host; two hosts; four
+    EXPECT_FALSE(run.cases[1].hosts);
+    EXPECT_EQ(run.cases[2].name(), "batch_nccl over 4 GPUs of 2 hosts, 64 images");
+    const NetworkCase &four = run.cases[3];
+    EXPECT_EQ(four.devices, 8);
+    EXPECT_EQ(four.shares, std::vector<std::int64_t>(8, 8));
+    const NetworkTimes &times = *four.forecast, &one_host = *run.cases[1].forecast;
+    const double low = 4 * 2e-6 + 1.5 * 9304 / 40e9, high = 4 * 8e-6 + 1.5 * 9304 / 10e9;
+    const double middle = std::sqrt(low * high);
+    EXPECT_NEAR(times.communication_s->value - one_host.communication_s->value, middle, 1e-12);
+    EXPECT_NEAR(times.low_s->value, times.time_s->value - middle + low, 1e-12);
+    EXPECT_NEAR(times.high_s->value, times.time_s->value - middle + high, 1e-12);
+    EXPECT_THAT(run.assumptions,
+                testing::Contains(testing::HasSubstr("between hosts 10 to 40 GB/s one way")));
+}
+
+TEST(Scaling, WhatLiesBetweenHostsIsReadAsRanges) {
+    const HostLink all = parse_host_link("predict", "25e9..50e9,3e-6..10e-6"),
+                   one = parse_host_link("predict", "25e9");
+    EXPECT_EQ(all.least_bytes_per_s.value, 25e9);
+    EXPECT_EQ(all.most_bytes_per_s.value, 50e9);
+    EXPECT_EQ(all.least_latency_s.value, 3e-6);
+    EXPECT_EQ(all.most_latency_s.value, 10e-6);
+    EXPECT_EQ(one.most_bytes_per_s.value, 25e9);
+    EXPECT_EQ(one.least_latency_s.value, usual_host_link().least_latency_s.value);
+    for (const char *text :
+         {"", "fast", "0", "-1", "2..1", "1..", "..1", "1e9,", "1e9,0", "1e9,2", "nan", "1e19"})
+        EXPECT_THAT([&] { (void)parse_host_link("predict", text); },
+                    testing::ThrowsMessage<UsageError>(testing::HasSubstr("Example: --host-link 25e9..50e9")))
+            << text;
 }
 
 TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {

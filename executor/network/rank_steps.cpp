@@ -1,0 +1,237 @@
+#include "executor/network/rank_steps.hpp"
+
+#include "executor/network/network_data.hpp"
+#include "model/base/statistics.hpp"
+#include "model/network/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+namespace {
+
+constexpr std::int64_t verified_steps = 3, timed_steps = 40, pool_images = 8192;
+constexpr std::size_t warm_ups = 3, timed_graphs = 25;
+/// Relative L2 against one GPU: sums in another order. Of two nearly equal pixels another one may be the
+/// largest once parameters differ by rounding.
+constexpr double split_limit = 1e-5, split_parameter_limit = 1e-4;
+
+/// Images of a share of a batch, of which the first ones are repeated.
+struct ShareImages {
+    std::vector<float> pixels;
+    std::vector<std::uint8_t> labels;
+};
+
+ShareImages images_of(const NetworkData &pool, const RankShare &share) {
+    const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
+    ShareImages images;
+    for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
+        const auto from = pool.images.begin() + i % known * pixels;
+        images.pixels.insert(images.pixels.end(), from, from + pixels);
+        images.labels.push_back(pool.labels[static_cast<std::size_t>(i % known)]);
+    }
+    return images;
+}
+
+const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
+    return ladder.splits.at(to_text(split));
+}
+
+/// What the ladder's training takes, or a step that moves every parameter.
+StepSettings settings_of(const Ladder &ladder) {
+    Descent descent;
+    descent.rate = 0.5;
+    for (const Rung &rung : ladder.rungs)
+        descent = rung.descent.value_or(descent);
+    return {static_cast<float>(descent.rate), static_cast<float>(descent.momentum),
+            static_cast<float>(descent.decay)};
+}
+
+} // namespace
+
+/// An implementation with its memory, its images and its kernels.
+class RankCases::Steps {
+  public:
+    Steps(Module module, const Network &network, const Rung &rung, const ShareImages &images,
+          const Parameters &parameters, const StepSettings &settings, int sms,
+          const std::optional<SharedBatch> &shared)
+        : module_(std::move(module)), rung_(rung), images_(std::ssize(images.labels)),
+          memory_(network, rung, images_) {
+        memory_.load(images.pixels, images.labels, parameters);
+        memory_.set(settings);
+        bound_.emplace(module_, rung_, memory_, images_, sms, shared);
+    }
+
+    void prepare(cudaStream_t stream) const { bound_->prepare(stream); }
+    void call(cudaStream_t stream) const { bound_->call(stream); }
+
+    /// Of some steps, the images the same in each.
+    StepOutcome outcome(Rank *rank) const {
+        const Stream stream(Stream::Kind::ordered);
+        const auto wait = [&] {
+            const Event done(Event::Kind::order_only);
+            done.record(stream.handle());
+            rank != nullptr ? rank->wait(done) : done.wait();
+        };
+        StepOutcome outcome;
+        prepare(stream.handle());
+        call(stream.handle());
+        wait();
+        outcome.outputs = memory_.output(output_of(rung_));
+        outcome.gradient = memory_.gradient();
+        for (std::int64_t step = 1; step < verified_steps; ++step)
+            call(stream.handle());
+        wait();
+        outcome.parameters = memory_.trained();
+        return outcome;
+    }
+
+    /// Parameters stay from now on, so that every step has the same work.
+    void stand_still() { memory_.set({}); }
+
+  private:
+    Module module_;
+    const Rung &rung_;
+    std::int64_t images_;
+    NetworkMemory memory_;
+    std::optional<BoundRung> bound_;
+};
+
+RankCases::RankCases(Compiler &compiler, const DeviceFacts &gpu, const Ladder &ladder, const Network &network,
+                     std::uint64_t seed, bool time)
+    : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), seed_(seed), time_(time) {}
+
+std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const RankShare &share,
+                                                      const std::optional<SharedBatch> &shared) const {
+    const Rung &rung = *rung_named(ladder_, id);
+    // The same pool for every share: what is drawn depends on how much is.
+    const std::int64_t total = shared ? shared->total : share.count;
+    const NetworkData pool = network_data(network_, std::min(total, pool_images), seed_, {});
+    return std::make_unique<Steps>(network_module(compiler_, ladder_, rung.source, gpu_.compute_capability()),
+                                   network_, rung, images_of(pool, share), pool.parameters,
+                                   settings_of(ladder_), gpu_.sm_count, shared);
+}
+
+const StepOutcome &RankCases::alone(std::int64_t batch) {
+    const auto found = alone_.find(batch);
+    if (found != alone_.end())
+        return found->second;
+    return alone_
+        .emplace(
+            batch,
+            steps_of(declared(ladder_, DeviceSplit::one).step, {0, batch}, std::nullopt)->outcome(nullptr))
+        .first->second;
+}
+
+std::optional<std::string> RankCases::compare(const StepOutcome &its, const RankShare &share,
+                                              NetworkCase &item) {
+    const StepOutcome &one = alone(item.batch);
+    const auto numbers = static_cast<std::ptrdiff_t>(one.outputs.size()) / item.batch;
+    const std::vector<float> outputs(one.outputs.begin() + share.first * numbers,
+                                     one.outputs.begin() + (share.first + share.count) * numbers);
+    item.output_error = relative_l2<float>(its.outputs, outputs);
+    item.gradient_error = relative_l2<float>(its.gradient, one.gradient);
+    item.parameter_error = relative_l2<float>(its.parameters, one.parameters);
+    if (*item.output_error <= split_limit && *item.gradient_error <= split_limit &&
+        *item.parameter_error <= split_parameter_limit)
+        return std::nullopt;
+    return fmt::format(
+        "differs from one GPU in L2: outputs {:.1e}, gradient {:.1e}, parameters after {} steps "
+        "{:.1e}",
+        *item.output_error, *item.gradient_error, verified_steps, *item.parameter_error);
+}
+
+/// The median over many repetitions of several steps as one CUDA graph. All ranks start together, since each
+/// repetition begins where they have met in the one before.
+Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
+    steps.stand_still();
+    const Stream stream(Stream::Kind::ordered);
+    steps.prepare(stream.handle());
+    const Graph graph(stream.handle(), [&] {
+        for (std::int64_t step = 0; step < timed_steps; ++step)
+            steps.call(stream.handle());
+    });
+    how = fmt::format("{} steps as one CUDA graph on each GPU", timed_steps);
+    const std::vector<Event> events(timed_graphs + 1);
+    for (std::size_t i = 0; i < warm_ups; ++i)
+        graph.launch(stream.handle());
+    events.front().record(stream.handle());
+    for (std::size_t i = 1; i <= timed_graphs; ++i) {
+        graph.launch(stream.handle());
+        events[i].record(stream.handle());
+    }
+    rank != nullptr ? rank->wait(events.back()) : events.back().wait();
+    std::vector<double> seconds;
+    for (std::size_t i = 1; i <= timed_graphs; ++i)
+        seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
+    return Seconds(upper_median(std::move(seconds)));
+}
+
+void RankCases::time_forward(const DeclaredSplit &split, const RankShare &share, NetworkTimes &times) const {
+    if (!split.forward)
+        return;
+    std::string how;
+    times.forward_s = time_of(*steps_of(*split.forward, share, std::nullopt), nullptr, how);
+    times.backward_s = *times.time_s - *times.forward_s;
+}
+
+void RankCases::settle(Rank &rank, NetworkCase &item) {
+    const RankShare share = rank.share(item.batch);
+    const DeclaredSplit &split = declared(ladder_, DeviceSplit::batch_nccl);
+    const std::optional<std::int64_t> most =
+        rung_named(ladder_, declared(ladder_, DeviceSplit::one).step)->most_images;
+    if (most && item.batch > *most) {
+        item.status = Status::unsupported;
+        item.reason =
+            fmt::format("one GPU, with whose result it would be compared, has room for {} images of a "
+                        "step, and this one has {}",
+                        *most, item.batch);
+        return;
+    }
+    const std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
+    item.reason = compare(steps->outcome(&rank), share, item);
+    item.status = item.reason ? Status::wrong_result : Status::ok;
+    // A step is timed by all ranks or by none.
+    std::string why = item.reason.value_or("");
+    for (const std::string &its : rank.meeting().to_first(why))
+        why = why.empty() ? its : why;
+    why = rank.meeting().from_first(why);
+    if (!why.empty()) {
+        item.status = Status::wrong_result, item.reason = why;
+        return;
+    }
+    if (!time_)
+        return;
+    NetworkTimes &times = item.measured.emplace();
+    item.issued.emplace();
+    times.time_s = time_of(*steps, &rank, *item.issued);
+    std::string how;
+    times.computation_s = time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr, how);
+    times.communication_s = *times.time_s - *times.computation_s;
+    time_forward(split, share, times);
+}
+
+void RankCases::settle_alone(NetworkCase &item) {
+    item.status = Status::ok;
+    if (!time_)
+        return;
+    const RankShare all{0, item.batch};
+    const DeclaredSplit &split = declared(ladder_, DeviceSplit::one);
+    NetworkTimes &times = item.measured.emplace();
+    item.issued.emplace();
+    times.time_s = time_of(*steps_of(split.step, all, std::nullopt), nullptr, *item.issued);
+    time_forward(split, all, times);
+    times.computation_s = times.time_s;
+    times.communication_s = Seconds(0.0);
+}
+
+} // namespace convcast

@@ -1,0 +1,123 @@
+#include "model/network/ranks.hpp"
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace convcast {
+namespace {
+
+/// The variables by which a launcher tells a process which of several it is.
+struct Launcher {
+    const char *name, *rank, *size, *local, *local_size;
+};
+// Open MPI before Slurm: within a job of Slurm mpirun's processes have both, and Slurm's are of the one that
+// started mpirun.
+constexpr Launcher launchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+};
+constexpr const char *rank_example = "Example: --rank 0/2 and --rank 1/2";
+
+std::optional<int> number(const std::optional<std::string> &text, int least, int most) {
+    const auto value = text ? number_of<int>(*text) : std::nullopt;
+    return value && *value >= least && *value <= most ? value : std::nullopt;
+}
+
+/// Whether each rank of the launcher is on this host.
+bool on_one_host(const Launcher &launcher, const RankPlace &place, const Environment &environment) {
+    if (launcher.local_size != nullptr)
+        return number(environment(launcher.local_size), 1, most_ranks) == place.size;
+    return number(environment("SLURM_JOB_NUM_NODES"), 1, most_ranks).value_or(1) == 1;
+}
+
+RankPlace launched(const Environment &environment, bool &one_host) {
+    for (const Launcher &launcher : launchers) {
+        const auto rank = environment(launcher.rank), size = environment(launcher.size);
+        if (!rank || !size)
+            continue;
+        RankPlace place;
+        const auto ranks = number(size, 1, most_ranks);
+        const auto its = ranks ? number(rank, 0, *ranks - 1) : std::nullopt;
+        if (!its)
+            throw UsageError(fmt::format(
+                "run: --rank auto takes {0} and {1} of {2}, expected a rank below the number of ranks, got "
+                "{0}={3} and {1}={4}",
+                launcher.rank, launcher.size, launcher.name, shortened(*rank), shortened(*size)));
+        place.rank = *its, place.size = *ranks;
+        place.local = number(environment(launcher.local), 0, most_ranks).value_or(*its);
+        one_host = on_one_host(launcher, place, environment);
+        return place;
+    }
+    throw UsageError(
+        fmt::format("run: --rank auto asks the launcher which rank this is, and none of torchrun, "
+                    "Open MPI and Slurm started this process. {}",
+                    rank_example));
+}
+
+RankPlace given(const std::string &text) {
+    const std::size_t slash = text.find('/');
+    const auto size =
+        slash == std::string::npos ? std::nullopt : number(text.substr(slash + 1), 1, most_ranks);
+    const auto rank = size ? number(text.substr(0, slash), 0, *size - 1) : std::nullopt;
+    if (!rank)
+        throw UsageError(
+            fmt::format("run: --rank takes a number from 0 on and how many there are, up to {}, or "
+                        "auto, got '{}'. {}",
+                        most_ranks, shortened(text), rank_example));
+    RankPlace place;
+    place.rank = place.local = *rank;
+    place.size = *size;
+    return place;
+}
+
+void meet_at(RankPlace &place, const std::string &text) {
+    constexpr int most_port = 65535;
+    const std::size_t colon = text.rfind(':');
+    const auto port =
+        colon == std::string::npos ? std::nullopt : number(text.substr(colon + 1), 1, most_port);
+    if (!port || colon == 0)
+        throw UsageError("run: --meet takes the host of rank 0 and a port from 1 to 65535, got '" +
+                         shortened(text) + "'. Example: --meet node01:29517");
+    const bool brackets = text.front() == '[' && text[colon - 1] == ']'; // [::1]:29517
+    place.host = brackets ? text.substr(1, colon - 2) : text.substr(0, colon);
+    place.port = *port;
+}
+
+} // namespace
+
+RankPlace rank_place(const std::string &rank, const std::optional<std::string> &meet,
+                     const Environment &environment) {
+    bool one_host = true;
+    RankPlace place = rank == "auto" ? launched(environment, one_host) : given(rank);
+    if (meet) {
+        meet_at(place, *meet);
+        return place;
+    }
+    if (const auto host = environment("MASTER_ADDR"), port = environment("MASTER_PORT"); host && port) {
+        meet_at(place, *host + ":" + *port);
+        if (environment("TORCHELASTIC_RUN_ID")) // torchrun itself listens at that port
+            ++place.port;
+    } else if (!one_host) {
+        throw UsageError(
+            "run: the ranks are on several hosts, and nobody says where rank 0 listens. Example: "
+            "--meet node01:29517, or MASTER_ADDR and MASTER_PORT in the environment");
+    } else if (const auto job = number(environment("SLURM_JOB_ID"), 0, 1 << 30)) {
+        place.port += *job % 1000; // jobs that share a host do not share a port
+    }
+    return place;
+}
+
+RankShare share_of_rank(std::int64_t batch, int rank, int ranks) {
+    const std::int64_t each = batch / ranks, more = batch % ranks;
+    return {rank * each + std::min<std::int64_t>(rank, more), each + (rank < more ? 1 : 0)};
+}
+
+} // namespace convcast
