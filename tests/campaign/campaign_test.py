@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The examples of a campaign, forecast only: what each engine joins is what one call answers.
 
-    campaign_test.py CONVCAST parallel|snakemake|slurm    exit code 77 where the engine is not installed. slurm starts a Slurm of
-                                                          its own; where that cannot be, it is the script of the array alone,
-                                                          with small scripts in the place of Slurm and convcast.
+    campaign_test.py CONVCAST parallel|snakemake|slurm|reframe    exit code 77 where the engine is not installed. slurm starts a Slurm of
+                                                                  its own; where that cannot be, it is the script of the array alone,
+                                                                  with small scripts in the place of Slurm and convcast.
 """
 import json
 import os
@@ -45,6 +45,10 @@ while (($(wc -l < "$file") < 50)); do
     wc -l < "$file" >> "$file"
     sleep 0.2 & wait $!
 done
+"""
+# In the place of `convcast measure`: the profile that is named.
+RECORDED_MEASURE = """#!/usr/bin/env bash
+while (($#)); do [[ $1 == -o ]] && cp "$RECORDED" "$2"; shift; done
 """
 
 
@@ -147,6 +151,37 @@ def script_of_the_array(binary):
         assert (work / "forecasts" / "shard_2_of_8.jsonl").exists()
 
 
+def reframe():
+    """A node that does what the profile says passes; one that is 30 % slower, lacks a number or has another GPU fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        good = json.loads((ROOT / "profiles" / "h200.json").read_text())
+        script(work / "convcast", RECORDED_MEASURE)
+
+        def asked(change):
+            node = json.loads(json.dumps(good))
+            change(node)
+            (work / "recorded.json").write_text(json.dumps(node))
+            own = os.environ | {"CONVCAST": str(work / "convcast"), "PROFILE": str(ROOT / "profiles" / "h200.json"), "RECORDED": str(work / "recorded.json")}
+            done = subprocess.run(["reframe", "-C", str(SOURCE / "reframe" / "one_node.py"), "-c", str(SOURCE / "reframe" / "gpu_performs.py"), "-r",
+                                   "--prefix", str(work / "out")], cwd=work, env=own, capture_output=True, text=True, check=False, timeout=280)
+            return done.returncode, done.stdout + done.stderr
+
+        def slower(share):
+            def change(node):
+                for number in node.values():
+                    if isinstance(number, dict) and "value" in number:
+                        number["value"] *= 1 / share if number["unit"] in ("s", "clk") else share
+            return change
+
+        for change, code, text in ((slower(1), 0, ""), (slower(0.99), 0, ""), (slower(1.3), 0, ""), (slower(0.7), 1, "sm_clock"),
+                                   (lambda node: node.pop("dram_read_bandwidth"), 1, "dram_read_bandwidth is missing"),
+                                   (lambda node: node.update(name="NVIDIA H100"), 1, "this GPU is NVIDIA H100")):
+            found, said = asked(change)
+            assert found == code and text in said, said
+    return 0
+
+
 def judge(work, shards, own):
     """The shards joined are what one call answers, and merge says what does not belong together."""
     assert len(shards) == 4, shards
@@ -170,8 +205,13 @@ def main(binary, engine):
     if engine == "slurm":
         return slurm(binary)
     if shutil.which(engine) is None:
-        skipped(f"campaign_{engine}", f"no {engine} here", engine)
+        if engine == "reframe":
+            skipped("campaign_reframe", "no reframe here; pip install reframe-hpc")
+        else:
+            skipped(f"campaign_{engine}", f"no {engine} here", engine)
         return 77
+    if engine == "reframe":
+        return reframe()
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder) / "campaign"
         shutil.copytree(SOURCE, work)
