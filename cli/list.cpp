@@ -3,6 +3,7 @@
 #include "cli/completion.hpp"
 #include "cli/document.hpp"
 #include "cli/help_page.hpp"
+#include "cli/question.hpp"
 #include "cli/shipped.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +55,16 @@ struct Listing {
     std::vector<std::string> networks = shipped_networks();
     BOOST_DESCRIBE_CLASS(Listing, (), (strategies, baselines, gpus, studies, networks), (), ())
 };
+
+/// The ids of the shapes that are asked, each once and on a line.
+std::string ids(const Arguments &arguments) {
+    std::string text;
+    std::set<std::string> seen;
+    for (const AskedShape &asked : asked_shapes(arguments))
+        if (seen.insert(asked.shape.id()).second)
+            text += asked.shape.id() + "\n";
+    return text;
+}
 
 /// What one kind of things is called.
 struct Kind {
@@ -155,6 +167,8 @@ int list(const Arguments &arguments) {
                          "--schema NAME > FILE.json");
         return write_schemas(arguments.text("schemas", "")), 0;
     }
+    if (arguments.has("ids"))
+        return write_file_atomically("-", ids(arguments)), 0;
     if (arguments.has("completion"))
         return write_file_atomically("-", completion(arguments.text("completion", ""))), 0;
     if (arguments.has("man"))

@@ -93,6 +93,8 @@ int dispatch(const Words &words) {
             const Arguments arguments(name, with_shipped_files(Words(words.begin() + 1, words.end())));
             if (arguments.has("help"))
                 return print_page(help_text(name));
+            if (arguments.text("progress", "text") == "json")
+                say_as(Said::json);
             return verb.run(arguments);
         }
         names.push_back(verb.name);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <istream>
 #include <map>
 #include <sstream>
@@ -74,8 +75,10 @@ int merge(const Arguments &arguments) {
     if (bare)
         for (Case &item : merged.cases)
             item.prediction.reset();
-    if (missing.empty())
-        merged.conditions.erase("shard"), merged.conditions.erase(question_condition);
+    const std::size_t fewer = missing_parts(merged);
+    if (missing.empty() && fewer == 0)
+        for (const char *of_a_part : {"shard", question_condition, parts_condition})
+            merged.conditions.erase(of_a_part);
     if (!output.empty())
         write_run_file(output, merged);
     if (output.empty() || (arguments.has("json") && output != "-")) {
@@ -90,6 +93,11 @@ int merge(const Arguments &arguments) {
     }
     if (!missing.empty())
         return note("shards that were not given: " + missing), 1;
+    if (fewer > 0)
+        return note(fmt::format("{} of the {} that were asked are in no document: a file is cut off, or "
+                                "some ids were not run",
+                                fewer, merged.conditions.at(parts_condition))),
+               1;
     return code_of(merged);
 }
 

@@ -79,10 +79,10 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
 
 /// Forecasts into a document of lines, some shapes at a time. `compiled`: all of the question's own kernels.
 int predict_lines(const Question &question, bool compiled, const std::string &output,
-                  const std::optional<AskedShard> &shard) {
+                  const std::optional<AskedPart> &part) {
     Run piece = new_run(question.profile, question.knowledge, question.sms, {});
-    if (shard)
-        note_shard(piece, shard->text, shard->parts);
+    if (part)
+        note_part(piece, part->shard, part->parts);
     piece.own_kernels = question.own_kernels;
     RunLineWriter writer(output, piece);
     Refusals refusals;
@@ -147,9 +147,11 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
 int predict(const Arguments &arguments) {
     refuse_overwriting(arguments);
     const Format format = format_of(arguments, true);
-    if (arguments.has("shard") && (arguments.has("network") || !arguments.positional().empty()))
-        arguments.refuse("--shard is a part of shapes that are asked, by --study or --shapes, for example: "
-                         "convcast predict --study sweep.json --shard 2/8 -o shard_2.jsonl");
+    if ((arguments.has("shard") || arguments.has("only")) &&
+        (arguments.has("network") || !arguments.positional().empty()))
+        arguments.refuse(
+            "--shard and --only are a part of shapes that are asked, by --study or --shapes, for example: "
+            "convcast predict --study sweep.json --shard 2/8 -o shard_2.jsonl");
     if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
                    ? predict_ladder(arguments, asked_schedule(arguments))
@@ -179,22 +181,23 @@ int predict(const Arguments &arguments) {
     std::vector<Question> questions = read_questions(arguments, !document);
     const std::string output = arguments.text("output", "-");
     const bool drawn = arguments.has("timeline") || arguments.has("diagram");
-    std::optional<AskedShard> shard;
-    if (arguments.has("shard")) {
+    std::optional<AskedPart> part;
+    if (arguments.has("shard") || arguments.has("only")) {
         if (questions.size() != 1 || !document)
             arguments.refuse(
-                "--shard is of a document for one GPU: write it with -o, or print it with --json");
-        shard = keep_shard_of(questions.front(), arguments);
-        if (!shard->kept)
+                "--shard and --only are of a document for one GPU: write it with -o, or print it "
+                "with --json");
+        part = keep_part_of(questions.front(), arguments);
+        if (!part->kept)
             arguments.refuse(
-                "--shard " + shard->text +
+                "--shard " + part->shard +
                 ": there are fewer shapes than shards; take a smaller number of shards, for example 1/2");
     }
     if (document && names_lines(output) && questions.size() == 1 && !drawn && !arguments.has("time") &&
         !arguments.has("times")) {
         Question &question = questions.front();
         const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
-        return predict_lines(question, compiled, output, shard);
+        return predict_lines(question, compiled, output, part);
     }
     check_held(questions, arguments);
     std::size_t asked = 0;
@@ -231,8 +234,8 @@ int predict(const Arguments &arguments) {
         Run run =
             new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
         run.own_kernels = question.own_kernels;
-        if (shard)
-            note_shard(run, shard->text, shard->parts);
+        if (part)
+            note_part(run, part->shard, part->parts);
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
         text = write_what_if(rows_of(answers));

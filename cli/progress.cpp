@@ -1,8 +1,12 @@
 #include "cli/progress.hpp"
 
 #include "cli/terminal.hpp"
+#include "model/base/described.hpp"
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 
+#include <boost/describe.hpp>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <sys/ioctl.h>
@@ -10,9 +14,13 @@
 
 #include <algorithm>
 #include <chrono>
+
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -20,8 +28,26 @@
 namespace convcast::cli {
 namespace {
 
+Said said_as = Said::text; // like the terminal, there is one standard error
+
 bool on_terminal() {
-    return isatty(STDERR_FILENO) != 0;
+    return said_as == Said::text && isatty(STDERR_FILENO) != 0;
+}
+
+/// A line of --progress json. Of progress: what is counted, how far it is, and what comes next; of anything
+/// else its text.
+struct SaidLine {
+    std::string time; ///< "2026-11-27T13:56:09Z"
+    std::optional<std::string> progress;
+    std::optional<std::int64_t> done, total;
+    std::optional<double> left_s;
+    std::optional<std::string> next, says;
+    BOOST_DESCRIBE_CLASS(SaidLine, (), (time, progress, done, total, left_s, next, says), (), ())
+};
+
+void write_line(SaidLine line) {
+    line.time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    std::fputs(to_line(described::write(line)).c_str(), stderr);
 }
 
 std::size_t width() {
@@ -31,12 +57,19 @@ std::size_t width() {
 
 } // namespace
 
-std::string time_left(double taken_s, std::size_t done, std::size_t left) {
+std::optional<double> seconds_left(double taken_s, std::size_t done, std::size_t left) {
     constexpr std::size_t least_done = 10;
     constexpr double least_s = 10.0;
     if (done < least_done && taken_s < least_s)
+        return std::nullopt;
+    return taken_s / static_cast<double>(done) * static_cast<double>(left);
+}
+
+std::string time_left(double taken_s, std::size_t done, std::size_t left) {
+    const std::optional<double> known = seconds_left(taken_s, done, left);
+    if (!known)
         return "";
-    const double seconds = taken_s / static_cast<double>(done) * static_cast<double>(left);
+    const double seconds = *known;
     constexpr double minute = 60.0, hour = 3600.0, day = 86400.0;
     return seconds < 1.5 * minute ? fmt::format(", {:.0f} s left", seconds)
            : seconds < 2.0 * hour ? fmt::format(", {:.0f} min left", seconds / minute)
@@ -63,9 +96,17 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
     if (done != total && done != first_ && now - last_ < pause)
         return;
     last_ = now;
-    std::string left;
-    if (done > first_ && done < total)
-        left = time_left(std::chrono::duration<double>(now - begin_).count(), done - first_, total - done);
+    const double taken_s = std::chrono::duration<double>(now - begin_).count();
+    const bool counts = done > first_ && done < total;
+    if (said_as == Said::json) {
+        SaidLine line;
+        line.progress = what_, line.next = doing;
+        line.done = static_cast<std::int64_t>(done), line.total = static_cast<std::int64_t>(total);
+        if (counts)
+            line.left_s = seconds_left(taken_s, done - first_, total - done);
+        return write_line(line);
+    }
+    const std::string left = counts ? time_left(taken_s, done - first_, total - done) : "";
     std::string line =
         printable(fmt::format("{} {}/{}{}  {}", what_, done, total, left, doing), Emphasis::none);
     if (!on_terminal()) {
@@ -78,7 +119,16 @@ void Progress::show(std::size_t done, std::size_t total, const std::string &doin
     drawn_ = true;
 }
 
+void say_as(Said said) {
+    said_as = said;
+}
+
 void say(const std::string &text) {
+    if (said_as == Said::json) {
+        SaidLine line;
+        line.says = text;
+        return write_line(line);
+    }
     const std::string shown = "convcast: " + printable(text, Emphasis::none);
     if (!on_terminal()) {
         std::fprintf(stderr, "%s\n", shown.c_str());

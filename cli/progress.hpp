@@ -1,4 +1,5 @@
-// Progress and notes on standard error: one line redrawn on a terminal, plain lines elsewhere.
+// Progress and notes on standard error: one line redrawn on a terminal, plain lines elsewhere, or lines of
+// JSON.
 #pragma once
 
 #include <chrono>
@@ -7,6 +8,10 @@
 #include <thread>
 
 namespace convcast::cli {
+
+/// How all of this stands on standard error: as text, or as a line of JSON each for the logs of schedulers.
+enum class Said { text, json };
+void say_as(Said said);
 
 class Progress {
   public:

@@ -27,6 +27,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -413,16 +414,42 @@ GpuProfile document_profile(const Run &document, const Arguments &arguments, con
     return profile;
 }
 
-std::optional<AskedShard> keep_shard_of(Question &question, const Arguments &arguments) {
-    if (!arguments.has("shard"))
+namespace {
+
+void keep_only(std::vector<AskedShape> &shapes, const std::vector<std::string> &ids,
+               const Arguments &arguments) {
+    const std::set<std::string> wanted(ids.begin(), ids.end());
+    std::set<std::string> known;
+    for (const AskedShape &shape : shapes)
+        known.insert(shape.shape.id());
+    for (const std::string &id : wanted)
+        if (!known.contains(id))
+            arguments.refuse("--only " + shortened(id) + ": no shape of the question has this id" +
+                             did_you_mean(id, {known.begin(), known.end()}) +
+                             " `convcast list --ids` with the same --study, --shapes or --shape prints them");
+    std::erase_if(shapes, [&](const AskedShape &shape) { return !wanted.contains(shape.shape.id()); });
+}
+
+} // namespace
+
+std::optional<AskedPart> keep_part_of(Question &question, const Arguments &arguments) {
+    if (!arguments.has("shard") && !arguments.has("only"))
         return std::nullopt;
-    AskedShard asked{arguments.text("shard", ""), {}, false};
+    AskedPart asked{arguments.text("shard", ""), {}, true};
     for (const AskedShape &shape : question.shapes)
         asked.parts.push_back(shape.shape.id());
-    asked.kept = keep_shard(
-        parse_shard(asked.text), question.shapes, [](const AskedShape &shape) { return shape.shape.id(); },
-        [](const AskedShape &shape) { return seconds_to_run(shape.shape); });
+    if (asked.shard.empty())
+        keep_only(question.shapes, arguments.texts("only"), arguments);
+    else
+        asked.kept = keep_shard(
+            parse_shard(asked.shard), question.shapes,
+            [](const AskedShape &shape) { return shape.shape.id(); },
+            [](const AskedShape &shape) { return seconds_to_run(shape.shape); });
     return asked;
+}
+
+std::vector<AskedShape> asked_shapes(const Arguments &arguments) {
+    return asked_of(arguments).shapes;
 }
 
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

@@ -69,14 +69,19 @@ std::optional<int> sms_of(const Run &document, const std::string &file);
 /// was; with what --assume supposes and the document's number of SMs.
 GpuProfile document_profile(const Run &document, const Arguments &arguments, const std::string &file);
 
-/// The shard that --shard asks of a question's shapes.
-struct AskedShard {
-    std::string text;               ///< "2/8"
+/// What --shard or --only asks of a question's shapes.
+struct AskedPart {
+    std::string shard;              ///< "2/8"; "" of --only
     std::vector<std::string> parts; ///< all shapes of the question
     bool kept = false;              ///< others are left out; not where there are fewer shapes than shards
 };
-/// Leaves the other shards' shapes out of the question. Absent without --shard.
-std::optional<AskedShard> keep_shard_of(Question &question, const Arguments &arguments);
+/// Leaves the other shapes out of the question. Absent without --shard and --only. Throws UsageError for an
+/// id that no shape of the question has.
+std::optional<AskedPart> keep_part_of(Question &question, const Arguments &arguments);
+
+/// The shapes that --shape, --study, --shapes and --pick ask, without a GPU. Throws UsageError when no shape
+/// is asked.
+std::vector<AskedShape> asked_shapes(const Arguments &arguments);
 
 /// The document around cases: who made it, from which profile, and with which facts and calibration.
 Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,

@@ -68,6 +68,9 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
         arguments.refuse(
             "--shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
+    if (arguments.has("only") && !asks)
+        arguments.refuse("--only is a part of shapes that are asked, by --study or --shapes, for example: "
+                         "convcast run --study resnet50_b1 --only n1c64h56w56k64r3s3_pad1x1");
     if (!arguments.positional().empty())
         return document_run(arguments.positional().front(), arguments, profile, knowledge);
     if (arguments.has("resume") && !asks)
@@ -76,15 +79,15 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     Question question = read_question(arguments, [&](int asked) { return sms_given(device, asked); });
     profile = question.profile;
     knowledge = question.knowledge;
-    const std::optional<AskedShard> shard = keep_shard_of(question, arguments);
-    sharded = shard && shard->kept; // then only its shapes are forecast
+    const std::optional<AskedPart> part = keep_part_of(question, arguments);
+    sharded = part && part->kept; // then only its shapes are forecast
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
     Run run = new_run(profile, knowledge, question.sms,
                       predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
                                              arguments.integer("draw")}));
     run.own_kernels = std::move(question.own_kernels);
-    if (shard)
-        note_shard(run, shard->text, shard->parts);
+    if (part)
+        note_part(run, part->shard, part->parts);
     return run;
 }
 
@@ -149,7 +152,7 @@ int run(const Arguments &arguments) {
             std::vector<std::string> cases;
             for (const Case &item : document.cases)
                 cases.push_back(item.shape + " " + item.called());
-            note_shard(document, shard, cases);
+            note_part(document, shard, cases);
         }
         if (!sharded)
             document.cases = cases_of(parse_shard(shard), std::move(document.cases));

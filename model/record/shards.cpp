@@ -178,10 +178,22 @@ std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases) {
     return kept;
 }
 
-void note_shard(Run &run, const std::string &shard, const std::vector<std::string> &parts) {
+void note_part(Run &run, const std::string &shard, const std::vector<std::string> &parts) {
     const std::set<std::string> sorted(parts.begin(), parts.end());
-    run.conditions["shard"] = shard;
+    if (!shard.empty())
+        run.conditions["shard"] = shard;
     run.conditions[question_condition] = content_hash({sorted.begin(), sorted.end()});
+    const bool cases = !sorted.empty() && sorted.begin()->find(' ') != std::string::npos;
+    run.conditions[parts_condition] = std::to_string(sorted.size()) + (cases ? " cases" : " shapes");
+}
+
+std::size_t missing_parts(const Run &run) {
+    const std::string asked = condition_of(run.conditions, parts_condition);
+    const auto count = number_of<std::size_t>(asked.substr(0, asked.find(' ')));
+    std::set<std::string> there;
+    for (const Case &item : run.cases)
+        there.insert(asked.ends_with("cases") ? name_of(item) : item.shape);
+    return count && *count > there.size() ? *count - there.size() : 0;
 }
 
 void join_own_kernels(Run &run, const std::vector<OwnKernel> &others, const std::string &file) {

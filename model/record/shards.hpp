@@ -50,8 +50,15 @@ std::vector<Case> cases_of(const Shard &shard, std::vector<Case> cases);
 /// The condition that holds the hash of all that was asked before it was spread over shards.
 inline constexpr const char *question_condition = "question";
 
-/// Says in the run's conditions which shard it is, and of which question: the names of all its parts.
-void note_shard(Run &run, const std::string &shard, const std::vector<std::string> &parts);
+/// The condition that says of how many parts the question is: "60 shapes", or "24 cases".
+inline constexpr const char *parts_condition = "question_parts";
+
+/// Says in the run's conditions which shard it is, "" of a part that was asked by name, and of which
+/// question: the ids of all its shapes, or the names of all its cases.
+void note_part(Run &run, const std::string &shard, const std::vector<std::string> &parts);
+
+/// How many parts of the question are not in the run; 0 where it is no part of a question.
+std::size_t missing_parts(const Run &run);
 
 /// The condition that holds the hash of the kernels that are no part of Producer::device_code_hash; absent
 /// where a run launched none of them.

@@ -3877,6 +3877,33 @@ class Merge(Cli):
         newest = self.ok("merge", two, one, "--newest").json()
         self.assertEqual({c["measurements"][0]["time_s"] for c in newest["cases"]}, {2e-3})
 
+    def test_shapes_by_their_ids(self):
+        self.write("shapes.txt", SINGLE + "\n" + MULTI + "\n" + SINGLE + "\n")
+        ids = self.ok("list", "--ids", "--shapes", "shapes.txt").out.split()
+        self.assertEqual(len(ids), 2)
+        for id in ids:
+            self.ok("predict", "--gpu", "toy", "--shapes", "shapes.txt", "--only", id, "-o", id + ".jsonl")
+        self.ok("merge", *(id + ".jsonl" for id in ids), "-o", "all.json")
+        both = json.loads((self.folder / "all.json").read_text())
+        self.assertEqual({case["shape"] for case in both["cases"]}, set(ids))
+        self.assertFalse([name for name in both["conditions"] if name.startswith("question")])
+        self.refused(2, ["predict", "--shapes", "shapes.txt", "--only", ids[0][:-1], "--json"], "no shape of the question", ids[0], "list --ids")
+        self.refused(2, ["predict", "--shapes", "shapes.txt", "--only", ids[0], "--shard", "1/2", "--json"], "both given")
+        self.refused(2, ["predict", "--shapes", "shapes.txt", "--only", ids[0]], "--json")
+        self.refused(2, ["run", "--only", ids[0]], "--only is a part of shapes")
+        self.refused(2, ["list", "--shapes", "shapes.txt"], "--ids")
+
+    def test_a_shard_that_is_cut_off(self):
+        self.write("shapes.txt", "\n".join(f"n1c{c}h8w8k8r3s3" for c in (8, 16, 32, 64)))
+        for shard in (1, 2):
+            self.ok("predict", "--gpu", "toy", "--shapes", "shapes.txt", "--shard", f"{shard}/2", "-o", f"{shard}.jsonl")
+        lines = (self.folder / "2.jsonl").read_text().splitlines()
+        last = json.loads(lines[-1])["shape"]
+        self.write("2.jsonl", "".join(line + "\n" for line in lines if json.loads(line).get("shape") != last))
+        answer = self.cli("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl")
+        self.assertEqual(answer.code, 1)
+        self.assertIn("1 of the 4 shapes that were asked are in no document", answer.err)
+
     def test_other_origins(self):
         one = self.shard("1.json", SINGLE)
         for changes, why in (({"producer": {"version": "0", "device_code_hash": "0", "measuring_code_hash": "0"}}, "other code"),
@@ -4273,6 +4300,13 @@ class NoGpu(Cli):
     def test_resume_takes_the_cases_of_its_file(self):
         self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
         self.refused(4, ["run", "--resume", "run.json", "-o", "run.json"], NO_GPU)  # as docs/cli/run.md has it
+
+    def test_what_is_said_as_lines_of_json(self):
+        answer = self.cli("run", "--shape", SINGLE, "--progress", "json")
+        said = [json.loads(line) for line in answer.err.splitlines()]
+        self.assertRegex(said[-1]["says"], NO_GPU)
+        self.assertRegex(said[-1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.refused(2, ["run", "--shape", SINGLE, "--progress", "xml"], "text|json")
 
     def test_a_forecast_alone_is_not_a_finished_case(self):
         self.write("run.json", self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out)
