@@ -23,6 +23,7 @@
 #include "microbench/measure.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/record/shards.hpp"
 
 #include <fmt/chrono.h>
@@ -317,48 +318,59 @@ TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, co
 
 namespace {
 
+/// Where a rank stands among those of its host, and how many hosts there are.
+struct RankHosts {
+    int local = 0, hosts = 1;
+};
+
+RankHosts hosts_of(Meeting &meeting) {
+    std::array<char, 256> host{};
+    (void)::gethostname(host.data(), host.size() - 1);
+    const std::vector<std::string> names =
+        split(meeting.from_first(join(meeting.to_first(host.data()), "\n")), '\n');
+    const auto mine = names.begin() + meeting.rank();
+    return {static_cast<int>(std::count(names.begin(), mine, *mine)),
+            static_cast<int>(std::set(names.begin(), names.end()).size())};
+}
+
 /// The device of a rank: the one that is asked for, or of several that it sees the one of its place among the
 /// ranks of its host. A launcher often shows each rank its own GPU alone.
-int device_of(const RankRequest &request) {
+int device_of(const RankRequest &request, int local) {
     if (request.device)
         return *request.device;
     int count = 0;
-    if (!why_no_device() && cudaGetDeviceCount(&count) == cudaSuccess && request.place.local >= count &&
-        count > 1)
+    if (!why_no_device() && cudaGetDeviceCount(&count) == cudaSuccess && local >= count && count > 1)
         throw UsageError(
-            fmt::format("run: this is rank {0} of its host, counted from 0, which has {1} GPUs: start "
-                        "at most {1} ranks a host",
-                        request.place.local, count));
-    return count > 1 ? request.place.local : 0;
-}
-
-/// The host of every rank, once each, at rank 0.
-void note_hosts(NetworkRun &run, Rank &rank) {
-    std::array<char, 256> host{};
-    (void)::gethostname(host.data(), host.size() - 1);
-    std::map<std::string, int> ranks;
-    for (const std::string &name : rank.meeting().to_first(host.data()))
-        ++ranks[name];
-    if (rank.index() == 0)
-        run.conditions["hosts"] = std::to_string(ranks.size());
+            fmt::format("run: {0} ranks came before this one on this host, which has {1} GPUs: start "
+                        "at most {1} ranks a host, or say which GPU by --device",
+                        local, count));
+    return count > 1 ? local : 0;
 }
 
 /// Does `part` as that rank, on its GPU.
 void as_rank_here(const RankRequest &request,
-                  const std::function<void(Rank &, const Device &, Compiler &)> &part) {
-    const Device device = usable_device(device_of(request), for_kernels);
-    Compiler compiler;
+                  const std::function<void(Rank &, const Device &, Compiler &, int hosts)> &part) {
     Meeting meeting(request.place, request.asked);
-    as_rank(meeting, device.facts().ordinal, [&](Rank &rank) { part(rank, device, compiler); });
+    const RankHosts hosts = hosts_of(meeting);
+    std::optional<Device> device;
+    try {
+        device.emplace(usable_device(device_of(request, hosts.local), for_kernels));
+    } catch (const std::exception &error) {
+        meeting.leave(fmt::format("rank {} ended: {}", meeting.rank(), error.what()));
+        throw;
+    }
+    Compiler compiler;
+    as_rank(meeting, device->facts().ordinal,
+            [&](Rank &rank) { part(rank, *device, compiler, hosts.hosts); });
 }
 
 } // namespace
 
 void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
                          const std::function<void(const NetworkRun &)> &keep) {
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler) {
+    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
         note_toolkit(run, device, compiler);
-        note_hosts(run, rank);
+        run.conditions["hosts"] = std::to_string(hosts);
         SplitRunOptions options;
         options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
             if (rank.index() != 0)
@@ -376,11 +388,11 @@ TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, c
                              const TrainingOptions &options,
                              const std::function<void(const Weights &, std::int64_t)> &keep) {
     TrainedNetwork trained;
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler) {
+    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
         try {
             trained = train(compiler, device, ladder, network, images, tests, options, &rank);
         } catch (const TrainingCut &cut) {
-            if (cut.epochs > 0)
+            if (cut.epochs > 0 && (rank.index() == 0 || rank.meeting().first_ended()))
                 keep(weights_of(rounded(cut.parameters), network,
                                 fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
                                             cut.epochs, options.epochs, rank.count(), cut.what())),
@@ -388,7 +400,7 @@ TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, c
             throw;
         }
         note_toolkit(trained.run, device, compiler);
-        note_hosts(trained.run, rank);
+        trained.run.conditions["hosts"] = std::to_string(hosts);
     });
     return trained;
 }

@@ -94,7 +94,8 @@ TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, co
 struct RankRequest {
     RankPlace place;
     std::map<std::string, std::string> asked; ///< by name, what every rank must have been asked
-    std::optional<int> device;                ///< absent: by its place among the ranks of its host
+    std::optional<int>
+        device; ///< absent: by its place among the ranks of its host, which tell each other where they are
 };
 
 /// run_scaling_on_devices by ranks: of every rank, each with the same cases; `keep` is of rank 0. Throws
@@ -102,8 +103,9 @@ struct RankRequest {
 void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
                          const std::function<void(const NetworkRun &)> &keep);
 
-/// Trains as one of the ranks; rank 0 classifies. `keep` gets the weights after the last whole epoch where
-/// another rank leaves, and the number of those epochs, before RankLost is thrown.
+/// Trains as one of the ranks; rank 0 classifies. Where another rank leaves, `keep` of rank 0, or of those
+/// that are left without it, gets the weights after the last epoch that it knows of, and the number of those
+/// epochs, before RankLost is thrown.
 TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
                              const LabelledImages &images, const LabelledImages &tests,
                              const TrainingOptions &options,

@@ -56,8 +56,8 @@ int predict_scaling(const Arguments &arguments);
 /// alone writes and prints; with --data a training by one split. 1 where a result is wrong.
 int run_scaling_network(const Arguments &arguments);
 
-/// What ranks that train this network must have in common, by name.
-std::map<std::string, std::string> asked_of_ranks(const Network &network);
+/// What ranks that do `what` with this network must have in common, by name.
+std::map<std::string, std::string> asked_of_ranks(const Network &network, const std::string &what);
 
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.

@@ -202,7 +202,7 @@ std::string hash_of(const LabelledImages &images) {
 /// The part of this process.
 TrainedNetwork train_rank(const Arguments &arguments, const Ladder &ladder, const Network &network,
                           const DataSets &sets, const TrainingOptions &options, const TrainedOn &on) {
-    RankRequest request{*on.rank, asked_of_ranks(network), {}};
+    RankRequest request{*on.rank, asked_of_ranks(network, "a training"), {}};
     if (!on.devices.empty())
         request.device = on.devices.front();
     const Descent &descent = options.descent;

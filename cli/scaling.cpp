@@ -2,6 +2,7 @@
 #include "cli/network.hpp"
 #include "cli/question.hpp"
 #include "cli/version.hpp"
+#include "executor/network/network_source.hpp"
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -20,7 +21,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast::cli {
@@ -89,10 +92,20 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     }
     if (arguments.has("hosts"))
         asked.question.hosts = arguments.integer("hosts");
+    const bool several = asked.question.hosts > 1;
+    if (arguments.has("host-link") && !several)
+        arguments.refuse("--host-link lies between several hosts, for example --hosts 4");
     if (arguments.has("host-link"))
         asked.question.host_link = parse_host_link(arguments.verb(), arguments.text("host-link", ""));
     asked.question.splits = asked_splits(arguments, asked.network, asked.rank.has_value());
     asked.question.batches = batches_of(arguments, ladder);
+    const std::vector<DeviceSplit> &splits = asked.question.splits;
+    if (several && std::find(splits.begin(), splits.end(), DeviceSplit::batch_nccl) == splits.end())
+        arguments.refuse("--hosts is of the split batch_nccl; the others stay within a host");
+    if (std::set(asked.question.devices.begin(), asked.question.devices.end()).size() <
+            asked.question.devices.size() &&
+        several)
+        arguments.refuse("--hosts takes every GPU once, and one stands in --devices several times");
     asked.profile = find_profile(arguments.text("gpu"));
     supply_assumed(asked.profile, arguments);
     require_times(asked.profile, arguments.verb() + (asked.rank ? " --rank" : " --devices"));
@@ -101,6 +114,18 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
 
 std::optional<int> asked_device(const Arguments &arguments) {
     return arguments.has("device") ? std::optional(arguments.integer("device")) : std::nullopt;
+}
+
+/// The forecasts beside what ranks of several hosts measured.
+NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
+    const int hosts = number_of<int>(run.conditions.at("hosts")).value_or(1);
+    if (hosts == 1)
+        return run;
+    for (NetworkCase &item : run.cases)
+        if (item.split == DeviceSplit::batch_nccl && item.devices % hosts == 0)
+            item.hosts = hosts;
+    run.host_link = usual_host_link();
+    return forecast_anew(std::move(run), asked.network, asked.profile);
 }
 
 TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked) {
@@ -115,8 +140,12 @@ TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked) {
 
 } // namespace
 
-std::map<std::string, std::string> asked_of_ranks(const Network &network) {
-    return {{"version of convcast", producer().version + " with kernels " + producer().device_code_hash},
+std::map<std::string, std::string> asked_of_ranks(const Network &network, const std::string &what) {
+    const std::string kernels =
+        content_hash({producer().device_code_hash, network_code_hash(), network_code_hash(split_sources),
+                      to_text(described::write(find_ladder(network)))});
+    return {{"task", what},
+            {"version of convcast", producer().version + " with kernels " + kernels},
             {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}};
 }
 
@@ -129,6 +158,7 @@ int predict_scaling(const Arguments &arguments) {
 }
 
 int run_scaling_network(const Arguments &arguments) {
+    arguments.refuse_options_of("several GPUs");
     const AskedScaling asked = read_asked_scaling(arguments);
     if (arguments.has("data")) {
         if (arguments.texts("split").size() > 1 || arguments.text("batch", "").find(',') != std::string::npos)
@@ -153,9 +183,11 @@ int run_scaling_network(const Arguments &arguments) {
     if (!asked.rank) {
         run_scaling_on_devices(asked.network, run, keep);
     } else {
-        RankRequest request{*asked.rank, asked_of_ranks(asked.network), asked_device(arguments)};
+        RankRequest request{*asked.rank, asked_of_ranks(asked.network, "a measurement"),
+                            asked_device(arguments)};
         request.asked["--batch"] = arguments.text("batch", "the usual ones");
         run_ranks_on_device(request, asked.network, run, keep);
+        run = forecast_of_hosts(std::move(run), asked);
         if (asked.rank->rank > 0)
             return code_of(run);
     }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,8 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,12 +37,12 @@ using std::chrono::milliseconds;
 
 // ---- words on a socket: four bytes of length, a letter that says what they are, and their bytes ----
 
-constexpr char words_letter = 'w', leaving_letter = 'l';
+constexpr char words_letter = 'w', leaving_letter = 'l', refusing_letter = 'r';
 constexpr std::size_t most_bytes = 1 << 20, header_bytes = 5;
 constexpr const char *greeting = "convcast ranks 1";
 
 struct Heard {
-    enum class What { words, leaving, gone, late } what = What::gone;
+    enum class What { words, leaving, refusing, gone, late } what = What::gone;
     std::string text;
 };
 
@@ -79,37 +83,59 @@ bool readable(int socket, const std::optional<Clock::time_point> &until) {
     }
 }
 
-Heard hear(int socket, const std::optional<Clock::time_point> &until) {
-    Heard heard;
-    const auto read = [&](char *to, std::size_t count) {
-        while (count > 0) {
-            if (!readable(socket, until)) {
-                heard.what = Heard::What::late;
-                return false;
-            }
-            const ssize_t got = ::recv(socket, to, count, 0);
+/// Words as they come in, without waiting for the rest of them.
+class Incoming {
+  public:
+    /// Takes what is there of the next words. False where more is to come.
+    bool take(int socket) {
+        while (bytes_.size() < wanted()) {
+            std::array<char, 4096> part{};
+            const std::size_t room = std::min(part.size(), wanted() - bytes_.size());
+            const ssize_t got = ::recv(socket, part.data(), room, MSG_DONTWAIT);
             if (got < 0 && errno == EINTR)
                 continue;
-            if (got <= 0)
+            if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return false;
-            to += got;
-            count -= static_cast<std::size_t>(got);
+            if (got <= 0)
+                return gone_ = true;
+            bytes_.append(part.data(), static_cast<std::size_t>(got));
+            if (bytes_.size() >= header_bytes && kind() == Heard::What::gone)
+                return gone_ = true; // no convcast
         }
         return true;
-    };
-    std::array<char, header_bytes> header{};
-    if (!read(header.data(), header.size()))
-        return heard;
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-        size = size << 8 | static_cast<unsigned char>(header[i]);
-    const char what = header.back();
-    if (size > most_bytes || (what != words_letter && what != leaving_letter))
-        return heard; // no convcast
-    heard.text.resize(size);
-    if (read(heard.text.data(), size))
-        heard.what = what == words_letter ? Heard::What::words : Heard::What::leaving;
-    return heard;
+    }
+
+    Heard heard() const { return gone_ ? Heard{} : Heard{kind(), bytes_.substr(header_bytes)}; }
+
+  private:
+    std::size_t wanted() const {
+        return bytes_.size() < header_bytes ? header_bytes : header_bytes + text_size();
+    }
+    std::size_t text_size() const {
+        std::size_t size = 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            size = size << 8 | static_cast<unsigned char>(bytes_[i]);
+        return size;
+    }
+    Heard::What kind() const {
+        const char letter = bytes_[header_bytes - 1];
+        return text_size() > most_bytes    ? Heard::What::gone
+               : letter == words_letter    ? Heard::What::words
+               : letter == leaving_letter  ? Heard::What::leaving
+               : letter == refusing_letter ? Heard::What::refusing
+                                           : Heard::What::gone;
+    }
+
+    std::string bytes_;
+    bool gone_ = false;
+};
+
+Heard hear(int socket, const std::optional<Clock::time_point> &until) {
+    Incoming incoming;
+    while (!incoming.take(socket))
+        if (!readable(socket, until))
+            return {Heard::What::late, ""};
+    return incoming.heard();
 }
 
 // ---- what ranks are asked, as text ----
@@ -166,43 +192,70 @@ void tune(int socket) {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// `listens`: on all interfaces, since a host often knows its own name as one of loopback only; but of
-/// loopback on nothing else.
-Addresses addresses_of(const RankPlace &place, bool listens) {
-    const bool loopback = place.host == "localhost" || place.host == "::1" || place.host.starts_with("127.");
+std::string where(const RankPlace &place) {
+    const bool ipv6 = place.host.find(':') != std::string::npos;
+    return fmt::format(fmt::runtime(ipv6 ? "[{}]:{}" : "{}:{}"), place.host, place.port);
+}
+
+/// `host` null: of all interfaces.
+Addresses addresses_of(const char *host, const RankPlace &place) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = listens ? AI_PASSIVE : 0;
+    hints.ai_flags = host == nullptr ? AI_PASSIVE : 0;
     addrinfo *found = nullptr;
-    const int error = ::getaddrinfo(listens && !loopback ? nullptr : place.host.c_str(),
-                                    std::to_string(place.port).c_str(), &hints, &found);
+    const int error = ::getaddrinfo(host, std::to_string(place.port).c_str(), &hints, &found);
     if (error != 0)
         throw UsageError("run: the host '" + shortened(place.host) +
                          "' of --meet is not known here: " + ::gai_strerror(error));
     return {found, &::freeaddrinfo};
 }
 
-std::string where(const RankPlace &place) {
-    return fmt::format("{}:{}", place.host, place.port);
+/// On all interfaces, since a host often knows its own name as one of loopback only; but of loopback on
+/// nothing else.
+Socket listening_at(const RankPlace &place) {
+    const bool loopback = place.host == "localhost" || place.host == "::1" || place.host.starts_with("127.");
+    const Addresses addresses = addresses_of(loopback ? place.host.c_str() : nullptr, place);
+    int error = 0;
+    for (const int family : {AF_INET6, AF_INET}) // the first one takes the other's connections too
+        for (const addrinfo *at = addresses.get(); at != nullptr; at = at->ai_next) {
+            if (at->ai_family != family)
+                continue;
+            Socket socket(
+                ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
+            const int yes = 1, no = 0;
+            (void)::setsockopt(socket.handle(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+            (void)::setsockopt(socket.handle(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+            if (::bind(socket.handle(), at->ai_addr, at->ai_addrlen) == 0 &&
+                ::listen(socket.handle(), most_ranks) == 0)
+                return socket;
+            error = error == EADDRINUSE ? error : errno;
+        }
+    RankPlace other = place;
+    other.port = next_port(place.port);
+    if (error == EADDRINUSE)
+        throw UsageError(
+            fmt::format("run: the port {} is in use, perhaps by another training; another one, given "
+                        "to every rank: --meet {}",
+                        place.port, where(other)));
+    throw UsageError("run: rank 0 cannot listen at " + where(place) + ": " + std::strerror(error));
 }
 
-Socket listening_at(const RankPlace &place) {
-    int error = 0;
-    const Addresses addresses = addresses_of(place, true);
-    for (const addrinfo *at = addresses.get(); at != nullptr; at = at->ai_next) {
-        Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
-        const int yes = 1;
-        (void)::setsockopt(socket.handle(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        if (::bind(socket.handle(), at->ai_addr, at->ai_addrlen) == 0 &&
-            ::listen(socket.handle(), most_ranks) == 0)
-            return socket;
-        error = errno;
+/// Whether a connection came about until then.
+bool connects(const Socket &socket, const addrinfo &to, Clock::time_point until) {
+    if (::connect(socket.handle(), to.ai_addr, to.ai_addrlen) != 0) {
+        if (errno != EINPROGRESS)
+            return false;
+        const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now());
+        pollfd one{socket.handle(), POLLOUT, 0};
+        if (::poll(&one, 1, std::max(0, static_cast<int>(left.count()))) <= 0)
+            return errno = ETIMEDOUT, false;
+        int error = 0;
+        socklen_t size = sizeof error;
+        (void)::getsockopt(socket.handle(), SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error != 0)
+            return errno = error, false;
     }
-    if (error == EADDRINUSE)
-        throw UsageError(fmt::format("run: the port {} is in use, perhaps by another training; another one, "
-                                     "given to every rank: --meet {}:{}",
-                                     place.port, place.host, place.port + 1));
-    throw UsageError("run: rank 0 cannot listen at " + where(place) + ": " + std::strerror(error));
+    return ::fcntl(socket.handle(), F_SETFL, 0) == 0; // it may wait from now on
 }
 
 /// Of a connection to rank 0; tried again until it listens.
@@ -210,17 +263,18 @@ Socket connected_to(const RankPlace &place, Clock::time_point until) {
     constexpr milliseconds pause(50);
     int error = 0;
     do {
-        const Addresses addresses = addresses_of(place, false);
+        const Addresses addresses = addresses_of(place.host.c_str(), place);
         for (const addrinfo *at = addresses.get(); at != nullptr; at = at->ai_next) {
-            Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
-            if (::connect(socket.handle(), at->ai_addr, at->ai_addrlen) == 0)
+            Socket socket(
+                ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
+            if (connects(socket, *at, until))
                 return socket;
             error = errno;
         }
         std::this_thread::sleep_for(pause);
     } while (Clock::now() < until);
     throw RankLost("rank 0 does not listen at " + where(place) + ": " + std::strerror(error) +
-                   ". Was it started, and is that its host?");
+                   ". Was it started, is that its host, and did it end with an error of its own?");
 }
 
 std::string own_name(int rank) {
@@ -229,6 +283,13 @@ std::string own_name(int rank) {
         host = {'?'};
     return fmt::format("rank {} on {} (process {})", rank, host.data(), ::getpid());
 }
+
+/// A connection of which nobody knows yet who it is.
+struct Guest {
+    Socket socket;
+    Incoming hello;
+    Clock::time_point until;
+};
 
 std::string list_of(const std::vector<int> &ranks) {
     constexpr std::size_t most = 8;
@@ -260,7 +321,8 @@ Meeting::Meeting(const RankPlace &place, const Asked &asked, milliseconds limit)
 }
 
 Meeting::Meeting(Meeting &&other) noexcept
-    : rank_(other.rank_), size_(other.size_), until_(other.until_), peers_(std::exchange(other.peers_, {})) {}
+    : rank_(other.rank_), size_(other.size_), until_(other.until_), peers_(std::exchange(other.peers_, {})),
+      first_ended_(other.first_ended_) {}
 
 Meeting::~Meeting() {
     for (const Peer &peer : peers_)
@@ -286,12 +348,21 @@ std::vector<Meeting> Meeting::of_threads(int ranks) {
 
 std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank, const Asked &its,
                                                      const Asked &asked) {
-    for (const auto &[name, value] : asked)
-        if (const auto found = its.find(name); found == its.end() || found->second != value)
+    std::set<std::string> names;
+    for (const auto *map : {&asked, &its})
+        for (const auto &[name, value] : *map)
+            names.insert(name);
+    for (const std::string &name : names) {
+        const auto of = [&](const Asked &map) {
+            const auto found = map.find(name);
+            return found == map.end() ? "none" : shortened(found->second);
+        };
+        if (of(its) != of(asked))
             return fmt::format(
-                "{} was started with another {} than rank 0: {} instead of {}. Every rank takes "
-                "the same command and the same files",
-                peer.name, name, found == its.end() ? "none" : shortened(found->second), shortened(value));
+                "{} was started with another {} than rank 0: {} instead of {}. Every rank takes the "
+                "same command and the same files",
+                peer.name, name, of(its), of(asked));
+    }
     if (rank < 1 || rank >= size_)
         return fmt::format("{} is none of ranks 1 to {}", peer.name, size_ - 1);
     if (const Peer &before = peers_[static_cast<std::size_t>(rank - 1)]; before.socket >= 0)
@@ -300,42 +371,72 @@ std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank,
     return std::nullopt;
 }
 
+void Meeting::refuse(const std::string &why) {
+    for (const Peer &peer : peers_)
+        if (peer.socket >= 0)
+            (void)say(peer.socket, refusing_letter, why);
+    throw UsageError("run: " + why);
+}
+
+bool Meeting::seat(int socket, const std::string &hello, const Asked &asked) {
+    auto its = from_text(hello);
+    if (!its)
+        return false; // something else that tried this port
+    const int rank = number_of<int>((*its)["rank"]).value_or(-1);
+    Peer peer{-1, shortened((*its)["name"])};
+    its->erase("rank");
+    its->erase("name");
+    if (const auto why = why_not_together(peer, rank, *its, asked)) {
+        (void)say(socket, refusing_letter, *why);
+        refuse(*why);
+    }
+    peer.socket = socket;
+    peers_[static_cast<std::size_t>(rank - 1)] = std::move(peer);
+    return true;
+}
+
 void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
     constexpr milliseconds hello(3000);
     const Socket listens = listening_at(place);
     peers_.resize(static_cast<std::size_t>(size_ - 1));
-    for (int missing = size_ - 1; missing > 0;) {
-        if (!readable(listens.handle(), until_)) {
-            std::vector<int> absent;
-            for (int rank = 1; rank < size_; ++rank)
-                if (peers_[static_cast<std::size_t>(rank - 1)].socket < 0)
-                    absent.push_back(rank);
+    std::list<Guest> guests;
+    const auto absent = [&] {
+        std::vector<int> ranks;
+        for (int rank = 1; rank < size_; ++rank)
+            if (peers_[static_cast<std::size_t>(rank - 1)].socket < 0)
+                ranks.push_back(rank);
+        return ranks;
+    };
+    while (!absent().empty()) {
+        std::vector<pollfd> sockets = {{listens.handle(), POLLIN, 0}};
+        for (const Guest &guest : guests)
+            sockets.push_back({guest.socket.handle(), POLLIN, 0});
+        constexpr int pause = 100;
+        (void)::poll(sockets.data(), sockets.size(), pause);
+        if (Clock::now() > until_)
             part(fmt::format(
-                "ranks that did not come to {} in time: {}, of {} ranks. Were they started, and is "
-                "that the host of rank 0?",
-                where(place), list_of(absent), size_));
-        }
+                "ranks that did not come to {} in time: {}, of {} ranks. Were they started, and is that "
+                "the host of rank 0?",
+                where(place), list_of(absent()), size_));
         Socket socket(::accept4(listens.handle(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (socket.handle() < 0)
-            continue;
-        tune(socket.handle());
-        const Heard heard = hear(socket.handle(), std::min(until_, Clock::now() + hello));
-        auto its = heard.what == Heard::What::words ? from_text(heard.text) : std::nullopt;
-        if (!its)
-            continue; // something else that tried this port
-        const int rank = number_of<int>((*its)["rank"]).value_or(-1);
-        Peer peer{-1, shortened((*its)["name"])};
-        if (const auto why = why_not_together(peer, rank, *its, asked)) {
-            (void)say(socket.handle(), leaving_letter, *why);
-            for (const Peer &other : peers_)
-                if (other.socket >= 0)
-                    (void)say(other.socket, leaving_letter, *why);
-            throw UsageError("run: " + *why);
+        if (socket.handle() >= 0) {
+            tune(socket.handle());
+            guests.push_back({std::move(socket), {}, Clock::now() + hello});
+        } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
+            part(std::string("rank 0 cannot take another connection: ") + std::strerror(errno) +
+                 "; `ulimit -n` says how many it may have");
         }
-        peer.socket = socket.take();
-        peers_[static_cast<std::size_t>(rank - 1)] = std::move(peer);
-        --missing;
+        for (auto guest = guests.begin(); guest != guests.end();) {
+            const bool said = guest->hello.take(guest->socket.handle());
+            const Heard hello_heard = said ? guest->hello.heard() : Heard{};
+            if (hello_heard.what == Heard::What::words &&
+                seat(guest->socket.handle(), hello_heard.text, asked))
+                (void)guest->socket.take();
+            guest = said || Clock::now() > guest->until ? guests.erase(guest) : std::next(guest);
+        }
     }
+    if (const auto why = who_left()) // one that gave up while the last one came
+        throw RankLost(*why);
     (void)from_first("");
 }
 
@@ -348,8 +449,10 @@ void Meeting::join_first(const RankPlace &place, const Asked &asked) {
     (void)say(socket.handle(), words_letter, as_text(hello));
     // Rank 0 gives up before this one does, and then says why.
     const Heard heard = hear(socket.handle(), until_ + std::chrono::seconds(3));
-    if (heard.what == Heard::What::leaving)
+    if (heard.what == Heard::What::refusing)
         throw UsageError("run: " + heard.text);
+    if (heard.what == Heard::What::leaving)
+        throw RankLost(heard.text);
     if (heard.what != Heard::What::words)
         throw RankLost("rank 0 at " + where(place) +
                        (heard.what == Heard::What::late ? " does not answer" : " left") +
@@ -369,10 +472,15 @@ void Meeting::part(const std::string &why) {
 }
 
 std::string Meeting::heard_from(Peer &peer) {
+    constexpr milliseconds pause(100);
+    while (!readable(peer.socket, Clock::now() + pause))
+        if (const auto why = who_left()) // another one
+            throw RankLost(*why);
     Heard heard = hear(peer.socket, std::nullopt);
     if (heard.what == Heard::What::words)
         return std::move(heard.text);
     const std::string why = heard.what == Heard::What::leaving ? heard.text : peer.name + " ended";
+    first_ended_ = rank_ > 0 && heard.what != Heard::What::leaving;
     if (rank_ == 0)
         leave(why);
     throw RankLost(why);
@@ -399,19 +507,35 @@ std::vector<std::string> Meeting::to_first(const std::string &said) {
     return all;
 }
 
-std::optional<std::string> Meeting::who_left() {
-    for (Peer &peer : peers_) {
-        std::array<char, header_bytes> header{};
-        const ssize_t got = ::recv(peer.socket, header.data(), header.size(), MSG_PEEK | MSG_DONTWAIT);
-        const bool nothing_yet = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-        const bool leaves = got == static_cast<ssize_t>(header.size()) && header.back() == leaving_letter;
-        if (nothing_yet || (got > 0 && !leaves))
+std::optional<std::string> Meeting::why_gone(Peer &peer) {
+    pollfd one{peer.socket, POLLIN | POLLRDHUP, 0};
+    if (::poll(&one, 1, 0) <= 0)
+        return std::nullopt;
+    const bool ended = (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    std::array<char, header_bytes> header{};
+    const ssize_t got = ::recv(peer.socket, header.data(), header.size(), MSG_PEEK | MSG_DONTWAIT);
+    const bool leaves = got == static_cast<ssize_t>(header.size()) && header.back() == leaving_letter;
+    if (!ended && !leaves)
+        return std::nullopt; // words that nobody has asked for yet
+    constexpr milliseconds at_once(500);
+    for (;;) { // words may lie before the reason
+        const Heard heard = hear(peer.socket, Clock::now() + at_once);
+        if (heard.what == Heard::What::leaving)
+            return heard.text;
+        if (heard.what == Heard::What::words)
             continue;
-        const std::string why = leaves ? hear(peer.socket, std::nullopt).text : peer.name + " ended";
-        if (rank_ == 0)
-            leave(why);
-        return why;
+        first_ended_ = rank_ > 0;
+        return peer.name + " ended";
     }
+}
+
+std::optional<std::string> Meeting::who_left() {
+    for (Peer &peer : peers_)
+        if (const auto why = why_gone(peer)) {
+            if (rank_ == 0)
+                leave(*why);
+            return why;
+        }
     return std::nullopt;
 }
 

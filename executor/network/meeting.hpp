@@ -48,6 +48,8 @@ class Meeting {
 
     /// A sentence if a rank has left, without waiting.
     std::optional<std::string> who_left();
+    /// Whether it was rank 0 that is gone, without a word.
+    bool first_ended() const { return first_ended_; }
 
     /// Tells the others why this rank leaves before its time.
     void leave(const std::string &why);
@@ -63,12 +65,17 @@ class Meeting {
     void join_first(const RankPlace &place, const Asked &asked);
     std::optional<std::string> why_not_together(const Peer &peer, int rank, const Asked &its,
                                                 const Asked &asked);
+    /// Whether it takes a rank in that says hello; what is none is sent away.
+    bool seat(int socket, const std::string &hello, const Asked &asked);
+    [[noreturn]] void refuse(const std::string &why);
     [[noreturn]] void part(const std::string &why);
     std::string heard_from(Peer &peer);
+    std::optional<std::string> why_gone(Peer &peer);
 
     int rank_ = 0, size_ = 1;
     std::chrono::steady_clock::time_point until_; ///< of the first words
     std::vector<Peer> peers_;                     ///< of rank 0 all others by rank - 1, of the others rank 0
+    bool first_ended_ = false;
 };
 
 } // namespace convcast

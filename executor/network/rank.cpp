@@ -21,7 +21,7 @@ namespace convcast {
 namespace {
 
 // Of NCCL's application binary interface, the same since 2.0.
-constexpr int nccl_success = 0, nccl_float32 = 7, nccl_sum = 0;
+constexpr int nccl_success = 0, nccl_in_progress = 7, nccl_float32 = 7, nccl_sum = 0;
 
 } // namespace
 
@@ -29,6 +29,7 @@ Nccl::Nccl()
     : library_({{"libnccl.so.2", "libnccl.so"}, "sum gradients by NCCL", "NCCL (libnccl2)"}),
       all_reduce_(library_.symbol<AllReduce>("ncclAllReduce")),
       destroy_(library_.symbol<End>("ncclCommDestroy")), abort_(library_.symbol<End>("ncclCommAbort")),
+      async_error_(library_.symbol<AsyncError>("ncclCommGetAsyncError")),
       error_text_(library_.symbol<ErrorText>("ncclGetErrorString")),
       version_(library_.symbol<Version>("ncclGetVersion")) {}
 
@@ -76,6 +77,15 @@ void Nccl::abort() {
         std::thread(abort_, std::exchange(communicator_, nullptr)).detach();
 }
 
+std::optional<std::string> Nccl::failure() const {
+    int error = nccl_success;
+    if (communicator_ == nullptr || async_error_(communicator_, &error) != nccl_success ||
+        error == nccl_success || error == nccl_in_progress)
+        return std::nullopt;
+    return std::string("NCCL: ") + error_text_(error) +
+           "; NCCL_DEBUG=WARN in the environment makes it say more";
+}
+
 std::string Nccl::version() const {
     int number = 0;
     check(version_(&number), "ncclGetVersion");
@@ -116,21 +126,40 @@ void Rank::wait(const Event &event) {
             event.wait(); // what waited for the other ranks ends now
             throw RankLost(*why);
         }
+        if (const auto why = nccl_.failure()) {
+            nccl_.abort();
+            event.wait();
+            throw GpuError(*why);
+        }
         std::this_thread::sleep_for(pause);
     }
 }
 
 void as_rank(Meeting &meeting, int device, const std::function<void(Rank &)> &part) {
+    const auto told = [&](const std::function<void()> &work) {
+        try {
+            work();
+        } catch (const RankLost &) {
+            throw; // which all have heard
+        } catch (const std::exception &error) {
+            meeting.leave("rank " + std::to_string(meeting.rank()) + " ended: " + error.what());
+            throw;
+        }
+    };
+    std::optional<Rank> rank;
+    told([&] { rank.emplace(meeting, device); });
     try {
-        Rank rank(meeting, device);
-        part(rank);
-        (void)meeting.to_first("done"); // nobody leaves before all have what they need
+        told([&] { part(*rank); });
+    } catch (...) {
+        rank->abort(); // before NCCL would wait for the others at its end
+        throw;
+    }
+    try { // nobody leaves before all have what they need
+        (void)meeting.to_first("done");
         (void)meeting.from_first("done");
     } catch (const RankLost &) {
-        throw; // which all have heard
-    } catch (const std::exception &error) {
-        meeting.leave("rank " + std::to_string(meeting.rank()) + " ended: " + error.what());
-        throw;
+        if (meeting.rank() > 0)
+            throw; // rank 0 has all of the answer, whoever leaves now
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class Nccl {
     /// Enqueues that `count` floats are replaced by their sums over all ranks.
     void sum(float *values, std::size_t count, cudaStream_t stream) const;
 
+    /// What went wrong between the GPUs since; absent if nothing did.
+    std::optional<std::string> failure() const;
+
     /// Ends what waits on the GPU for other ranks, now or later. Nothing can be summed any more.
     void abort();
 
@@ -47,6 +51,7 @@ class Nccl {
     using AllReduce = int(const void *from, void *to, std::size_t count, int type, int operation,
                           Communicator communicator, cudaStream_t stream);
     using End = int(Communicator communicator);
+    using AsyncError = int(Communicator communicator, int *error);
     using ErrorText = const char *(int result);
     using Version = int(int *version);
 
@@ -55,6 +60,7 @@ class Nccl {
     SharedLibrary library_;
     AllReduce *all_reduce_;
     End *destroy_, *abort_;
+    AsyncError *async_error_;
     ErrorText *error_text_;
     Version *version_;
     Communicator communicator_ = nullptr;
@@ -81,9 +87,11 @@ class Rank {
     /// be captured in a graph.
     void try_sum(float *values, std::size_t many, cudaStream_t stream);
 
-    /// Until the event has passed. Throws RankLost when another rank has left: what waits for it on the GPU
-    /// is ended first.
+    /// Until the event has passed. Throws RankLost when another rank has left, and GpuError where NCCL
+    /// failed: what waits on the GPU is ended first.
     void wait(const Event &event);
+    /// Ends what waits on the GPU for other ranks.
+    void abort() { nccl_.abort(); }
 
   private:
     OnDevice here_;

@@ -14,15 +14,14 @@ namespace {
 
 /// The variables by which a launcher tells a process which of several it is.
 struct Launcher {
-    const char *name, *rank, *size, *local, *local_size;
+    const char *name, *rank, *size, *local_size;
 };
 // Open MPI before Slurm: within a job of Slurm mpirun's processes have both, and Slurm's are of the one that
 // started mpirun.
 constexpr Launcher launchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", nullptr},
 };
 constexpr const char *rank_example = "Example: --rank 0/2 and --rank 1/2";
 
@@ -33,9 +32,12 @@ std::optional<int> number(const std::optional<std::string> &text, int least, int
 
 /// Whether each rank of the launcher is on this host.
 bool on_one_host(const Launcher &launcher, const RankPlace &place, const Environment &environment) {
+    if (place.size == 1)
+        return true;
     if (launcher.local_size != nullptr)
         return number(environment(launcher.local_size), 1, most_ranks) == place.size;
-    return number(environment("SLURM_JOB_NUM_NODES"), 1, most_ranks).value_or(1) == 1;
+    const auto nodes = environment("SLURM_STEP_NUM_NODES");
+    return number(nodes ? nodes : environment("SLURM_JOB_NUM_NODES"), 1, most_ranks).value_or(1) == 1;
 }
 
 RankPlace launched(const Environment &environment, bool &one_host) {
@@ -52,7 +54,6 @@ RankPlace launched(const Environment &environment, bool &one_host) {
                 "{0}={3} and {1}={4}",
                 launcher.rank, launcher.size, launcher.name, shortened(*rank), shortened(*size)));
         place.rank = *its, place.size = *ranks;
-        place.local = number(environment(launcher.local), 0, most_ranks).value_or(*its);
         one_host = on_one_host(launcher, place, environment);
         return place;
     }
@@ -73,21 +74,25 @@ RankPlace given(const std::string &text) {
                         "auto, got '{}'. {}",
                         most_ranks, shortened(text), rank_example));
     RankPlace place;
-    place.rank = place.local = *rank;
+    place.rank = *rank;
     place.size = *size;
     return place;
 }
 
-void meet_at(RankPlace &place, const std::string &text) {
+/// `said_by`: what the text is of, for messages.
+void meet_at(RankPlace &place, const std::string &text, const std::string &said_by) {
     constexpr int most_port = 65535;
     const std::size_t colon = text.rfind(':');
     const auto port =
         colon == std::string::npos ? std::nullopt : number(text.substr(colon + 1), 1, most_port);
-    if (!port || colon == 0)
-        throw UsageError("run: --meet takes the host of rank 0 and a port from 1 to 65535, got '" +
-                         shortened(text) + "'. Example: --meet node01:29517");
-    const bool brackets = text.front() == '[' && text[colon - 1] == ']'; // [::1]:29517
-    place.host = brackets ? text.substr(1, colon - 2) : text.substr(0, colon);
+    std::string host = text.substr(0, colon);
+    const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']'; // [::1]:29517
+    if (brackets)
+        host = host.substr(1, host.size() - 2);
+    if (!port || host.empty() || (!brackets && host.find_first_of(":[]") != std::string::npos))
+        throw UsageError("run: " + said_by + " must be the host of rank 0 and a port from 1 to 65535, got '" +
+                         shortened(text) + "'. Example: --meet node01:29517, or --meet [fe80::1]:29517");
+    place.host = host;
     place.port = *port;
 }
 
@@ -98,13 +103,17 @@ RankPlace rank_place(const std::string &rank, const std::optional<std::string> &
     bool one_host = true;
     RankPlace place = rank == "auto" ? launched(environment, one_host) : given(rank);
     if (meet) {
-        meet_at(place, *meet);
+        meet_at(place, *meet, "--meet");
         return place;
     }
-    if (const auto host = environment("MASTER_ADDR"), port = environment("MASTER_PORT"); host && port) {
-        meet_at(place, *host + ":" + *port);
+    if (const auto host = environment("MASTER_ADDR"); host && !host->empty()) {
+        const bool ipv6 = host->find(':') != std::string::npos && host->front() != '[';
+        meet_at(place,
+                (ipv6 ? "[" + *host + "]" : *host) + ":" +
+                    environment("MASTER_PORT").value_or(std::to_string(place.port)),
+                "MASTER_ADDR with MASTER_PORT");
         if (environment("TORCHELASTIC_RUN_ID")) // torchrun itself listens at that port
-            ++place.port;
+            place.port = next_port(place.port);
     } else if (!one_host) {
         throw UsageError(
             "run: the ranks are on several hosts, and nobody says where rank 0 listens. Example: "

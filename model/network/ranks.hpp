@@ -14,11 +14,15 @@ constexpr int most_ranks = 4096;
 
 struct RankPlace {
     int rank = 0, size = 1;
-    int local = 0; ///< among the ranks of this host: its GPU, where it sees several
     std::string host = "127.0.0.1";
     int port = 29517; ///< rank 0 listens there
     bool operator==(const RankPlace &) const = default;
 };
+
+/// Another port beside one.
+constexpr int next_port(int port) {
+    return port < 65535 ? port + 1 : port - 1;
+}
 
 /// The value of a variable of the environment; absent where it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string &name)>;

@@ -78,7 +78,8 @@ void add_rates(NetworkTimes &times, int devices, const std::optional<Seconds> &o
                const std::optional<Seconds> &share) {
     if (one)
         times.speed_up = *one / *times.time_s;
-    times.efficiency = times.speed_up.value_or(1.0) / devices;
+    if (times.speed_up)
+        times.efficiency = *times.speed_up / devices;
     if (share)
         times.weak_efficiency = *share / *times.time_s;
     if (times.computation_s && times.communication_s && times.communication_s->value > 0.0)
@@ -170,11 +171,11 @@ HostLink usual_host_link() {
 }
 
 HostLink parse_host_link(const std::string &verb, const std::string &text) {
-    const auto range_of = [&](const std::string &part, double most) {
+    const auto range_of = [&](const std::string &part, double least, double most) {
         const std::size_t dots = part.find("..");
         const auto low = number_of<double>(part.substr(0, dots)),
                    high = dots == std::string::npos ? low : number_of<double>(part.substr(dots + 2));
-        if (!low || !high || !(*low > 0.0) || !(*low <= *high) || !(*high <= most))
+        if (!low || !high || !(*low >= least) || !(*low <= *high) || !(*high <= most))
             throw UsageError(
                 fmt::format("{}: --host-link takes bytes a second of a GPU one way, a number or a "
                             "range, and perhaps seconds of a message, got '{}'. Example: "
@@ -184,10 +185,10 @@ HostLink parse_host_link(const std::string &verb, const std::string &text) {
     };
     const std::size_t comma = text.find(',');
     HostLink link = usual_host_link();
-    const auto [least, most] = range_of(text.substr(0, comma), 1e18);
+    const auto [least, most] = range_of(text.substr(0, comma), 1.0, 1e18);
     link.least_bytes_per_s = Bandwidth(least), link.most_bytes_per_s = Bandwidth(most);
     if (comma != std::string::npos) {
-        const auto [shortest, longest] = range_of(text.substr(comma + 1), 1.0);
+        const auto [shortest, longest] = range_of(text.substr(comma + 1), 1e-12, 1.0);
         link.least_latency_s = Seconds(shortest), link.most_latency_s = Seconds(longest);
     }
     link.by = "--host-link";
@@ -257,6 +258,11 @@ std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQues
     const Ladder ladder = find_ladder(network);
     for (NetworkCase &item : cases)
         refuse_too_many_images(item, ladder);
+    const std::set<std::int64_t> batches(question.batches.begin(), question.batches.end());
+    std::erase_if(cases, [&](const NetworkCase &item) { // a whole batch that only splits asked for
+        return item.split == DeviceSplit::one && item.status == Status::infeasible &&
+               !batches.contains(item.batch);
+    });
     return cases;
 }
 
@@ -299,7 +305,7 @@ void add_rates(std::vector<NetworkCase> &cases) {
             return std::nullopt;
         };
         for (NetworkCase &item : cases)
-            if (item.*times && (item.*times)->time_s && item.split != DeviceSplit::one && one_gpu(item.batch))
+            if (item.*times && (item.*times)->time_s && item.split != DeviceSplit::one)
                 add_rates(*(item.*times), item.devices, one_gpu(item.batch),
                           item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
     }

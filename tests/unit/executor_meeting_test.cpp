@@ -132,6 +132,15 @@ TEST(Meeting, RanksThatWereAskedOtherThingsAreNamed) {
                                 HasSubstr("fashion_mnist instead of mnist")));
 }
 
+TEST(Meeting, ARankThatWasAskedMoreIsNamedToo) {
+    const int port = free_port();
+    Meeting::Asked more = mnist;
+    more["--epochs"] = "3";
+    for (const std::string &text : all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
+                                             [&] { return said_by(place_of(1, 2, port), more, together); }}))
+        EXPECT_THAT(text, HasSubstr("another --epochs than rank 0: 3 instead of none"));
+}
+
 TEST(Meeting, RanksThatCountDifferentlyAreNamed) {
     const int port = free_port();
     for (const std::string &text : all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
@@ -203,6 +212,72 @@ TEST(Meeting, StrangersAreSentAway) {
                   }});
     EXPECT_EQ(said.front(), "together");
     EXPECT_EQ(said.back(), "together");
+}
+
+TEST(Meeting, StrangersWhoSayNothingHoldNobodyUp) {
+    const int port = free_port();
+    std::vector<int> silent;
+    const auto said = all_said(
+        {[&] { return said_by(place_of(0, 2, port), mnist, together, milliseconds(2500)); },
+         [&] {
+             sockaddr_in address{};
+             address.sin_family = AF_INET;
+             address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+             address.sin_port = htons(static_cast<std::uint16_t>(port));
+             for (int i = 0; i < 10; ++i) {
+                 silent.push_back(::socket(AF_INET, SOCK_STREAM, 0));
+                 while (::connect(silent.back(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+                     std::this_thread::sleep_for(milliseconds(5));
+             }
+             return said_by(place_of(1, 2, port), mnist, together, milliseconds(2500));
+         }});
+    for (const int socket : silent)
+        ::close(socket);
+    EXPECT_THAT(said, ElementsAre("together", "together"));
+}
+
+TEST(Meeting, IsAlsoByIpv6) {
+    const int port = free_port();
+    const auto rank = [&](int its) {
+        RankPlace place = place_of(its, 2, port);
+        place.host = "::1";
+        return said_by(place, mnist, together, milliseconds(1500));
+    };
+    const auto said = all_said({[&] { return rank(0); }, [&] { return rank(1); }});
+    if (said.front().find("cannot listen") != std::string::npos ||
+        said.front().find("not known here") != std::string::npos)
+        GTEST_SKIP() << "no IPv6 here: " << said.front();
+    EXPECT_THAT(said, ElementsAre("together", "together"));
+}
+
+/// A rank ends while rank 0 waits for the words of another one, which is busy.
+TEST(Meeting, WhoWaitsForOneRankNoticesTheEndOfAnother) {
+    std::vector<Meeting> meetings = Meeting::of_threads(3);
+    std::future<std::string> first = std::async(std::launch::async, [&] {
+        try {
+            (void)meetings[0].to_first("x");
+        } catch (const RankLost &lost) {
+            return std::string(lost.what());
+        }
+        return std::string("noticed nothing");
+    });
+    meetings[2].leave("out of memory");
+    EXPECT_EQ(first.get(), "out of memory");
+    EXPECT_EQ(meetings[1].who_left(), "out of memory");
+    EXPECT_FALSE(meetings[1].first_ended());
+}
+
+TEST(Meeting, WordsThatNobodyHasHeardDoNotHideAnEnd) {
+    std::vector<Meeting> meetings = Meeting::of_threads(2);
+    {
+        Meeting gone = std::move(meetings[1]);
+        (void)gone.to_first("words");
+    }
+    EXPECT_EQ(meetings[0].who_left(), "rank 1 ended");
+    std::vector<Meeting> others = Meeting::of_threads(2);
+    { const Meeting gone = std::move(others[0]); }
+    EXPECT_EQ(others[1].who_left(), "rank 0 ended");
+    EXPECT_TRUE(others[1].first_ended());
 }
 
 /// `leaves` of three ranks ends; what the other two notice while they wait for a GPU.

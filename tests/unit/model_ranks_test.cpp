@@ -20,15 +20,15 @@ Environment of(std::map<std::string, std::string> variables) {
     };
 }
 
-RankPlace place(int rank, int size, int local, const std::string &host, int port) {
+RankPlace place(int rank, int size, const std::string &host, int port) {
     RankPlace its;
-    its.rank = rank, its.size = size, its.local = local, its.host = host, its.port = port;
+    its.rank = rank, its.size = size, its.host = host, its.port = port;
     return its;
 }
 
 TEST(Ranks, AreGivenByHand) {
-    EXPECT_EQ(rank_place("1/4", std::nullopt, of({})), place(1, 4, 1, "127.0.0.1", 29517));
-    EXPECT_EQ(rank_place("0/2", "node01:4000", of({})), place(0, 2, 0, "node01", 4000));
+    EXPECT_EQ(rank_place("1/4", std::nullopt, of({})), place(1, 4, "127.0.0.1", 29517));
+    EXPECT_EQ(rank_place("0/2", "node01:4000", of({})), place(0, 2, "node01", 4000));
     EXPECT_EQ(rank_place("0/2", "[fe80::1]:4000", of({})).host, "fe80::1");
 }
 
@@ -40,8 +40,8 @@ TEST(Ranks, AreThoseOfTorchrunWhichListensItself) {
                                                           {"MASTER_ADDR", "host"},
                                                           {"MASTER_PORT", "29400"},
                                                           {"TORCHELASTIC_RUN_ID", "none"}};
-    EXPECT_EQ(rank_place("auto", std::nullopt, of(variables)), place(5, 8, 1, "host", 29401));
-    EXPECT_EQ(rank_place("auto", "other:1", of(variables)), place(5, 8, 1, "other", 1));
+    EXPECT_EQ(rank_place("auto", std::nullopt, of(variables)), place(5, 8, "host", 29401));
+    EXPECT_EQ(rank_place("auto", "other:1", of(variables)), place(5, 8, "other", 1));
 }
 
 TEST(Ranks, OfOpenMpiGoBeforeThoseOfTheJobAroundIt) {
@@ -52,7 +52,7 @@ TEST(Ranks, OfOpenMpiGoBeforeThoseOfTheJobAroundIt) {
                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                              {"SLURM_PROCID", "0"},
                              {"SLURM_NTASKS", "2"}})),
-              place(1, 2, 1, "127.0.0.1", 29517));
+              place(1, 2, "127.0.0.1", 29517));
 }
 
 TEST(Ranks, OfSlurmOnOneHostMeetAtAPortOfTheirJob) {
@@ -63,9 +63,28 @@ TEST(Ranks, OfSlurmOnOneHostMeetAtAPortOfTheirJob) {
                    {"SLURM_JOB_NUM_NODES", nodes},
                    {"SLURM_JOB_ID", "12034"}});
     };
-    EXPECT_EQ(rank_place("auto", std::nullopt, of_job("1")), place(3, 4, 1, "127.0.0.1", 29551));
+    EXPECT_EQ(rank_place("auto", std::nullopt, of_job("1")), place(3, 4, "127.0.0.1", 29551));
     EXPECT_THAT([&] { (void)rank_place("auto", std::nullopt, of_job("2")); },
                 ThrowsMessage<UsageError>(HasSubstr("--meet node01:29517")));
+}
+
+TEST(Ranks, MeetWhereMasterAddrSays) {
+    EXPECT_EQ(rank_place("0/2", std::nullopt, of({{"MASTER_ADDR", "n1"}})), place(0, 2, "n1", 29517));
+    EXPECT_EQ(rank_place("0/2", std::nullopt, of({{"MASTER_ADDR", "fd00::1"}, {"MASTER_PORT", "5"}})),
+              place(0, 2, "fd00::1", 5));
+    EXPECT_EQ(rank_place("auto", std::nullopt,
+                         of({{"RANK", "0"},
+                             {"WORLD_SIZE", "2"},
+                             {"MASTER_ADDR", "n1"},
+                             {"MASTER_PORT", "65535"},
+                             {"TORCHELASTIC_RUN_ID", "x"}})),
+              place(0, 2, "n1", 65534));
+    EXPECT_EQ(rank_place("auto", std::nullopt, of({{"RANK", "0"}, {"WORLD_SIZE", "1"}})).size, 1);
+    EXPECT_THAT(
+        [] {
+            (void)rank_place("0/2", std::nullopt, of({{"MASTER_ADDR", "n1"}, {"MASTER_PORT", "abc"}}));
+        },
+        ThrowsMessage<UsageError>(HasSubstr("MASTER_ADDR with MASTER_PORT must be")));
 }
 
 TEST(Ranks, ThatAreNoneAreRefused) {
@@ -73,7 +92,7 @@ TEST(Ranks, ThatAreNoneAreRefused) {
         EXPECT_THAT([&] { (void)rank_place(text, std::nullopt, of({})); },
                     ThrowsMessage<UsageError>(HasSubstr("Example: --rank 0/2")))
             << text;
-    for (const char *text : {"node", "node:", ":5", "node:0", "node:70000", "node:x", ""})
+    for (const char *text : {"node", "node:", ":5", "node:0", "node:70000", "node:x", "", "::1", "[]:5000"})
         EXPECT_THAT([&] { (void)rank_place("0/2", text, of({})); },
                     ThrowsMessage<UsageError>(HasSubstr("Example: --meet node01:29517")))
             << text;
