@@ -7,6 +7,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/fit/adapted.hpp"
 #include "model/machine/calibration.hpp"
 #include "model/machine/facts.hpp"
 #include "model/record/measured_calls.hpp"
@@ -65,6 +66,15 @@ int fit(const Arguments &arguments) {
         return code;
     }
     Calibration calibration = fit_calibration(calls, profile);
+    if (const std::vector<std::string> files = arguments.texts("interval"); !files.empty()) {
+        for (const std::string &file : files) {
+            const Run run = read_document(file);
+            code = std::max(code, code_of(run));
+            for (MeasuredCall &call : measured_calls(run, profile, knowledge.facts, WhichCalls::all))
+                calls.push_back(std::move(call));
+        }
+        fit_interval(calibration, calls, profile);
+    }
     calibration.facts_hash = facts_hash(knowledge.facts);
     if (!test.empty())
         calibration.test = TestErrors{std::ssize(test), mean_error(test, profile, calibration),

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,71 +35,94 @@ struct ScaleAndSpread {
     Seconds forecast(const Row &row) const { return std::max(row.time * scale, row.bound); }
     /// ln(measured / forecast)
     double miss(const Row &row) const { return std::log(row.call->time_s / forecast(row)); }
-    double spread_at(const Row &row) const {
-        return spread_of(spread, row.call->shape, forecast(row), row.bound);
+    SpreadOf properties_of(const Row &row) const {
+        return {row.call->shape, main_launch(row.call->plan).kernel, forecast(row), row.bound};
     }
+    double spread_at(const Row &row) const { return spread_of(spread, properties_of(row)); }
 };
 
 /// Ridge regression of `targets` on the columns, with all of mean 0 and the columns of variance 1, by
 /// coordinate descent: the coefficients. The penalty keeps properties that few calls differ in from
 /// mattering.
-template <std::size_t N>
-std::array<double, N> ridge(const std::vector<std::array<double, N>> &rows, std::vector<double> targets) {
+std::vector<double> ridge(const std::vector<std::vector<double>> &columns, std::vector<double> targets) {
     constexpr double penalty = 20.0;
     constexpr int sweeps = 100;
-    const auto count = static_cast<double>(rows.size());
-    std::array<double, N> coefficients{};
+    const auto count = static_cast<double>(targets.size());
+    std::vector<double> coefficients(columns.size(), 0.0);
     for (int sweep = 0; sweep < sweeps; ++sweep)
-        for (std::size_t i = 0; i < N; ++i) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
             double product = count * coefficients[i];
-            for (std::size_t row = 0; row < rows.size(); ++row)
-                product += rows[row][i] * targets[row];
+            for (std::size_t row = 0; row < targets.size(); ++row)
+                product += columns[i][row] * targets[row];
             const double next = product / (count + penalty);
-            for (std::size_t row = 0; row < rows.size(); ++row)
-                targets[row] -= (next - coefficients[i]) * rows[row][i];
+            for (std::size_t row = 0; row < targets.size(); ++row)
+                targets[row] -= (next - coefficients[i]) * columns[i][row];
             coefficients[i] = next;
         }
     return coefficients;
+}
+
+/// Kernels of which so many calls were measured have a coefficient of their own.
+std::vector<std::string> kernels_of(const Rows &rows) {
+    constexpr int least_calls = 20;
+    std::map<std::string, int> calls;
+    for (const Row *row : rows)
+        ++calls[main_launch(row->call->plan).kernel];
+    std::vector<std::string> kernels;
+    for (const auto &[kernel, count] : calls)
+        if (count >= least_calls)
+            kernels.push_back(kernel);
+    return kernels;
 }
 
 /// ln |miss| by the properties of the calls, so that the spread of these is 1 in the geometric mean.
 ResidualSpread fitted_spread(const Rows &rows, const ScaleAndSpread &scaled) {
     constexpr double least_miss = 0.01; // that a call is forecast to the digit says nothing of the next one
     constexpr std::size_t n = spread_coefficients.size();
-    std::vector<std::array<double, n>> columns;
+    const std::vector<std::string> kernels = kernels_of(rows);
+    std::vector<std::vector<double>> columns(n + kernels.size());
     std::vector<double> targets;
     for (const Row *row : rows) {
-        columns.push_back(spread_properties(row->call->shape, scaled.forecast(*row), row->bound));
+        const SpreadOf call = scaled.properties_of(*row);
+        const auto properties = spread_properties(call);
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            columns[i].push_back(i < n ? properties[i] : (call.kernel == kernels[i - n] ? 1.0 : 0.0));
         targets.push_back(std::log(std::max(least_miss, std::abs(scaled.miss(*row)))));
     }
     const double middle = mean_of(targets);
     for (double &target : targets)
         target -= middle;
-    std::array<double, n> centres{}, widths{};
-    for (std::size_t i = 0; i < n; ++i) {
-        for (const auto &its : columns)
-            centres[i] += its[i] / static_cast<double>(columns.size());
-        for (auto &its : columns)
-            widths[i] += std::pow(its[i] -= centres[i], 2) / static_cast<double>(columns.size());
-        widths[i] = widths[i] > 0.0 ? std::sqrt(widths[i]) : 1.0;
-        for (auto &its : columns)
-            its[i] /= widths[i];
+    std::vector<double> centres, widths;
+    for (std::vector<double> &column : columns) {
+        centres.push_back(mean_of(column));
+        double squares = 0.0;
+        for (double &value : column)
+            squares += std::pow(value -= centres.back(), 2);
+        widths.push_back(squares > 0.0 ? std::sqrt(squares / static_cast<double>(column.size())) : 1.0);
+        for (double &value : column)
+            value /= widths.back();
     }
-    const std::array<double, n> coefficients = ridge(columns, targets);
+    const std::vector<double> coefficients = ridge(columns, targets);
     ResidualSpread spread;
-    for (std::size_t i = 0; i < n; ++i) {
-        spread.*spread_coefficients[i] = coefficients[i] / widths[i];
-        spread.constant -= coefficients[i] / widths[i] * centres[i];
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double coefficient = coefficients[i] / widths[i];
+        (i < n ? spread.*spread_coefficients[i] : spread.kernels[kernels[i - n]]) = coefficient;
+        spread.constant -= coefficient * centres[i];
     }
     return spread;
 }
 
-ScaleAndSpread fit_to(const Rows &rows) {
+/// What may be fitted beside the spread.
+enum class Scale { kept, fitted };
+
+ScaleAndSpread fit_to(const Rows &rows, Scale scale) {
     ScaleAndSpread fit;
-    std::vector<double> ratios;
-    for (const Row *row : rows)
-        ratios.push_back(row->call->time_s / row->time);
-    fit.scale = upper_median(std::move(ratios));
+    if (scale == Scale::fitted) {
+        std::vector<double> ratios;
+        for (const Row *row : rows)
+            ratios.push_back(row->call->time_s / row->time);
+        fit.scale = upper_median(std::move(ratios));
+    }
     fit.spread = fitted_spread(rows, fit);
     return fit;
 }
@@ -116,31 +139,33 @@ std::vector<Row> rows_of(const Calibration &numbers, const std::vector<MeasuredC
     return rows;
 }
 
-} // namespace
-
-Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &calls,
-                    const GpuProfile &profile) {
+std::set<std::string> layers_of(const std::vector<MeasuredCall> &calls, const GpuProfile &profile) {
     if (const std::string missing = missing_for_forecast(profile); !missing.empty())
-        throw UsageError("adapt: the profile " + profile.id + " lacks " + missing);
+        throw UsageError("the profile " + profile.id + " lacks " + missing);
     std::set<std::string> layers;
     for (const MeasuredCall &call : calls)
         layers.insert(call.shape.id());
     if (calls.size() < least_adapted_calls || layers.size() < 2)
-        throw UsageError(fmt::format(
-            "adapt: too little was measured, {} calls of {} layers; an interval needs {} calls of 2 "
-            "layers at least. On a machine with the GPU the same command measures more, for example "
-            "with --minutes 10",
-            calls.size(), layers.size(), least_adapted_calls));
-    Calibration out;
-    out.fitted = base.fitted;
-    const std::vector<Row> rows = rows_of(out, calls, profile);
+        throw UsageError(fmt::format("too little was measured, {} calls of {} layers; an interval needs {} "
+                                     "calls of 2 layers at least. "
+                                     "On a machine with the GPU `convcast adapt --minutes 10` measures more",
+                                     calls.size(), layers.size(), least_adapted_calls));
+    return layers;
+}
+
+/// Sets scale, spread and the ends of the interval. Each layer in turn is left out. Returns the errors of
+/// these forecasts of it.
+std::vector<double> fit_and_leave_out(Calibration &calibration, const std::vector<MeasuredCall> &calls,
+                                      const GpuProfile &profile, Scale scale) {
+    const std::set<std::string> layers = layers_of(calls, profile);
+    const std::vector<Row> rows = rows_of(calibration, calls, profile);
     std::vector<double> scores, errors;
     for (const std::string &layer : layers) {
         Rows others;
         for (const Row &row : rows)
             if (row.layer != layer)
                 others.push_back(&row);
-        const ScaleAndSpread fit = fit_to(others);
+        const ScaleAndSpread fit = fit_to(others, scale);
         for (const Row &row : rows)
             if (row.layer == layer) {
                 scores.push_back(fit.miss(row) / fit.spread_at(row));
@@ -151,11 +176,27 @@ Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &ca
     Rows all;
     for (const Row &row : rows)
         all.push_back(&row);
-    const ScaleAndSpread fit = fit_to(all);
-    out.scale = fit.scale;
-    out.spread = fit.spread;
-    out.ratio_p05 = std::exp(quantile_of_next(scores, 0.05));
-    out.ratio_p95 = std::exp(quantile_of_next(scores, 0.95));
+    const ScaleAndSpread fit = fit_to(all, scale);
+    if (scale == Scale::fitted)
+        calibration.scale = fit.scale;
+    calibration.spread = fit.spread;
+    calibration.ratio_p05 = std::exp(quantile_of_next(scores, 0.05));
+    calibration.ratio_p95 = std::exp(quantile_of_next(scores, 0.95));
+    return errors;
+}
+
+} // namespace
+
+void fit_interval(Calibration &calibration, const std::vector<MeasuredCall> &calls,
+                  const GpuProfile &profile) {
+    (void)fit_and_leave_out(calibration, calls, profile, Scale::kept);
+}
+
+Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &calls,
+                    const GpuProfile &profile) {
+    Calibration out;
+    out.fitted = base.fitted;
+    const std::vector<double> errors = fit_and_leave_out(out, calls, profile, Scale::fitted);
     out.cases = std::ssize(calls);
     if (!base.profile.name.empty())
         out.borrowed = base.profile.name;

@@ -1,4 +1,5 @@
-// A calibration for a GPU of which few layers were measured.
+// A calibration for a GPU of which few layers were measured, and intervals that hold for layers that were
+// not.
 #pragma once
 
 #include "model/fit/fit.hpp"
@@ -20,5 +21,10 @@ inline constexpr std::size_t least_adapted_calls = 20;
 /// `least_adapted_calls` calls, or calls of one layer, or with a profile that lacks what a forecast needs.
 Calibration adapted(const Calibration &base, const std::vector<MeasuredCall> &calls,
                     const GpuProfile &profile);
+
+/// Gives the calibration an interval whose width depends on the call (I4), fitted to all `calls` in the same
+/// way; its forecasts stay. Throws like `adapted`.
+void fit_interval(Calibration &calibration, const std::vector<MeasuredCall> &calls,
+                  const GpuProfile &profile);
 
 } // namespace convcast

@@ -108,15 +108,16 @@ struct TestErrors {
 /// geometric mean.
 struct ResidualSpread {
     double constant = 0.0;
-    double log_time = 0.0;          ///< ln(forecast in seconds)
-    double log_time_over_bound = 0; ///< ln(forecast / speed of light)
-    double log_pixels = 0.0;        ///< ln(output pixels of an image)
-    double log_images = 0.0;        ///< ln(images)
-    double one_by_one = 0.0;        ///< 1 where the filters are 1 x 1, else 0
-    double grouped = 0.0;           ///< 1 where there are groups, else 0
+    double log_time = 0.0;                 ///< ln(forecast in seconds)
+    double log_time_over_bound = 0;        ///< ln(forecast / speed of light)
+    double log_pixels = 0.0;               ///< ln(output pixels of an image)
+    double log_images = 0.0;               ///< ln(images)
+    double one_by_one = 0.0;               ///< 1 where the filters are 1 x 1, else 0
+    double grouped = 0.0;                  ///< 1 where there are groups, else 0
+    std::map<std::string, double> kernels; ///< 1 of the kernel with most FMAs; 0 of one that is not here
     BOOST_DESCRIBE_CLASS(ResidualSpread, (),
                          (constant, log_time, log_time_over_bound, log_pixels, log_images, one_by_one,
-                          grouped),
+                          grouped, kernels),
                          (), ())
     static constexpr Range range_of(std::string_view) { return {-100.0, 100.0}; }
 };

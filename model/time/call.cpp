@@ -170,30 +170,22 @@ bool is_of_cores(double Machine::*number) {
     return false;
 }
 
-/// I4: the ends of a 90 % interval over the forecast where the calibration knows how the spread of measured
-/// times depends on the call. They come from calls that the fit had not seen, so they contain every source
-/// of I1.
-std::pair<double, double> conformal_interval(const Calibration &calibration, double spread) {
-    return {std::pow(std::min(1.0, calibration.ratio_p05), spread),
-            std::pow(std::max(1.0, calibration.ratio_p95), spread)};
-}
-
-/// I1: the ends of a 90 % interval over the forecast. Three sources widen it: how measured times of the
-/// training part lie around their forecasts, how far the samples of each measured number reach, and fits to
-/// resampled shapes. They count as independent, so the squares of their logarithms add, upward and downward
-/// by themselves.
-/// `time` is that of the plan on the machine as it is.
+/// I1, I4: the ends of a 90 % interval over the forecast. What widens it counts as independent, so the
+/// squares of the logarithms add, upward and downward by themselves: how measured times lie around their
+/// forecasts, for a call of this `spread`; how far the samples of each measured number reach; and fits to
+/// resampled shapes, where the first came from calls that the fit had seen. `time` is that of the plan on the
+/// machine as it is.
 std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, const Machine &m,
                                       const GpuProfile &profile, const Calibration &calibration,
-                                      double time) {
+                                      double spread, double time) {
     CoreTimes known; // of machines whose cores are those of m: half of them
     const auto moved = [&](const Machine &other) {
         return std::log(plan_term<Seconds>(plan, shape, other).value / time);
     };
     double below = 0.0, above = 0.0; // squares
     const auto widen = [&](double by) { (by < 0.0 ? below : above) += by * by; };
-    widen(std::min(0.0, std::log(calibration.ratio_p05)));
-    widen(std::max(0.0, std::log(calibration.ratio_p95)));
+    widen(spread * std::min(0.0, std::log(calibration.ratio_p05)));
+    widen(spread * std::max(0.0, std::log(calibration.ratio_p95)));
     for (const Measured &measured : measured_numbers(profile)) {
         if (!may_read(plan, measured.number))
             continue;
@@ -208,6 +200,8 @@ std::pair<double, double> interval_of(const Plan &plan, const ConvShape &shape, 
     }
     std::vector<double> refitted;
     for (const FittedNumbers &again : calibration.resampled) {
+        if (calibration.spread)
+            break;
         Machine other = m;
         other.fitted = again;
         refitted.push_back(moved(other));
@@ -359,10 +353,11 @@ std::optional<CallForecast> forecast_call(const Plan &plan, const ConvShape &sha
     out.term = bounded(std::move(term), bound);
     if (fitted) {
         out.fitted_s = out.term.value_s;
-        const auto [low, high] = fitted->spread
-                                     ? conformal_interval(*fitted, spread_of(*fitted->spread, shape,
-                                                                             out.term.value_s, out.bound_s))
-                                     : interval_of(plan, shape, best, gpu.profile, *fitted, time);
+        const double spread =
+            fitted->spread
+                ? spread_of(*fitted->spread, {shape, main_launch(plan).kernel, out.term.value_s, out.bound_s})
+                : 1.0;
+        const auto [low, high] = interval_of(plan, shape, best, gpu.profile, *fitted, spread, time);
         out.low_s = std::max(out.bound_s, out.term.value_s * low);
         out.high_s = std::max(out.low_s, out.term.value_s * high);
     } else {

@@ -148,8 +148,10 @@ TEST(EquationI4, EndsArePowersOfTheSpread) {
     Calibration calibration;
     calibration.ratio_p05 = 0.8, calibration.ratio_p95 = 1.25;
     calibration.spread.emplace();
-    GpuProfile profile = toy(); // samples do not widen it: calls that the fit had not seen contain them
-    profile.launch_floor->spread = Spread{1e-6, 1e-6, 1.15e-6, 15};
+    FittedNumbers other; // refits do not widen it: the percentiles are of calls that the fit had not seen
+    other.cold_share = 1.0;
+    calibration.resampled = {other};
+    GpuProfile profile = toy();
     const auto low_and_high = [&] {
         const auto forecast = forecast_call(plan, small_shape, profile, calibration);
         return std::pair(forecast->low_s.value / ns, forecast->high_s.value / ns);
@@ -162,6 +164,22 @@ TEST(EquationI4, EndsArePowersOfTheSpread) {
     EXPECT_NEAR(low_and_high().second, 1.5625 * 11150.0, 1e-8);
     calibration.spread->constant = 100.0; // at most 4; below, the speed of light bounds it
     EXPECT_NEAR(low_and_high().second, std::pow(1.25, 4.0) * 11150.0, 1e-8);
+    profile.launch_floor->spread = Spread{1e-6, 1e-6, 1.15e-6, 15}; // samples do: 11,300
+    EXPECT_NEAR(low_and_high().second,
+                11150.0 * std::exp(std::hypot(4.0 * std::log(1.25), std::log(11300.0 / 11150.0))), 1e-8);
+}
+
+TEST(EquationI4, AKernelHasAShareOfItsOwn) {
+    const Plan plan = plan_of(waiting_launch());
+    Calibration calibration;
+    calibration.ratio_p05 = 0.8, calibration.ratio_p95 = 1.25;
+    calibration.spread.emplace();
+    calibration.spread->kernels["another"] = 1.0;
+    EXPECT_NEAR(forecast_call(plan, small_shape, toy(), calibration)->high_s.value / ns, 1.25 * 11150.0,
+                1e-8);
+    calibration.spread->kernels[plan.launches.front().kernel] = std::log(2.0);
+    EXPECT_NEAR(forecast_call(plan, small_shape, toy(), calibration)->high_s.value / ns, 1.5625 * 11150.0,
+                1e-8);
 }
 
 TEST(EquationI2, EveryNodeASum) {
