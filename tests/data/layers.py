@@ -40,6 +40,7 @@ class Set(typing.NamedTuple):
 
 
 DRAWN = "drawn_df4eb4b8"
+LAST = "drawn_7a613134"
 DRAWN_PROFILES = {gpu: f"{DRAWN}/profile.json" for gpu in NAMES}
 SETS = [
     Set("layers of 15 networks", "defdd5a", "layers", {"h100": "profile.json"},
@@ -50,6 +51,12 @@ SETS = [
         {"h200": (145, 40, 7.9, 5.5, 17.9, 0.973, 82, 3.9), "h100": (100, 28, 7.7, 6.4, 16.7, 0.982, 84, 4.4)}),
     Set("grouped shapes", "df4eb4b8", f"{DRAWN}/grouped", DRAWN_PROFILES,
         {"h200": (90, 24, 8.9, 7.7, 18.4, 0.951, 81, 3.3), "h100": (90, 24, 9.0, 7.0, 18.6, 0.982, 83, 4.1)}),
+    Set("layers of other networks of timm", "7a613134", f"{LAST}/layers", {"h100": f"{LAST}/profile.json"},
+        {"h100": (235, 40, 9.1, 6.7, 19.6, 1.02, 90, 2.7)}),
+    Set("depthwise shapes", "7a613134", f"{LAST}/depthwise", {"h100": f"{LAST}/profile.json"},
+        {"h100": (110, 31, 7.2, 5.8, 15.8, 0.989, 90, 3.7)}),
+    Set("grouped shapes", "7a613134", f"{LAST}/grouped", {"h100": f"{LAST}/profile.json"},
+        {"h100": (88, 24, 8.9, 7.5, 18.2, 0.999, 95, 2.3)}),
 ]
 
 
