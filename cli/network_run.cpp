@@ -215,15 +215,16 @@ TrainedNetwork train_rank(const Arguments &arguments, const Ladder &ladder, cons
         options.start ? content_hash({to_text(described::write(weights_of(*options.start, network, "")))})
                       : "those of the seed";
     const std::string weights = arguments.text("weights", "");
-    return train_as_rank(request, ladder, network, sets.images, sets.tests, options,
-                         [&](const Weights &kept, std::int64_t epochs) {
-                             if (weights.empty())
-                                 return;
-                             write_file_atomically(weights, to_text(described::write(kept)));
-                             note(
-                                 fmt::format("{} has the weights after {} of {} epochs; go on with --from {}",
-                                             weights, epochs, options.epochs, weights));
-                         });
+    return train_as_rank(
+        request, ladder, network, sets.images, sets.tests, options,
+        [&](const Weights &kept, std::int64_t epochs) {
+            if (weights.empty())
+                return;
+            write_file_atomically(weights, to_text(described::write(kept)));
+            note(fmt::format("{0} has the weights after {1} of {2} epochs; go on with --from {0} "
+                             "--epochs {3}",
+                             weights, epochs, options.epochs, options.epochs - epochs));
+        });
 }
 
 } // namespace
