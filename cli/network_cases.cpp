@@ -29,7 +29,11 @@ std::string heading(const NetworkRun &run, const std::string &gpu) {
     const std::string forecast = measured ? "" : ", forecast";
     if (!first.split)
         return fmt::format("{} on {}, batch {}{}", run.network, gpu, first.batch, forecast);
-    return fmt::format("{} on {} x {}, a step of training{}{}", run.network,
+    int hosts = 1;
+    for (const NetworkCase &item : run.cases)
+        hosts = std::max(hosts, item.hosts.value_or(1));
+    return fmt::format("{} on {}{} x {}, a step of training{}{}", run.network,
+                       hosts > 1 ? fmt::format("{} hosts with ", hosts) : "",
                        std::set(run.devices.begin(), run.devices.end()).size(), gpu,
                        run.shares_a_gpu() ? fmt::format(", {} shares", run.devices.size()) : "", forecast);
 }

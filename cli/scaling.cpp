@@ -45,17 +45,19 @@ std::vector<std::int64_t> batches_of(const Arguments &arguments, const Ladder &l
     return batches;
 }
 
-/// Those of --split, or all that the network has; of ranks the one that they have.
-std::vector<DeviceSplit> asked_splits(const Arguments &arguments, const Network &network, bool ranks) {
+/// Those of --split, or all that the network has; of ranks and of several hosts the one that they have.
+std::vector<DeviceSplit> asked_splits(const Arguments &arguments, const Network &network, bool by_nccl) {
     std::vector<DeviceSplit> splits;
     for (const std::string &text : arguments.texts("split")) {
         splits.push_back(parse_split(arguments.verb(), text));
         require_split(network, splits.back());
-        if (ranks && splits.back() != DeviceSplit::batch_nccl)
-            arguments.refuse("ranks are not split by " + text + "; they are by batch_nccl");
+        if (by_nccl && splits.back() != DeviceSplit::batch_nccl)
+            arguments.refuse((arguments.has("hosts") ? "--hosts is of the split batch_nccl, not "
+                                                     : "ranks are split by batch_nccl, not ") +
+                             text);
     }
     if (splits.empty())
-        splits = ranks ? std::vector{DeviceSplit::batch_nccl} : splits_of(network);
+        splits = by_nccl ? std::vector{DeviceSplit::batch_nccl} : splits_of(network);
     return splits;
 }
 
@@ -97,14 +99,10 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
         arguments.refuse("--host-link lies between several hosts, for example --hosts 4");
     if (arguments.has("host-link"))
         asked.question.host_link = parse_host_link(arguments.verb(), arguments.text("host-link", ""));
-    asked.question.splits = asked_splits(arguments, asked.network, asked.rank.has_value());
+    asked.question.splits = asked_splits(arguments, asked.network, asked.rank || several);
     asked.question.batches = batches_of(arguments, ladder);
-    const std::vector<DeviceSplit> &splits = asked.question.splits;
-    if (several && std::find(splits.begin(), splits.end(), DeviceSplit::batch_nccl) == splits.end())
-        arguments.refuse("--hosts is of the split batch_nccl; the others stay within a host");
-    if (std::set(asked.question.devices.begin(), asked.question.devices.end()).size() <
-            asked.question.devices.size() &&
-        several)
+    const std::vector<int> &devices = asked.question.devices;
+    if (several && std::set(devices.begin(), devices.end()).size() < devices.size())
         arguments.refuse("--hosts takes every GPU once, and one stands in --devices several times");
     asked.profile = find_profile(arguments.text("gpu"));
     supply_assumed(asked.profile, arguments);

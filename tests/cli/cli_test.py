@@ -800,7 +800,7 @@ class Answers(Cli):
         self.assertGreater(len(self.ok(*words, "--explain", "1").out.splitlines()), 30)
 
     def test_no_strategy_takes_over_inside_a_tie(self):
-        text = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=28:224:28").out
+        text = self.ok("choose", "--shape", MULTI, "--sweep", "h=w=28:224:8").out
         self.assertRegex(text, r"a tie of \w+ and \w+")
         self.assertNotRegex(text, r"winograd takes over from implicit_gemm_3xtf32|implicit_gemm_3xtf32 takes over from winograd")
         rows = self.ok("choose", "--shape", MULTI, "--sweep", "c=k=16,256", "--sweep", "h=w=14,224").out
@@ -2217,6 +2217,37 @@ class Json(Cli):
         infeasible = self.ok("predict", "--network", "mnist", "--devices", "0-6", "--split", "rows", "--batch", "64").out
         self.assertIn("infeasible: mnist has 6 rows of pooling windows, fewer than 7 GPUs", " ".join(infeasible.split()))
 
+    def test_bad_ranks_and_hosts_are_refused(self):
+        run, asked = ["run", "--network", "mnist"], ["predict", "--network", "mnist", "--devices", "0,1"]
+        for words, *said in (
+            ([*run, "--rank", "2/2"], "--rank takes a number from 0 on", "--rank 0/2"),
+            ([*run, "--rank", "auto"], "none of torchrun, Open MPI and Slurm"),
+            ([*run, "--meet", "node:1"], "--meet is where ranks meet"),
+            ([*run, "--rank", "0/2", "--meet", "::1"], "--meet must be the host", "--meet node01:29517"),
+            ([*run, "--rank", "0/2", "--devices", "0,1"], "a rank has one GPU"),
+            ([*run, "--rank", "0/2", "--split", "rows"], "ranks are split by batch_nccl, not rows"),
+            ([*run, "--rank", "0/2", "--epochs", "3"], "--data FOLDER"),
+            ([*run, "--rank", "0/2", "--save-tensors", "x"], "--save-tensors does not go with several GPUs"),
+            (["run", "--rank", "0/2", "--shape", SINGLE], "--rank is of training a network"),
+            ([*asked, "--hosts", "0"], "--hosts"),
+            ([*asked, "--host-link", "25e9"], "--hosts"),
+            ([*asked, "--hosts", "2", "--host-link", "2..1"], "Example: --host-link 25e9..50e9"),
+            ([*asked, "--hosts", "2", "--split", "rows"], "--hosts is of the split batch_nccl"),
+            (["predict", "--network", "mnist", "--devices", "0,0", "--hosts", "2"], "takes every GPU once"),
+            (["predict", "--network", "mnist", "--hosts", "2"], "--devices 0-7 --hosts 4"),
+        ):
+            self.refused(2, words, *said)
+
+    def test_more_hosts_than_there_are_have_a_range(self):
+        asked = ["predict", "--network", "mnist", "--devices", "0-7", "--hosts", "4", "--batch", "65536"]
+        text = self.ok(*asked).out
+        self.assertIn("mnist on 4 hosts with 8 x NVIDIA H200", text)
+        self.assertRegex(text, r"batch_nccl +32 +4 +65536 ")
+        widest = self.ok(*asked, "--json").json()["cases"][-1]
+        self.assertEqual((widest["devices"], widest["hosts"], widest["shares"]), (32, 4, [2048] * 32))
+        self.assertLess(widest["forecast"]["low_s"], widest["forecast"]["high_s"])
+        self.assertIn("between hosts 12.5 to 50 GB/s", text)
+
     def test_bad_networks_are_refused(self):
         network = json.loads((SOURCE / "data" / "networks" / "fashion_mnist.json").read_text())
         network["operators"][4]["output"] = [64, 9, 9]
@@ -2908,8 +2939,11 @@ class GivenKnowledge(Cli):
     @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
     def test_what_ships_is_what_its_commands_make(self):
         """data/facts and data/calibration from the recordings, by the commands of docs/cli: the same numbers."""
-        runs = [SOURCE / "data" / "recorded" / "h200" / name for name in ("sweep.json.gz", "chang.json.gz", "depthwise.json.gz")]
-        for verb, its, shipped in (("facts", runs, self.FACTS), ("fit", runs[:2], self.CALIBRATION)):
+        recorded = SOURCE / "data" / "recorded" / "h200"
+        runs = [recorded / name for name in ("sweep.json.gz", "chang.json.gz", "depthwise.json.gz")]
+        layers = [word for name in ("layers", "depthwise", "depthwise_random", "grouped_random", "drawn_df4eb4b8/layers", "drawn_df4eb4b8/depthwise",
+                                    "drawn_df4eb4b8/grouped") for word in ("--interval", recorded / f"{name}.json.gz")]
+        for verb, its, shipped in (("facts", runs, self.FACTS), ("fit", [*runs[:2], *layers], self.CALIBRATION)):
             result = self.cli(verb, *its, "-o", verb + ".json", timeout=600)
             self.assertEqual(result.code, 0, result.err)
             self.assertRegex(result.err, rf"to use it: convcast predict --(facts|calibration) {verb}\.json")
