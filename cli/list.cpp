@@ -17,7 +17,6 @@
 #include "model/network/network.hpp"
 #include "model/record/study.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <set>

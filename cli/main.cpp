@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <new>

@@ -2,6 +2,13 @@
 
 #include "model/base/errors.hpp"
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace convcast::cli {
 namespace {
 

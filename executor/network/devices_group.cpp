@@ -2,7 +2,6 @@
 
 #include "gpu/stream.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>

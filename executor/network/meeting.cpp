@@ -17,7 +17,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <list>

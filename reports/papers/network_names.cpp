@@ -11,11 +11,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 extern const std::vector<EmbeddedFile> shipped_recordings;

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace convcast {
 namespace {

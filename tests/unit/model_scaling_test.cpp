@@ -9,8 +9,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace convcast;
