@@ -16,6 +16,7 @@
 #include "reports/papers/paper_text.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
