@@ -6,8 +6,8 @@
 #include "executor/network/network_source.hpp"
 #include "executor/network/rank.hpp"
 #include "executor/network/rank_steps.hpp"
+#include "executor/network/split_measure.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/statistics.hpp"
 #include "model/network/reference.hpp"
 
 #include <fmt/format.h>
@@ -25,12 +25,7 @@
 namespace convcast {
 namespace {
 
-constexpr std::int64_t verified_steps = 3, timed_steps = 40, pool_images = 8192;
-constexpr std::size_t warm_ups = 3, timed_graphs = 25;
 constexpr float verified_rate = 0.5F;
-/// Relative L2 against one GPU: sums in another order. Of two nearly equal pixels another one may be the
-/// largest once parameters differ by rounding.
-constexpr double split_limit = 1e-5, split_parameter_limit = 1e-4;
 
 double worst_error(const std::vector<std::vector<float>> &values, const std::vector<float> &reference) {
     double worst = 0.0;
@@ -75,27 +70,15 @@ class RepeatedSteps {
     std::string why_no_graph_;
 };
 
-/// Seconds of a step: the median over many repetitions of several steps. All GPUs start together, since each
-/// repetition begins where all have ended the one before, and the first GPU's events lie between: from the
-/// first start to the last end. The first ones run while the others are queued.
-double seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &how) {
+/// Seconds of a step, by the first GPU's events: from the first start to the last end. The first repetitions
+/// run while the others are queued.
+Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &group, std::string &how) {
     const OnDevice here(group.ordinal(0));
     const Stream stream;
     const RepeatedSteps repeated(steps, part, timed_steps, stream.handle());
     how = repeated.how();
-    const std::vector<Event> events(timed_graphs + 1);
-    for (std::size_t i = 0; i < warm_ups; ++i)
-        repeated.launch();
-    events.front().record(stream.handle());
-    for (std::size_t i = 1; i <= timed_graphs; ++i) {
-        repeated.launch();
-        events[i].record(stream.handle());
-    }
-    group.wait();
-    std::vector<double> seconds;
-    for (std::size_t i = 1; i <= timed_graphs; ++i)
-        seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
-    return upper_median(std::move(seconds));
+    return time_of_step(
+        stream.handle(), [&] { repeated.launch(); }, [&](const Event &) { group.wait(); });
 }
 
 class Splits {
@@ -218,24 +201,20 @@ class Splits {
         item.output_error = relative_l2<float>(split.first.outputs, one.first.outputs);
         item.gradient_error = worst_error(split.first.gradients, one.first.gradients.front());
         item.parameter_error = worst_error(split.last.parameters, one.last.parameters.front());
-        if (*item.output_error <= split_limit && *item.gradient_error <= split_limit &&
-            *item.parameter_error <= split_parameter_limit)
+        item.reason = why_not_as_one_gpu(item);
+        if (!item.reason)
             return true;
         item.status = Status::wrong_result;
-        item.reason =
-            fmt::format("differs from one GPU in L2: outputs {:.1e}, gradient {:.1e}, parameters after {} "
-                        "steps {:.1e}",
-                        *item.output_error, *item.gradient_error, verified_steps, *item.parameter_error);
         return false;
     }
 
     void time(const SplitSteps &steps, NetworkCase &item) {
         NetworkTimes &times = item.measured.emplace();
         std::string how;
-        times.time_s = Seconds(seconds_of(steps, StepPart::step, group_, how));
+        times.time_s = seconds_of(steps, StepPart::step, group_, how);
         item.issued = how;
-        times.forward_s = Seconds(seconds_of(steps, StepPart::forward, group_, how));
-        times.computation_s = Seconds(seconds_of(steps, StepPart::computation, group_, how));
+        times.forward_s = seconds_of(steps, StepPart::forward, group_, how);
+        times.computation_s = seconds_of(steps, StepPart::computation, group_, how);
         times.backward_s = *times.time_s - *times.forward_s;
         times.communication_s = *times.time_s - *times.computation_s;
     }

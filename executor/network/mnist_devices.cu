@@ -319,35 +319,12 @@ extern "C" __global__ void __launch_bounds__(own_threads)
 
 #endif
 
-/// gradient = share * sum of the blocks' parts: 32 numbers a block of 32 x 8 threads, eight loads at a time.
+/// gradient = share * sum of the blocks' parts.
 extern "C" __global__ void gather(const float *__restrict__ parts, int blocks, int count, float share, float *gradient) {
-    __shared__ float slices[8][32];
-    constexpr int at_a_time = 8;
     const int at = blockIdx.x * 32 + threadIdx.x;
-    float sum = 0.0f;
-    if (at < count) {
-        const long long stride = 8ll * count;
-        const float *from = parts + static_cast<long long>(threadIdx.y) * count + at;
-        int block = threadIdx.y;
-        for (; block + 8 * (at_a_time - 1) < blocks; block += 8 * at_a_time, from += at_a_time * stride) {
-            float values[at_a_time];
-#pragma unroll
-            for (int i = 0; i < at_a_time; ++i)
-                values[i] = from[i * stride];
-#pragma unroll
-            for (int i = 0; i < at_a_time; ++i)
-                sum += values[i];
-        }
-        for (; block < blocks; block += 8, from += stride)
-            sum += *from;
-    }
-    slices[threadIdx.y][threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y != 0 || at >= count)
-        return;
-    for (int slice = 1; slice < 8; ++slice)
-        sum += slices[slice][threadIdx.x];
-    gradient[at] = share * sum;
+    const float sum = sum_of_parts(parts, blocks, count, at);
+    if (threadIdx.y == 0 && at < count)
+        gradient[at] = share * sum;
 }
 
 /// parameters -= rate * gradient of `count` numbers. The first `summed` are the sum of all GPUs' gradients, which lie

@@ -1,7 +1,7 @@
 #include "executor/network/rank_steps.hpp"
 
 #include "executor/network/network_data.hpp"
-#include "model/base/statistics.hpp"
+#include "executor/network/split_measure.hpp"
 #include "model/network/training.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +18,6 @@
 
 namespace convcast {
 namespace {
-
-constexpr std::int64_t verified_steps = 3, timed_steps = 40, pool_images = 8192;
-constexpr std::size_t warm_ups = 3, timed_graphs = 25;
-/// Relative L2 against one GPU: sums in another order. Of two nearly equal pixels another one may be the
-/// largest once parameters differ by rounding.
-constexpr double split_limit = 1e-5, split_parameter_limit = 1e-4;
 
 /// Images of a share of a batch, of which the first ones are repeated.
 struct ShareImages {
@@ -141,17 +135,10 @@ std::optional<std::string> RankCases::compare(const StepOutcome &its, const Rank
     item.output_error = relative_l2<float>(its.outputs, outputs);
     item.gradient_error = relative_l2<float>(its.gradient, one.gradient);
     item.parameter_error = relative_l2<float>(its.parameters, one.parameters);
-    if (*item.output_error <= split_limit && *item.gradient_error <= split_limit &&
-        *item.parameter_error <= split_parameter_limit)
-        return std::nullopt;
-    return fmt::format(
-        "differs from one GPU in L2: outputs {:.1e}, gradient {:.1e}, parameters after {} steps "
-        "{:.1e}",
-        *item.output_error, *item.gradient_error, verified_steps, *item.parameter_error);
+    return why_not_as_one_gpu(item);
 }
 
-/// The median over many repetitions of several steps as one CUDA graph. All ranks start together, since each
-/// repetition begins where they have met in the one before.
+/// By several steps as one CUDA graph.
 Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
     steps.stand_still();
     const Stream stream(Stream::Kind::ordered);
@@ -161,19 +148,9 @@ Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
             steps.call(stream.handle());
     });
     how = fmt::format("{} steps as one CUDA graph on each GPU", timed_steps);
-    const std::vector<Event> events(timed_graphs + 1);
-    for (std::size_t i = 0; i < warm_ups; ++i)
-        graph.launch(stream.handle());
-    events.front().record(stream.handle());
-    for (std::size_t i = 1; i <= timed_graphs; ++i) {
-        graph.launch(stream.handle());
-        events[i].record(stream.handle());
-    }
-    rank != nullptr ? rank->wait(events.back()) : events.back().wait();
-    std::vector<double> seconds;
-    for (std::size_t i = 1; i <= timed_graphs; ++i)
-        seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
-    return Seconds(upper_median(std::move(seconds)));
+    return time_of_step(
+        stream.handle(), [&] { graph.launch(stream.handle()); },
+        [&](const Event &last) { rank != nullptr ? rank->wait(last) : last.wait(); });
 }
 
 void RankCases::time_forward(const DeclaredSplit &split, const RankShare &share, NetworkTimes &times) const {
