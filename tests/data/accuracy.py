@@ -10,6 +10,7 @@ networks are computed in layers.py. Nothing is computed here.
 """
 import math
 import pathlib
+import statistics
 import re
 import subprocess
 import sys
@@ -119,6 +120,18 @@ H200. Drawn and recorded likewise: {beside}. The random shapes are not new to th
 every row of ours keeps {counts["counters"]} constants read off counters and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %. Regret is among kernels without tensor cores. An earlier blind set, and what the model makes of it now, is in [accuracy](docs/accuracy.md)."""
 
 
+def intervals_table(groups):
+    """Of docs/accuracy.md: what today's intervals hold of all recorded layers, by time and by strategy."""
+    def cells(its):
+        if not its:
+            return ["–", "–", "–"]
+        return [str(len(its)), f"{100 * sum(inside for inside, _ in its) / len(its):.0f} %", f"{statistics.median(width for _, width in its):.2f}"]
+    said = lambda kind, name: f"{10 ** (name + 6):,} to {10 ** (name + 7):,} us" if kind == "decade" else f"`{name}`"
+    order = sorted(groups, key=lambda group: (group[0], str(group[1]) if group[0] == "strategy" else f"{group[1] + 100:04d}"))
+    return markdown(["calls of", *(f"{layers.NAMES[gpu]}, {what}" for gpu in ("h200", "h100") for what in ("calls", "interval holds", "width / forecast"))],
+                    [[said(*group), *(cell for gpu in ("h200", "h100") for cell in cells(groups[group].get(gpu)))] for group in order])
+
+
 def layers_table(blind, sets):
     """Of docs/accuracy.md: the rows of these sets."""
     share = lambda value: "–" if math.isnan(value) else percent(value)
@@ -198,6 +211,10 @@ efficientnet_lite0, mobilenetv4_conv_small_050, mobilenetv4_hybrid_medium, mobil
 shapes, and as many of the 40 depthwise ones as 55 s of the run with cuDNN's search reached, 31.
 
 {layers_table(blind, layers.SETS[1:])}
+
+What today's intervals hold of all these calls, the first set's too. They were fitted to the H200's of these but not to the H100's:
+
+{intervals_table(layers.inside_by(binary))}
 
 The choice among depthwise and grouped settings costs more than that among the layers': on the H200 7 of the 40 depthwise shapes cost over 5 %, and
 n1c923h10w10k923r11s11_str2x2_pad10x10_dil2x2_g923 costs 47 %. The forecast of `implicit_gemm_3xtf32` is 8 % too long on the H100 and 4 % on the H200. Where the model has not changed since,

@@ -173,6 +173,20 @@ def results(binary):
     return out
 
 
+def inside_by(binary):
+    """Of today's forecasts of all sets: by GPU, by decade of the measured time and by strategy the calls, the share of them in their
+    intervals, and the median width of these over the forecast."""
+    groups = {}
+    for of in SETS:
+        for gpu in of.stated:
+            forecasts = todays_forecasts(binary, of, gpu)
+            for call, time in measured_calls(read(RECORDED / gpu / f"{of.path}.json.gz")).items():
+                forecast, low, high = forecasts[call]
+                for kind, name in (("decade", math.floor(math.log10(time))), ("strategy", call[1].split(":")[0])):
+                    groups.setdefault((kind, name), {}).setdefault(gpu, []).append((low <= time <= high, (high - low) / forecast))
+    return groups
+
+
 def keep_forecasts(run, path):
     document, path = read(pathlib.Path(run)), pathlib.Path(path)
     of = next((of for of in SETS for gpu in of.stated if path.resolve() == RECORDED / gpu / f"{of.path}_forecasts.tsv"), None)
