@@ -74,7 +74,7 @@ def whole():
 def onnx():
     folder = RECORDED / "networks_onnx"
     # Of a network that ran in several sittings the first counts, and the fastest of PyTorch's times.
-    sittings = [json.loads((folder / name).read_text()) for name in ("again_beside_pytorch.json", "networks.json", "beside_pytorch.json")]
+    sittings = [json.loads((folder / name).read_text()) for name in ("again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
     rows, fp32, right = {}, {}, {}
     for row in (row for sitting in sittings for row in sitting["runs"]):
         key = row["network"], row["batch"]
