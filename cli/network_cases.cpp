@@ -29,9 +29,7 @@ std::string heading(const NetworkRun &run, const std::string &gpu) {
     const std::string forecast = measured ? "" : ", forecast";
     if (!first.split)
         return fmt::format("{} on {}, batch {}{}", run.network, gpu, first.batch, forecast);
-    int hosts = 1;
-    for (const NetworkCase &item : run.cases)
-        hosts = std::max(hosts, item.hosts.value_or(1));
+    const int hosts = run.most_hosts();
     return fmt::format("{} on {}{} x {}, a step of training{}{}", run.network,
                        hosts > 1 ? fmt::format("{} hosts with ", hosts) : "",
                        std::set(run.devices.begin(), run.devices.end()).size(), gpu,

@@ -102,11 +102,10 @@ std::vector<Card> cards_of(const NetworkRun &run) {
                          run.published_gpu ? " on " + *run.published_gpu : std::string())});
     if (const NetworkCase *fastest =
             most(run, [&](C c) { return run.comparable(c) ? speed_up_of(c.measured) : std::nullopt; }))
-        cards.push_back({times(*fastest->measured->speed_up), "the largest speed-up, measured",
-                         breakable(fastest->name())});
-    if (const NetworkCase *best = most(run, [](C c) { return speed_up_of(c.forecast); }))
         cards.push_back(
-            {times(*best->forecast->speed_up), "the largest speed-up, forecast", breakable(best->name())});
+            {times(*fastest->measured->speed_up), "the largest speed-up, measured", fastest->name()});
+    if (const NetworkCase *best = most(run, [](C c) { return speed_up_of(c.forecast); }))
+        cards.push_back({times(*best->forecast->speed_up), "the largest speed-up, forecast", best->name()});
     if (const CasesAccuracy accuracy = accuracy_of(run); accuracy.worst != nullptr) {
         const NetworkCase &off = *accuracy.worst;
         cards.push_back(
@@ -117,7 +116,9 @@ std::vector<Card> cards_of(const NetworkRun &run) {
     }
     if (!run.devices.empty())
         cards.push_back({std::to_string(run.devices.size()), run.shares_a_gpu() ? "shares of a step" : "GPUs",
-                         run.shares_a_gpu() ? "several of them on one GPU" : "of one host"});
+                         run.shares_a_gpu()     ? "several of them on one GPU"
+                         : run.most_hosts() > 1 ? fmt::format("of each of {} hosts", run.most_hosts())
+                                                : "of one host"});
     return cards;
 }
 

@@ -158,6 +158,13 @@ void NetworkRun::check(const FieldProblem &problem) const {
     }
 }
 
+int NetworkRun::most_hosts() const {
+    int most = 1;
+    for (const NetworkCase &item : cases)
+        most = std::max(most, item.hosts.value_or(1));
+    return most;
+}
+
 int code_of(const NetworkRun &run) {
     const bool wrong = std::any_of(run.cases.begin(), run.cases.end(), [](const NetworkCase &item) {
         return item.status == Status::wrong_result || item.status == Status::failed ||

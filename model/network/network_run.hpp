@@ -403,6 +403,8 @@ struct NetworkRun {
 
     const NetworkCase &first() const { return cases.front(); }
     NetworkCase &first() { return cases.front(); }
+    /// Of the case with most of them.
+    int most_hosts() const;
     /// Whether a GPU takes several shares of a step, one after the other: no speed-up.
     bool shares_a_gpu() const { return std::set(devices.begin(), devices.end()).size() < devices.size(); }
     /// Whether the case's measured time says how good its forecast is.

@@ -1,6 +1,7 @@
 #include "reports/network_page.hpp"
 
 #include "model/base/files.hpp"
+#include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 
 #include <gmock/gmock.h>
@@ -186,6 +187,15 @@ TEST(NetworkPages, ScalingHasATableAndItsSpeedUps) {
     EXPECT_THAT(page,
                 HasSubstr("<td>2</td><td>2048</td><td>25.0</td><td>20.0</td><td>0.800</td><td>1.20×</td>"));
     EXPECT_THAT(page, HasSubstr("id=\"f-speed_up\""));
+}
+
+TEST(NetworkPages, TextOfACardIsNoMarkup) {
+    ScalingQuestion question{{0, 1}, {DeviceSplit::batch_nccl}, {65536}};
+    question.hosts = 4;
+    const NetworkRun run = forecast_scaling(find_network("mnist"), find_profile("h200"), question);
+    const std::string page = page_of(run);
+    EXPECT_THAT(page, Not(HasSubstr("&lt;wbr")));
+    EXPECT_THAT(page, HasSubstr("of each of 4 hosts"));
 }
 
 TEST(NetworkPages, SharesThatTakeTurnsOnOneGpuAreNotCompared) {
