@@ -131,8 +131,9 @@ class WholeRunner {
     std::string code_hash() const {
         std::vector<std::string> texts = {whole_code_hash()};
         for (const ScheduledLaunch &launch : plan_.schedule)
-            texts.push_back(launch.plan
-                                ? function_text(plan_.network, element_steps(plan_.network, launch).functions)
+            if (launch.kind != LaunchKind::placed)
+                texts.push_back(
+                    launch.plan ? function_text(plan_.network, element_steps(plan_.network, launch).functions)
                                 : whole_kernel(plan_.network, launch, plan_.batch()).text);
         return content_hash(texts);
     }

@@ -45,7 +45,10 @@ class StreamedWork {
 
     void enqueue(cudaStream_t first) const;
     /// A call alone, on any stream of its device.
-    void enqueue(std::size_t call, cudaStream_t stream) const { added_[call].call(stream); }
+    void enqueue(std::size_t call, cudaStream_t stream) const {
+        if (added_[call].call)
+            added_[call].call(stream);
+    }
 
   private:
     struct Lane {

@@ -31,7 +31,7 @@ std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int co
     std::set<std::string> names, texts;
     CompileRequest request = network_request("whole.cu", compute_capability);
     for (const ScheduledLaunch &launch : plan.schedule) {
-        if (launch.plan)
+        if (launch.plan || launch.kind == LaunchKind::placed)
             continue;
         const WholeKernel kernel = whole_kernel(plan.network, launch, plan.batch());
         names.insert(kernel.name_expression);
@@ -99,7 +99,9 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
         const auto stream = static_cast<std::size_t>(plan.schedule[i].stream);
         for (const std::size_t before : waits[i])
             work_.wait(stream, before);
-        (void)work_.add(stream, plan.schedule[i].plan ? plan_call(i, kernels) : kernel_call(i));
+        (void)work_.add(stream, plan.schedule[i].kind == LaunchKind::placed ? StreamedWork::Call()
+                                : plan.schedule[i].plan                     ? plan_call(i, kernels)
+                                                                            : kernel_call(i));
     }
 }
 

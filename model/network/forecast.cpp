@@ -28,6 +28,8 @@ namespace {
 Seconds add_gaps(std::vector<NetworkLaunch> &launches, const NetworkForecaster &forecaster, bool one_stream) {
     Seconds gaps;
     for (NetworkLaunch &launch : launches) {
+        if (launch.kind == LaunchKind::placed)
+            continue;
         const Seconds start = &launch == &launches.front() ? forecaster.first_start() : forecaster.gap(),
                       waits(one_stream ? 0.0 : dependent_gap_s * static_cast<double>(*launch.nodes));
         launch.time_s += start;

@@ -324,6 +324,10 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
     }
     if (scheduled.operators.empty())
         launch.operators.push_back(network_.name_of(scheduled.writes.of));
+    if (scheduled.kind == LaunchKind::placed) {
+        launch.nodes = 0, launch.bytes = 0.0, launch.light_s = Seconds(0.0);
+        return launch;
+    }
     const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch());
     launch.bytes = bytes.read.bytes + bytes.written;
     if (scheduled.shape) {

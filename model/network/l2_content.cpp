@@ -27,10 +27,23 @@ class Passing {
 
     double all() const { return all_; }
     double bytes(const Tensor &tensor) const { return tensor_bytes(network_, tensor, batch_); }
-    /// Which launch has written a tensor; absent of images.
-    std::optional<std::size_t> writer(const Tensor &tensor) const {
+    /// Bytes of a tensor, and the launch that has written them; absent of images.
+    struct Written {
+        std::optional<std::size_t> launch;
+        double bytes = 0.0;
+    };
+    /// What kernels wrote of a tensor: of one whose parts lie in it, each part's.
+    std::vector<Written> written(const Tensor &tensor) const {
         const std::size_t launch = writer_[place(tensor)];
-        return launch == none ? std::nullopt : std::optional(launch);
+        if (launch == none)
+            return {{std::nullopt, bytes(tensor)}};
+        if (schedule_[launch].kind != LaunchKind::placed)
+            return {{launch, bytes(tensor)}};
+        std::vector<Written> all;
+        for (const Tensor &read : schedule_[launch].reads)
+            for (const Written &its : written(read))
+                all.push_back({its.launch, std::min(its.bytes, bytes(tensor))}); // a slice reads a part
+        return all;
     }
     void write(std::size_t launch) { writer_[place(schedule_[launch].writes)] = launch; }
 
@@ -39,6 +52,8 @@ class Passing {
         double passed = bytes(tensor) + parameters_[reader];
         ++question_;
         for (std::size_t i = writer + 1; i < reader; ++i) {
+            if (schedule_[i].kind == LaunchKind::placed)
+                continue;
             passed += parameters_[i] + bytes(schedule_[i].writes);
             for (const Tensor &read : schedule_[i].reads) {
                 const std::size_t at = place(read);
@@ -81,12 +96,16 @@ std::vector<HeldForLaunch> held_for_launches(const Network &network,
         its.parameters = kept_for_a_run;
         its.written_lost = 1.0 - kept_for_a_run; // unless it is read before
         for (const Tensor &read : schedule[i].reads) {
-            const std::optional<std::size_t> writer = passing.writer(read);
-            const double passed = writer ? passing.since(read, *writer, i) : passing.all();
-            its.reads.push_back(1.0 - lost_from_l2(passed, gpu));
-            if (writer) // the first launch after the last reader may take its memory
-                held[*writer].written_lost =
-                    lost_from_l2(std::min(passed + passing.bytes(schedule[i].writes), passing.all()), gpu);
+            double there = 0.0, all = 0.0; // bytes
+            for (const Passing::Written &part : passing.written(read)) {
+                const double passed = part.launch ? passing.since(read, *part.launch, i) : passing.all();
+                there += part.bytes * (1.0 - lost_from_l2(passed, gpu));
+                all += part.bytes;
+                if (part.launch) // the first launch after the last reader may take its memory
+                    held[*part.launch].written_lost = lost_from_l2(
+                        std::min(passed + passing.bytes(schedule[i].writes), passing.all()), gpu);
+            }
+            its.reads.push_back(there / all);
         }
         passing.write(i);
     }

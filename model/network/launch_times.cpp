@@ -24,16 +24,22 @@ NodeSpan span_of(const CallNodes &nodes) {
             std::ranges::max_element(nodes, {}, &NodeSpan::end_ns)->end_ns};
 }
 
-/// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many, or a
-/// launch has none.
+/// The nodes of each launch, of which launch i has counts[i]; empty where there are not just as many, or the
+/// first has none. A later launch without a node gets one of no time where the launch before ended.
 std::vector<CallNodes> by_launch(const CallNodes &nodes, const std::vector<std::int64_t> &counts) {
-    if (nodes.empty() || std::ranges::any_of(counts, [](std::int64_t count) { return count < 1; }) ||
+    if (nodes.empty() || std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }) ||
+        counts.empty() || counts.front() < 1 ||
         std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != std::ssize(nodes))
         return {};
     std::vector<CallNodes> launches;
     auto next = nodes.begin();
     for (const std::int64_t count : counts) {
-        launches.emplace_back(next, next + count);
+        if (count > 0) {
+            launches.emplace_back(next, next + count);
+        } else {
+            const std::uint64_t ended = span_of(launches.back()).end_ns;
+            launches.push_back({{ended, ended}});
+        }
         next += count;
     }
     return launches;

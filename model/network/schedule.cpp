@@ -83,6 +83,7 @@ class Scheduler {
                 if (output != last) // what writes the last operator's output stays at the end
                     std::swap(launches_.back(), launches_[launches_.size() - 2]);
             }
+        place_parts(network_, launches_, batch_);
         return std::move(launches_);
     }
 
@@ -334,6 +335,92 @@ std::vector<ScheduledLaunch> schedule_of(const Network &network, std::int64_t ba
     return Scheduler(network, batch, ends).run();
 }
 
+std::vector<PartOfTensor> parts_of(const Network &network, const ScheduledLaunch &launch) {
+    const Operator &op = network.operators[launch.operators.front()];
+    if (op.kind != OperatorKind::concat) {
+        const std::int64_t first_channel = op.begin ? (*op.begin)[0] : 0;
+        return {{launch.writes, launch.reads.front(), first_channel * op.output[1] * op.output[2]}};
+    }
+    std::vector<PartOfTensor> parts;
+    std::int64_t begin = 0;
+    for (const Tensor &read : launch.reads) {
+        parts.push_back({read, launch.writes, begin});
+        begin += elements(network.shape_of(read.of));
+    }
+    return parts;
+}
+
+namespace {
+
+/// Where tensors lie that are parts of others.
+class Parts {
+  public:
+    Parts() = default;
+    Parts(const Network &network, const std::vector<ScheduledLaunch> &schedule) {
+        for (const ScheduledLaunch &launch : schedule)
+            if (launch.kind == LaunchKind::placed)
+                add(parts_of(network, launch));
+    }
+
+    void add(const std::vector<PartOfTensor> &parts) {
+        for (const PartOfTensor &part : parts)
+            of_.emplace(part.part, part);
+    }
+    bool is_part(const Tensor &tensor) const { return of_.contains(tensor); }
+    /// In a tensor that is no part: itself where it is none.
+    PartOfTensor place_of(const Tensor &tensor) const {
+        PartOfTensor place{tensor, tensor, 0};
+        for (auto found = of_.find(tensor); found != of_.end(); found = of_.find(place.whole))
+            place.whole = found->second.whole, place.begin += found->second.begin;
+        return place;
+    }
+
+  private:
+    std::map<Tensor, PartOfTensor> of_;
+};
+
+/// Whether the numbers of an operator's output follow each other in its input, or those of its inputs in its
+/// output.
+bool only_places(const Network &network, std::size_t i, std::int64_t batch) {
+    const Operator &op = network.operators[i];
+    const ImageShape input = network.input_shapes(i).front();
+    switch (op.kind) {
+    case OperatorKind::reshape:
+        return true;
+    case OperatorKind::concat:
+        return batch == 1;
+    case OperatorKind::slice: // whole channels
+        return batch == 1 && op.step.value_or(ImageShape{1, 1, 1}) == ImageShape{1, 1, 1} &&
+               input[1] == op.output[1] && input[2] == op.output[2];
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule, std::int64_t batch) {
+    constexpr std::int64_t together = 4; // numbers that a kernel reads at once
+    if (streams_of(schedule) > 1)
+        return;
+    Parts placed;
+    for (ScheduledLaunch &launch : schedule) {
+        if (launch.kind != LaunchKind::gather || launch.operators.size() != 1 ||
+            !only_places(network, launch.operators.front(), batch) || launch.writes == schedule.back().writes)
+            continue;
+        const std::vector<PartOfTensor> parts = parts_of(network, launch);
+        std::set<Tensor> each;
+        const bool may = std::ranges::all_of(parts, [&](const PartOfTensor &part) {
+            return part.begin % together == 0 && part.part != Tensor{} && part.whole != Tensor{} &&
+                   !placed.is_part(part.part) && each.insert(part.part).second;
+        });
+        if (!may)
+            continue;
+        launch.kind = LaunchKind::placed;
+        placed.add(parts);
+    }
+}
+
 bool ends_launch(const Plan &plan) {
     const std::string &kernel = plan.launches.back().kernel;
     for (const char *its :
@@ -345,31 +432,38 @@ bool ends_launch(const Plan &plan) {
 
 Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch) {
     constexpr std::int64_t aligned = 256;
-    std::map<Tensor, std::size_t> last_read;
-    for (std::size_t i = 0; i < schedule.size(); ++i)
+    const Parts parts(network, schedule);
+    std::map<Tensor, std::size_t> last_use; // of what lies in no other
+    for (std::size_t i = 0; i < schedule.size(); ++i) {
         for (const Tensor &tensor : schedule[i].reads)
-            last_read[tensor] = i;
-    last_read[schedule.back().writes] = schedule.size();
+            last_use[parts.place_of(tensor).whole] = i;
+        last_use[parts.place_of(schedule[i].writes).whole] = i;
+    }
+    last_use[parts.place_of(schedule.back().writes).whole] = schedule.size();
     for (const std::size_t output : network.output_indices())
-        last_read[{output, false}] = schedule.size();
+        last_use[parts.place_of({output, false}).whole] = schedule.size();
     const bool reuses = streams_of(schedule) == 1; // else a launch may run while another still reads
 
     Arena arena;
-    std::vector<TensorPlace> taken; // in order of their offsets
+    std::map<Tensor, std::int64_t> offsets; // of what lies in no other
+    std::vector<TensorPlace> taken;         // in order of their offsets
     for (std::size_t i = 0; i < schedule.size(); ++i) {
-        const Tensor &tensor = schedule[i].writes;
-        TensorPlace place{tensor, 0, 4 * batch * elements(network.shape_of(tensor.of))};
-        place.bytes = round_up(place.bytes, aligned);
-        auto before = taken.begin();
-        for (; before != taken.end() && place.offset_bytes + place.bytes > before->offset_bytes; ++before)
-            place.offset_bytes = before->offset_bytes + before->bytes;
-        taken.insert(before, place);
-        arena.places.push_back(place);
-        arena.bytes = std::max(arena.bytes, place.offset_bytes + place.bytes);
-        std::erase_if(taken, [&](const TensorPlace &other) {
-            const auto found = last_read.find(other.tensor);
-            return reuses && (found == last_read.end() || found->second <= i);
-        });
+        const PartOfTensor part = parts.place_of(schedule[i].writes);
+        if (!offsets.contains(part.whole)) {
+            TensorPlace place{part.whole, 0, 4 * batch * elements(network.shape_of(part.whole.of))};
+            place.bytes = round_up(place.bytes, aligned);
+            auto before = taken.begin();
+            for (; before != taken.end() && place.offset_bytes + place.bytes > before->offset_bytes; ++before)
+                place.offset_bytes = before->offset_bytes + before->bytes;
+            taken.insert(before, place);
+            offsets[part.whole] = place.offset_bytes;
+            arena.bytes = std::max(arena.bytes, place.offset_bytes + place.bytes);
+        }
+        const std::int64_t bytes = 4 * batch * elements(network.shape_of(part.part.of));
+        arena.places.push_back({part.part, offsets.at(part.whole) + 4 * part.begin,
+                                part.part == part.whole ? round_up(bytes, aligned) : bytes});
+        std::erase_if(taken,
+                      [&](const TensorPlace &other) { return reuses && last_use.at(other.tensor) <= i; });
     }
     return arena;
 }

@@ -29,13 +29,14 @@ enum class LaunchKind {
     pooling,     ///< of either kind
     gather, ///< each output from some inputs: concat, slice, transpose, reshape, pad, resize, a transposed
             ///< convolution
+    placed, ///< no kernel: a concat, slice or reshape whose tensors lie one in another (parts_of)
     elementwise, ///< each output from the inputs at its place: bias, add, relu and the like
     softmax,
     layer_norm,
     unknown, ///< bytes that are moved, which only the forecast knows
     loss,    ///< of training, which only the forecast knows
 };
-BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, gather,
+BOOST_DESCRIBE_ENUM(LaunchKind, convolution, dense, columns, to_columns, to_rows, pooling, gather, placed,
                     elementwise, softmax, layer_norm, unknown, loss)
 
 /// An operator's output, or the images; image after image unless it lies in columns, [number][image].
@@ -90,6 +91,21 @@ ScheduledLaunch launch_of(const Network &network, std::size_t i, std::int64_t ba
 
 /// The launch that only lays a tensor out as it is wanted.
 ScheduledLaunch turn_of(const Tensor &wanted);
+
+/// A tensor that lies in another.
+struct PartOfTensor {
+    Tensor part, whole;
+    std::int64_t begin = 0; ///< number of `whole` with which it begins
+};
+/// What the operator of a launch says of where tensors lie: the inputs of a concat in its output, the output
+/// of a slice or reshape in its input. Requires an operator of these kinds.
+std::vector<PartOfTensor> parts_of(const Network &network, const ScheduledLaunch &launch);
+
+/// Makes `placed` of each launch that is a concat, slice or reshape alone where its tensors may lie one in
+/// another. That takes one stream; one image, unless it is a reshape, since the images of a part would not
+/// follow each other; parts that begin at a whole four of numbers, since kernels read four at once; and
+/// tensors that are neither the images nor what the last launch writes. A tensor lies in one other at most.
+void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
 
 /// Does operator i where the launch writes, behind its last operator.
 void join(const Network &network, ScheduledLaunch &launch, std::size_t i);

@@ -214,6 +214,7 @@ class ScheduleBinder {
             });
             throw InputError(std::move(problems_));
         }
+        place_parts(network_, launches_, reading_.schedule.batch);
         return std::move(launches_);
     }
 

@@ -6,6 +6,7 @@
 #include "model/network/forecast.hpp"
 #include "model/network/forecaster.hpp"
 #include "model/network/l2_content.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/network.hpp"
 #include "model/network/schedule.hpp"
 #include "model/network/whole_run.hpp"
@@ -288,6 +289,117 @@ TEST(NetworkSchedule, ATensorsMemoryIsReusedWhenItWasReadLast) {
     // a stays until the end; d goes where b was, and the sum where c was.
     EXPECT_THAT(offsets, ElementsAre(0, 1024, 2048, 1024, 2048));
     EXPECT_EQ(arena.bytes, 3072);
+}
+
+std::vector<LaunchKind> kinds_of(const std::vector<ScheduledLaunch> &schedule) {
+    std::vector<LaunchKind> kinds;
+    for (const ScheduledLaunch &launch : schedule)
+        kinds.push_back(launch.kind);
+    return kinds;
+}
+
+/// Two concats one in another, a slice and a reshape of the outer one.
+const Network network_of_parts =
+    read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [2, 8, 8]},
+               {"name": "b", "kind": "average_pooling", "window": [1, 1], "from": ["a"], "output": [2, 8, 8]},
+               {"name": "c", "kind": "max_pooling", "window": [1, 1], "from": ["b"], "output": [2, 8, 8]},
+               {"name": "inner", "kind": "concat", "from": ["b", "c"], "output": [4, 8, 8]},
+               {"name": "outer", "kind": "concat", "from": ["a", "inner"], "output": [6, 8, 8]},
+               {"name": "d", "kind": "max_pooling", "window": [1, 1], "output": [6, 8, 8]},
+               {"name": "e", "kind": "slice", "from": ["outer"], "begin": [3, 0, 0], "output": [2, 8, 8]},
+               {"name": "f", "kind": "reshape", "from": ["d"], "output": [384, 1, 1]},
+               {"name": "g", "kind": "max_pooling", "window": [1, 1], "from": ["e"], "output": [2, 8, 8]},
+               {"name": "h", "kind": "dense", "outputs": 5, "from": ["f"], "output": [5, 1, 1]},
+               {"name": "i", "kind": "softmax", "output": [5, 1, 1]})",
+                         "[2, 8, 8]"),
+                 "mine.json");
+
+TEST(NetworkSchedule, WhatFollowsInMemoryTakesNoLaunch) {
+    const LaunchKind pooling = LaunchKind::pooling, placed = LaunchKind::placed;
+    const auto schedule = schedule_of(network_of_parts, 1, ends_all);
+    EXPECT_THAT(kinds_of(schedule), ElementsAre(pooling, pooling, pooling, placed, placed, pooling, placed,
+                                                placed, pooling, LaunchKind::dense, LaunchKind::softmax));
+    std::map<std::string, std::int64_t> offsets;
+    const Arena arena = arena_of(network_of_parts, schedule, 1);
+    for (const TensorPlace &place : arena.places)
+        offsets[network_of_parts.operators[place.tensor.of].name] = place.offset_bytes;
+    // A channel takes 256 bytes. The outer concat lies where a does, from a's launch until the last read of a
+    // part.
+    EXPECT_EQ(offsets["a"], 0);
+    EXPECT_EQ(offsets["outer"], 0);
+    EXPECT_EQ(offsets["inner"], 512);
+    EXPECT_EQ(offsets["b"], 512);
+    EXPECT_EQ(offsets["c"], 1024);
+    EXPECT_EQ(offsets["e"], 768);
+    EXPECT_EQ(offsets["d"], 1536);
+    EXPECT_EQ(offsets["f"], 1536);
+    EXPECT_EQ(offsets["g"], 3072);
+    EXPECT_EQ(offsets["h"], 0); // every part was read
+}
+
+TEST(NetworkSchedule, PartsOfSeveralImagesAreCopied) {
+    const LaunchKind pooling = LaunchKind::pooling, gather = LaunchKind::gather;
+    EXPECT_THAT(kinds_of(schedule_of(network_of_parts, 2, ends_all)),
+                ElementsAre(pooling, pooling, pooling, gather, gather, pooling, gather, LaunchKind::placed,
+                            pooling, LaunchKind::dense, LaunchKind::softmax)); // a reshape moves nothing
+}
+
+TEST(NetworkSchedule, WhatMayNotLieInAnotherIsCopied) {
+    const auto kind_of_last_but_one = [](const std::string &operators, const std::string &input) {
+        const Network network = read_network(file_of(operators, input), "mine.json");
+        const auto schedule = schedule_of(network, 1, ends_all);
+        return schedule[schedule.size() - 2].kind;
+    };
+    const std::string a = R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": )",
+                      last = R"(, {"name": "z", "kind": "softmax", "output": )";
+    // the images, which stay as they are
+    EXPECT_EQ(
+        kind_of_last_but_one(
+            a + R"([1, 4, 4]}, {"name": "b", "kind": "concat", "from": ["input", "a"], "output": [2, 4, 4]})" +
+                last + "[2, 4, 4]}",
+            "[1, 4, 4]"),
+        LaunchKind::gather);
+    // one tensor twice
+    EXPECT_EQ(
+        kind_of_last_but_one(
+            a + R"([1, 4, 4]}, {"name": "b", "kind": "concat", "from": ["a", "a"], "output": [2, 4, 4]})" +
+                last + "[2, 4, 4]}",
+            "[1, 4, 4]"),
+        LaunchKind::gather);
+    // a part that begins at number 9, while kernels read four at once
+    EXPECT_EQ(
+        kind_of_last_but_one(
+            a + R"([2, 3, 3]}, {"name": "b", "kind": "slice", "begin": [1, 0, 0], "output": [1, 3, 3]})" +
+                last + "[1, 3, 3]}",
+            "[2, 3, 3]"),
+        LaunchKind::gather);
+    // rows of a map
+    EXPECT_EQ(
+        kind_of_last_but_one(
+            a + R"([2, 4, 4]}, {"name": "b", "kind": "slice", "begin": [0, 1, 0], "output": [2, 2, 4]})" +
+                last + "[2, 2, 4]}",
+            "[2, 4, 4]"),
+        LaunchKind::gather);
+}
+
+TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
+    const GpuProfile h200 = find_profile("h200");
+    NetworkQuestion question;
+    question.what_if = false;
+    const PlannedNetwork plan = plan_network(network_of_parts, h200, knowledge_for(h200), question);
+    const auto &launches = plan.forecast.first().launches;
+    EXPECT_EQ(launches[3].nodes, 0);
+    EXPECT_EQ(launches[3].time_s, Seconds(0.0));
+    EXPECT_EQ(plan.forecast.first().nodes, 7);
+    CallNodes nodes;
+    for (std::uint64_t i = 0; i < 7; ++i)
+        nodes.push_back({1000 * i, 1000 * i + 600});
+    const auto times = launch_times(plan, {nodes});
+    ASSERT_EQ(times.size(), launches.size());
+    EXPECT_NEAR(times[2].time_s.median_s.value, 1e-6, 1e-12); // from the end of the launch before
+    EXPECT_EQ(times[3].time_s.median_s, Seconds(0.0));
+    EXPECT_EQ(times[3].begins_s, times[2].ends_s);
+    EXPECT_NEAR(times[5].time_s.median_s.value, 1e-6, 1e-12);
 }
 
 TEST(WholeRun, AGpuTooSmallAndAnOperatorWithoutAKernelAreSaid) {
