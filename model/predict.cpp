@@ -93,7 +93,8 @@ Case forecast_case(PlannedStrategy good, const ConvShape &shape, const Gpu &gpu,
             prediction.assumed_low_s = range->low;
             prediction.assumed_high_s = range->high;
         }
-        prediction.regimes->physical = physical_regime(feasible.plan, shape, gpu);
+        prediction.regimes->over_latency = over_latency(feasible.plan, shape, gpu);
+        prediction.regimes->physical = physical_regime(*prediction.regimes->over_latency);
     }
     prediction.rules = std::move(feasible.rules);
     prediction.plan = std::move(feasible.plan);

@@ -69,6 +69,47 @@ Figure regime_confusion(const ReportStatistics &statistics) {
     return figure;
 }
 
+namespace {
+
+/// A point of the plane of regimes: bytes and FMAs, each over what hides the latency.
+using InPlane = std::optional<std::pair<double, double>> (*)(const CaseRow &);
+
+std::optional<std::pair<double, double>> round_of(const CaseRow &row) {
+    if (!row.round_over_v_s || !row.round_over_n_fma)
+        return std::nullopt;
+    return std::pair(*row.round_over_v_s, *row.round_over_n_fma);
+}
+
+std::optional<std::pair<double, double>> resident_of(const CaseRow &row) {
+    if (!row.over_latency)
+        return std::nullopt;
+    return std::pair(row.over_latency->bytes, row.over_latency->fmas);
+}
+
+/// Marks by what the counters say; a case without one of the numbers has none on logarithmic axes.
+Panel plane_panel(const char *title, InPlane place, const ReportStatistics &statistics) {
+    SeriesBy<Regime> series;
+    for (const CaseRow &row : statistics.cases)
+        if (const auto at = place(row); at && row.measured && at->first > 0.0 && at->second > 0.0)
+            series.of(*row.measured, of_regime(*row.measured, "measured, "))
+                .add(at->first, at->second, describe(row), row.id);
+    return {title, series.take()};
+}
+
+} // namespace
+
+std::optional<Figure> regime_plane(const ReportStatistics &statistics) {
+    Figure figure = explained_figure("regime_plane");
+    for (Panel panel : {plane_panel("by the paper: one round", round_of, statistics),
+                        plane_panel("by physics: all that is resident", resident_of, statistics)})
+        if (!panel.series.empty())
+            figure.panels.push_back(std::move(panel));
+    if (figure.panels.empty())
+        return std::nullopt;
+    figure.references = {{Guide::vertical, 1.0, "enough bytes"}, {Guide::horizontal, 1.0, "enough FMAs"}};
+    return figure;
+}
+
 Figure stall_reasons(const ReportStatistics &statistics) {
     Figure figure = explained_figure("stalls");
     constexpr double worth_a_bar = 0.03;

@@ -367,6 +367,8 @@ std::vector<Figure> report_figures(const ReportStatistics &statistics, std::span
         add("maps", std::move(map));
     if (!statistics.regimes.opinions.empty())
         add("regimes", regime_confusion(statistics));
+    if (std::optional<Figure> plane = regime_plane(statistics))
+        add("regimes", std::move(*plane));
     if (!statistics.regimes.stalls.empty())
         add("regimes", stall_reasons(statistics));
     for (const Study &study : studies)

@@ -31,6 +31,9 @@ std::string describe(const CaseRow &row);
 std::vector<Figure> regime_maps(const ReportStatistics &statistics);
 /// Of each opinion and measured regime, the shares that were said to be each.
 Figure regime_confusion(const ReportStatistics &statistics);
+/// FMAs against bytes in flight, each over what hides the latency: of a round by the paper's N_FMA and V_s,
+/// and of what is resident. Absent where no case has these and a measured regime.
+std::optional<Figure> regime_plane(const ReportStatistics &statistics);
 /// What warps waited for in each measured regime.
 Figure stall_reasons(const ReportStatistics &statistics);
 /// Time per FMA against the swept number, with the paper's boundaries as lines.

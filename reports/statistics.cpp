@@ -104,6 +104,7 @@ CaseRow row_of(const Case &c, std::int64_t id, std::span<const Study> studies) {
             row.paper = prediction.regimes->paper;
             row.physical = prediction.regimes->physical;
             row.tier2 = prediction.regimes->tier2;
+            row.over_latency = prediction.regimes->over_latency;
         }
         if (const std::optional<Rules> &rules = prediction.rules; rules && rules->n_fma && rules->v_s_bytes) {
             if (rules->round_fmas)

@@ -43,6 +43,7 @@ struct CaseRow {
     std::optional<Regime> paper, physical, tier2, measured;
     /// One round as the paper counts it: its FMAs over N_FMA, its bytes over V_s. 1 is the boundary.
     std::optional<double> round_over_n_fma, round_over_v_s;
+    std::optional<OverLatency> over_latency; ///< what is resident, likewise over what hides the latency
     std::optional<std::string> limiter;
     std::optional<double> speedup; ///< time of cuDNN's fastest in true FP32 on NCHW over this one's, cold
     std::optional<double> relative_l2_error;
@@ -55,8 +56,8 @@ struct CaseRow {
                          (id, study, shape, name, group, baseline, status, reason, detail, layer, calls,
                           predicted_s, tier0_s, roofline_s, mwp_cwp_s, cold_s, warm_s, cold_low_s,
                           cold_high_s, error, paper, physical, tier2, measured, round_over_n_fma,
-                          round_over_v_s, limiter, speedup, relative_l2_error, rates, measured_rates,
-                          waterfall),
+                          round_over_v_s, over_latency, limiter, speedup, relative_l2_error, rates,
+                          measured_rates, waterfall),
                          (), ())
 };
 

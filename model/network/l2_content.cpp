@@ -96,16 +96,18 @@ std::vector<HeldForLaunch> held_for_launches(const Network &network,
         its.parameters = kept_for_a_run;
         its.written_lost = 1.0 - kept_for_a_run; // unless it is read before
         for (const Tensor &read : schedule[i].reads) {
-            double there = 0.0, all = 0.0; // bytes
-            for (const Passing::Written &part : passing.written(read)) {
-                const double passed = part.launch ? passing.since(read, *part.launch, i) : passing.all();
-                there += part.bytes * (1.0 - lost_from_l2(passed, gpu));
+            const std::vector<Passing::Written> parts = passing.written(read);
+            double all = 0.0, lost = 0.0; // bytes; the share of them
+            for (const Passing::Written &part : parts)
                 all += part.bytes;
+            for (const Passing::Written &part : parts) {
+                const double passed = part.launch ? passing.since(read, *part.launch, i) : passing.all();
+                lost += part.bytes / all * lost_from_l2(passed, gpu);
                 if (part.launch) // the first launch after the last reader may take its memory
                     held[*part.launch].written_lost = lost_from_l2(
                         std::min(passed + passing.bytes(schedule[i].writes), passing.all()), gpu);
             }
-            its.reads.push_back(there / all);
+            its.reads.push_back(1.0 - lost);
         }
         passing.write(i);
     }

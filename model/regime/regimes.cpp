@@ -100,17 +100,20 @@ std::optional<Regime> paper_regime(const Rules &rules) {
                           static_cast<double>(*rules.v_s_bytes));
 }
 
-Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
+OverLatency over_latency(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
     const Machine m = machine_of(gpu, shape.dtype, {});
     const Partition &main = main_launch(plan);
     const double resident = static_cast<double>(std::min(main.ctas_per_sm, ceil_div(main.ctas, m.sm_count)));
     const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
-    return regime_by_rule(resident * main.step.tensor_fmas.value_or(main.step.fmas),
-                          gpu.profile.dram_latency->value.value *
-                              (main.step.tensor_fmas ? m.tensor_rate : m.ffma_rate),
-                          resident * active * main.step.load_bytes *
-                              static_cast<double>(std::max<std::int64_t>(1, main.stages - 1)),
-                          m.read_bw * m.latency_s);
+    const double fmas = resident * main.step.tensor_fmas.value_or(main.step.fmas),
+                 rate = main.step.tensor_fmas ? m.tensor_rate : m.ffma_rate,
+                 bytes = resident * active * main.step.load_bytes *
+                         static_cast<double>(std::max<std::int64_t>(1, main.stages - 1));
+    return {fmas / (gpu.profile.dram_latency->value.value * rate), bytes / (m.read_bw * m.latency_s)};
+}
+
+Regime physical_regime(const OverLatency &over) {
+    return regime_by_rule(over.fmas, 1.0, over.bytes, 1.0);
 }
 
 Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, const Gpu &gpu) {

@@ -17,9 +17,17 @@ namespace convcast {
 enum class Regime { compute_hidden, bulk_hidden, exposed };
 BOOST_DESCRIBE_ENUM(Regime, compute_hidden, bulk_hidden, exposed)
 
+/// R4: what a launch has at once, over what hides one latency of DRAM. From 1 on it hides the latency.
+struct OverLatency {
+    double fmas = 0.0;  ///< of the CTAs on an SM, over those that it retires meanwhile
+    double bytes = 0.0; ///< under way on the whole chip, over DRAM's bandwidth times the latency
+    BOOST_DESCRIBE_CLASS(OverLatency, (), (fmas, bytes), (), ())
+};
+
 struct Regimes {
     std::optional<Regime> paper, physical, tier2;
-    BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2), (), ())
+    std::optional<OverLatency> over_latency; ///< by which `physical` is judged
+    BOOST_DESCRIBE_CLASS(Regimes, (), (paper, physical, tier2, over_latency), (), ())
 };
 
 /// R3, the rule of Chang's section 2.2: compute hides the latency if a round has at least `n_fma` FMAs; else
@@ -30,10 +38,11 @@ Regime regime_by_rule(double fmas, double n_fma, double bytes, double v_s_bytes)
 /// profile lacks a number for these.
 std::optional<Regime> paper_regime(const Rules &rules);
 
-/// R4: R3 with the FMAs that an SM retires at the measured rate during one latency, and with the bytes that
-/// are under way on the whole chip against bandwidth times latency. Requires a profile for which
-/// missing_for_forecast is empty.
-Regime physical_regime(const Plan &plan, const ConvShape &shape, const Gpu &gpu);
+/// Of the main launch, at the measured rates. Requires a profile for which missing_for_forecast is empty.
+OverLatency over_latency(const Plan &plan, const ConvShape &shape, const Gpu &gpu);
+
+/// R4: R3 with what is resident instead of one round.
+Regime physical_regime(const OverLatency &over);
 
 /// Thresholds of R5.
 inline constexpr double busy_fma_share = 0.60;    ///< FMA pipe or issue slots, of their peak

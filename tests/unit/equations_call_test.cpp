@@ -195,14 +195,15 @@ TEST(EquationI2, EveryNodeASum) {
 TEST(EquationR4, OneLatencyOfWork) {
     Partition part = idle_launch(); // an FMA takes 1/64 clk of an SM: 6,400 fill a latency of 100
     part.step.fmas = 6400.0;
-    EXPECT_EQ(physical_regime(plan_of(part), small_shape, toy()), Regime::compute_hidden);
+    EXPECT_EQ(physical_regime(over_latency(plan_of(part), small_shape, toy())), Regime::compute_hidden);
     part.step.fmas = 6399.0;
-    EXPECT_EQ(physical_regime(plan_of(part), small_shape, toy()), Regime::exposed);
+    EXPECT_EQ(physical_regime(over_latency(plan_of(part), small_shape, toy())), Regime::exposed);
     part.stages = 3;              // two steps under way, 10 CTAs: 100 B/ns * 100 ns = 10,000 B fill it
     part.step.load_bytes = 500.0; // 10 * 2 * 500
-    EXPECT_EQ(physical_regime(plan_of(part), small_shape, toy()), Regime::bulk_hidden);
+    EXPECT_EQ(physical_regime(over_latency(plan_of(part), small_shape, toy())), Regime::bulk_hidden);
+    EXPECT_DOUBLE_EQ(over_latency(plan_of(part), small_shape, toy()).bytes, 1.0);
     part.stages = 2;
-    EXPECT_EQ(physical_regime(plan_of(part), small_shape, toy()), Regime::exposed);
+    EXPECT_EQ(physical_regime(over_latency(plan_of(part), small_shape, toy())), Regime::exposed);
 }
 
 TEST(EquationR5, Thresholds) {

@@ -20,7 +20,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -172,7 +174,8 @@ class Weights {
         if (node.type == "BatchNormalization")
             return take_norm(node, of(node.name + ".scale"), bias);
         if (node.type == "LayerNormalization") {
-            *of(node.name + ".scale") = second;
+            if (Values *scale = of(node.name + ".scale"))
+                *scale = second;
             if (bias)
                 *bias = input(node, 2);
         } else if (node.type == "Conv" || node.type == "ConvTranspose") {

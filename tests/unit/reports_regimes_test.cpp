@@ -209,4 +209,28 @@ TEST(RegimeMap, NeedsTheRulesAndEnoughPoints) {
     EXPECT_TRUE(regime_maps(statistics).empty());
 }
 
+TEST(Regimes, ThePlaneShowsBothRulesNumbersAndTheCounters) {
+    ReportStatistics statistics;
+    EXPECT_FALSE(regime_plane(statistics));
+    CaseRow row;
+    row.group = "map_split";
+    row.measured = Regime::bulk_hidden;
+    row.round_over_n_fma = 0.5, row.round_over_v_s = 3.0;
+    row.over_latency = {0.25, 2.0};
+    CaseRow no_counters = row, no_round = row;
+    no_counters.measured.reset();
+    no_round.measured = Regime::exposed, no_round.round_over_v_s.reset();
+    statistics.cases = {row, no_counters, no_round};
+    const std::optional<Figure> figure = regime_plane(statistics);
+    ASSERT_TRUE(figure);
+    ASSERT_EQ(figure->panels.size(), 2u);
+    ASSERT_EQ(figure->panels[0].series.size(), 1u); // of the paper's round: one case has it and counters
+    EXPECT_DOUBLE_EQ(figure->panels[0].series[0].points.at(0).x, 3.0);
+    EXPECT_DOUBLE_EQ(figure->panels[0].series[0].points.at(0).y, 0.5);
+    ASSERT_EQ(figure->panels[1].series.size(), 2u);
+    EXPECT_DOUBLE_EQ(figure->panels[1].series[0].points.at(0).x, 2.0);
+    EXPECT_DOUBLE_EQ(figure->panels[1].series[0].points.at(0).y, 0.25);
+    EXPECT_EQ(figure->references.size(), 2u);
+}
+
 } // namespace

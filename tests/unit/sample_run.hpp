@@ -62,7 +62,7 @@ inline Case strategy_case(const std::string &study, const ConvShape &shape, cons
     p.limiter = limiter(term);
     p.term = std::move(term);
     const Regime regime = compute > dram ? Regime::compute_hidden : Regime::exposed;
-    p.regimes = Regimes{regime, regime, Regime::bulk_hidden};
+    p.regimes = Regimes{regime, regime, Regime::bulk_hidden, std::nullopt};
     Work work;
     work.fmas = shape.fmas().value * 1.1;
     work.l2_read_bytes = static_cast<double>(shape.input_bytes() * 4 + shape.filter_bytes() * 8);
