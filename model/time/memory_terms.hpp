@@ -93,14 +93,20 @@ inline Traffic traffic_of(const Partition &part, const ConvShape &shape, const M
             .sector_share = part.sector_share.value_or(1.0)};
 }
 
-/// F3: the way between L2 and DRAM. As many bytes as are read and written at once take the time of the probe
-/// that copies, the rest that of reads or of writes alone.
+/// Bytes a second that DRAM takes in while it is read as well, if only a little (F3): those of the probe that
+/// copies.
+inline double write_bandwidth_beside_reads(const Machine &m) {
+    return m.copy_bw > 0.0 ? m.copy_bw : m.write_bw;
+}
+
+/// F3: the way between L2 and DRAM. Writes, and as many reads beside them, take the time of the probe that
+/// copies; further reads that of reads alone.
 template <Yield T> T dram_term(double read, double written, const Machine &m) {
     const double both = m.copy_bw > 0.0 ? std::min(read, written) : 0.0;
-    List<T> all = list_of<T>(bandwidth_leaf<T>("DRAM reads", read - both, m.read_bw),
-                             bandwidth_leaf<T>("DRAM writes", written - both, m.write_bw));
-    if (both > 0.0)
-        all.push_back(bandwidth_leaf<T>("DRAM reads beside writes", 2.0 * both, m.copy_bw));
+    List<T> all = list_of<T>(bandwidth_leaf<T>("DRAM reads", read - both, m.read_bw));
+    if (written > 0.0)
+        all.push_back(bandwidth_leaf<T>(both > 0.0 ? "DRAM writes and reads beside them" : "DRAM writes",
+                                        written + both, write_bandwidth_beside_reads(m)));
     return sum<T>("DRAM", std::move(all));
 }
 
@@ -126,7 +132,9 @@ template <Yield T> T memory_term(double loads, double stores, const Traffic &tra
 inline double store_bandwidth(double sms, const Traffic &traffic, const Machine &m) {
     constexpr double sector_bytes = 32.0;
     const double most = std::min(m.l2_write_bw, sms * sector_bytes * m.clock);
-    return traffic.dram_write_share > 0.0 ? std::min(most, m.write_bw / traffic.dram_write_share) : most;
+    return traffic.dram_write_share > 0.0
+               ? std::min(most, write_bandwidth_beside_reads(m) / traffic.dram_write_share)
+               : most;
 }
 
 template <Yield T> T latency_leaf(double latency, double depth) {

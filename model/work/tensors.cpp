@@ -115,13 +115,14 @@ double input_read_bytes(const ConvShape &s, const Architecture &architecture) {
 
 namespace {
 
-/// Bytes of a launch's outputs that L2 cannot keep (W7). The last bytes that passed it are there: outputs,
-/// and pixels with as many copies as halves of L2 have asked for them.
+/// Bytes of a launch's outputs that L2 cannot keep (W7). The last bytes that passed it are there: outputs in
+/// each half of L2, and pixels in as many halves as their readers are on.
 double written_to_dram(double outputs, const Work &work, const Gpu &gpu) {
     const double reads = work.dram_read_bytes.value_or(0.0), copies = gpu.architecture.l2_copies->value,
                  readers = reads > 0.0 ? std::max(1.0, work.l2_read_bytes.value_or(reads) / reads) : 1.0;
-    const double kept = copies - (copies - 1.0) * std::pow(copies, -readers);
-    return outputs * std::max(0.0, 1.0 - double(gpu.limits.l2_bytes) / (reads * kept + outputs));
+    const double read_copies = copies - (copies - 1.0) * std::pow(copies, 1.0 - readers);
+    return outputs *
+           std::max(0.0, 1.0 - double(gpu.limits.l2_bytes) / (reads * read_copies + outputs * copies));
 }
 
 } // namespace

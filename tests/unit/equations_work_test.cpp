@@ -161,13 +161,13 @@ TEST(EquationW7, ColdReadsAndWhatL2CannotKeep) {
     Work work;
     fill_dram(work, shape, profile);
     EXPECT_DOUBLE_EQ(*work.dram_read_bytes, 996.0); // and a filter value
-    // 8 * 8 outputs. Pixels that one SM reads have a copy and a half, 2 - 1 / 2, as it is of the line's half
-    // of L2 or of the other: 996 * 1.5 + 256 = 1,750 B passed an L2 of 400.
-    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 1750.0));
-    work.l2_read_bytes = 2.0 * 996.0; // two SMs: 2 - 1 / 4 copies, 996 * 1.75 + 256 = 1,999
+    // 8 * 8 outputs, which lie in both halves of L2. Pixels that one SM reads lie in one: 996 + 2 * 256 =
+    // 1,508 B passed an L2 of 400.
+    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 1508.0));
+    work.l2_read_bytes = 2.0 * 996.0; // two SMs: 2 - 1 / 2 copies, 996 * 1.5 + 512 = 2,006
     fill_dram(work, shape, profile);
-    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 1999.0));
-    profile.limits.l2_bytes = 2000;
+    EXPECT_DOUBLE_EQ(*work.dram_write_bytes, 256.0 * (1.0 - 400.0 / 2006.0));
+    profile.limits.l2_bytes = 2006;
     fill_dram(work, shape, profile);
     EXPECT_EQ(*work.dram_write_bytes, 0.0);
 }
