@@ -98,10 +98,10 @@ struct OnChipNumbers {
 
 struct OffChipNumbers {
     OneNumber l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
-        merging_crowding, dram_unit, partial_sector, knee_exponent;
+        merging_crowding, line_turn, dram_unit, partial_sector, knee_exponent;
     BOOST_DESCRIBE_CLASS(OffChipNumbers, (),
                          (l2_copies, l2_losing, l2_lost, most_merged, merging_schedulers, merging_lockstep,
-                          merging_crowding, dram_unit, partial_sector, knee_exponent),
+                          merging_crowding, line_turn, dram_unit, partial_sector, knee_exponent),
                          (), ())
 };
 

@@ -60,10 +60,11 @@ enum class Equation : std::uint8_t {
     F30,
     F31,
     F32,
-    F33
+    F33,
+    F36
 };
 BOOST_DESCRIBE_ENUM(Equation, F3, F4, F8, F9, F10, F11, F15, F16, F17, F20, F21, F22, F23, F24, F25, F26, F27,
-                    F28, F29, F30, F31, F32, F33)
+                    F28, F29, F30, F31, F32, F33, F36)
 
 /// Those that a forecast leaves out; none, but in an ablation.
 class Omitted {

@@ -48,6 +48,7 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.latency_s = p.dram_latency->value.value / m.clock;
     m.read_bw = p.dram_read_bandwidth->value.value;
     m.write_bw = p.dram_write_bandwidth ? p.dram_write_bandwidth->value.value : m.read_bw;
+    m.line_turn = gpu.architecture.line_turn->value;
     m.copy_bw = p.dram_copy_bandwidth ? p.dram_copy_bandwidth->value.value : 0.0;
     m.l2_write_bw = p.l2_write_bandwidth ? p.l2_write_bandwidth->value.value : m.write_bw;
     m.l2_bytes = static_cast<double>(p.limits.l2_bytes);

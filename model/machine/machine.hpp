@@ -44,6 +44,7 @@ struct Machine : CoreNumbers {
     double latency_s;         ///< of a load that DRAM delivers
     double l1_latency_s;      ///< of a load that L1 has
     double read_bw, write_bw; ///< of DRAM
+    double line_turn;         ///< clocks of a line of L2 for a request that is not merged with others (F36)
     double copy_bw;           ///< of reads from DRAM and as many stores beside them, their sum; 0: not known
     double l2_bw, l2_write_bw;
     double l2_bytes;

@@ -97,13 +97,16 @@ struct Counts {
     /// How many CTAs, neighbours in the grid, read the same pixels (F8). Absent: the pixels are in L2, since
     /// the launch before wrote them.
     std::optional<double> sharing_ctas;
+    /// How many requests of the whole launch one line of L2 serves one after another, where all CTAs ask for
+    /// the same lines and no requests can be merged (F36). Absent: too few to matter.
+    std::optional<double> line_turns;
     Work work; ///< of the whole launch
     BOOST_DESCRIBE_CLASS(Counts, (),
                          (variant, beside, cluster_bytes, cluster_waits, ctas, waves, idle_ctas,
                           idle_instructions, tail, stages, steps, busy_warps, copy_warps, barriers,
                           copy_passes, independent_sums, snaked, busiest_scheduler, longest_copier,
                           scheduler_warps, store_rounds, step, drain, mergeable_reads, partial_write_bytes,
-                          new_share, sector_share, sharing_ctas, work),
+                          new_share, sector_share, sharing_ctas, line_turns, work),
                          (), ())
 };
 

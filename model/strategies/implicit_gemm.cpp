@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 namespace convcast {
 namespace {
@@ -331,6 +332,22 @@ OfBoth requested_bytes(const Tiling &t, const Partition &part) {
     return {pixels, filters};
 }
 
+/// F36: requests for each line of raw filters that a CTA copies by 16 bytes: one for what lies alike in a
+/// line of L2 and in a line of shared memory.
+double requests_of_filter_line(const Tiling &t) {
+    constexpr std::int64_t line = 128, unit = 16, rows = 8; // after which the places in a line repeat
+    std::int64_t requests = 0;
+    std::set<std::int64_t> lines;
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t at = 0; at < t.slice * 4; at += unit) {
+            const std::int64_t from = row * t.values * 4 + at, to = row * t.pitch * 4 + at;
+            lines.insert(from / line);
+            if (at == 0 || from % line == 0 || to % line == 0)
+                ++requests;
+        }
+    return double(requests) / double(lines.size());
+}
+
 /// The share of requested_bytes that can be coalesced with requests of other SMs.
 OfBoth alike_shares(const Tiling &t) {
     const std::int64_t plane = t.s.h * t.s.w * 4;
@@ -367,6 +384,8 @@ void count_work(Partition &part, const Tiling &t) {
     work.shared_conflicts = 0.0;
 
     const OfBoth reads = requested_bytes(t, part), alike = alike_shares(t);
+    if (t.by_filter && t.pitch != t.slice) // else L1 and the GPC merge requests
+        part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t);
     work.l2_read_bytes = reads.pixels + reads.filters;
     part.mergeable_reads =
         mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);

@@ -393,6 +393,17 @@ Seconds missing_for_starts(const Partition &part, const T &waves, double sms, co
     return Seconds(std::max(0.0, starts + one.value - of_waves));
 }
 
+/// F36: a line of L2 that all CTAs ask for serves them one after another while SMs do something else: two
+/// queues, which meet now and then.
+template <Yield T> T beside_line_turns(const Partition &part, List<T> &&waves, const Machine &m) {
+    constexpr double knee = 2.0;
+    return pnorm<T>("SMs and a line of L2", knee,
+                    list_of<T>(sum<T>("SMs", std::move(waves)),
+                               leaf<T>("turns at a line of L2", s(*part.line_turns * m.line_turn / m.clock),
+                                       "{:.0f} requests * {:.0f} clk / {:.0f} MHz", *part.line_turns,
+                                       m.line_turn, m.clock / 1e6)));
+}
+
 /// F1: a launch, from its first CTA's start to its last one's end: the first wave, further full waves, and
 /// the CTAs of the last one. `idle` is the machine while nothing slows its clock.
 template <Yield T> T partition_term(const Partition &part, const ConvShape &shape, const Machine &idle) {
@@ -437,6 +448,8 @@ template <Yield T> T partition_term(const Partition &part, const ConvShape &shap
     if (part.constant_bytes > 0)
         waves.insert(waves.begin(), leaf<T>("filters to constant memory", s(m.launch_s + m.gap_s),
                                             "one copy of {} B: launch floor and gap", part.constant_bytes));
+    if (part.line_turns && m.has(Equation::F36))
+        waves = list_of<T>(beside_line_turns<T>(part, std::move(waves), m));
     T all = evaluated(sum<T>(part.kernel, std::move(waves)));
     const Seconds missing = missing_for_starts<T>(part, all, static_cast<double>(sms), traffic, m);
     if (missing.value <= 0.0)

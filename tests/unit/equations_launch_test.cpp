@@ -65,6 +65,17 @@ TEST(EquationF1, WavesOfNothing) {
     EXPECT_NEAR(launch_time(part), 1580.0 + 3000.0, 1e-9);
 }
 
+TEST(EquationF36, AllCtasWaitForOneLine) {
+    Partition part = idle_launch();
+    part.ctas = 35, part.waves = 4; // 1,580 by waves, as above
+    Machine m = round_machine();
+    m.line_turn = 4.0;
+    part.line_turns = 300.0; // 1,200 clocks of 1 ns
+    EXPECT_NEAR(launch_time(part, m), std::sqrt(1580.0 * 1580.0 + 1200.0 * 1200.0), 1e-9);
+    part.line_turns.reset();
+    EXPECT_NEAR(launch_time(part, m), 1580.0, 1e-9);
+}
+
 TEST(EquationF1, CtasStartOneAfterAnother) {
     Partition part = idle_launch();
     Machine m = round_machine();

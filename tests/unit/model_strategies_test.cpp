@@ -355,6 +355,26 @@ TEST(ImplicitGemm, PlanByHand) {
     EXPECT_EQ(part.template_arguments.size(), 24U);
 }
 
+TEST(ImplicitGemm, PaddedRowsOfRawFiltersTakeTurns) {
+    const GpuProfile h200 = find_profile("h200");
+    const auto turns = [&](const std::string &shape, int slice, int filters) {
+        const std::string knobs =
+            "implicit_gemm:tile_k=32,tile_pixels=64,thread_k=4,thread_pixels=8,slice_channels=" +
+            std::to_string(slice) + ",stages=3,warp_split=1,split=1,filters=" + std::to_string(filters) +
+            ",staging=1,columns=1";
+        const Case item = predict(parse_strategy(knobs), ConvShape::parse(shape), h200, knowledge_for(h200));
+        EXPECT_EQ(item.status, Status::ok) << item.reason.value_or("");
+        return item.prediction->plan->launches[0].line_turns;
+    };
+    // 64 * 12,544 pixels in tiles of 64. Eight rows of 32 B at a pitch of 48 B are two lines of L2: 8
+    // requests, and one more where a row crosses from one line of shared memory to the next.
+    EXPECT_DOUBLE_EQ(turns("n64c8h112w112k64r1s1", 8, 1).value(), 12544 * 9 / 2.0);
+    EXPECT_DOUBLE_EQ(turns("n64c16h112w112k32r1s1", 16, 1).value(),
+                     12544 * 11 / 4.0);                  // of 64 B at 80 B: three more
+    EXPECT_FALSE(turns("n64c12h112w112k64r1s1", 12, 1)); // rows of 48 B lie as they do in memory
+    EXPECT_FALSE(turns("n64c8h112w112k64r1s1", 8, 2));   // prepared filters do
+}
+
 TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     const GpuProfile h200 = find_profile("h200");
     const char *knobs =
