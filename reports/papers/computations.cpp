@@ -94,7 +94,9 @@ void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProb
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
     std::vector<PaperDrawing> drawings;
     for (const std::string &strategy : item.answer.drawn) {
-        const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
+        const std::vector<std::string> &shapes = item.answer.drawn_shapes;
+        const Case made = context.papers().forecast(
+            strategy, shapes.empty() ? *item.answer.drawn_shape : shapes[drawings.size()]);
         if (!made.prediction || !made.prediction->plan)
             throw InputError(place_of(item, context.paper()) + "/drawn",
                              "expected a strategy that has a plan, found " + strategy + ": " +
@@ -305,6 +307,11 @@ ClaimVerdict verdict_of_best(double over_best_other) {
     return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
            : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
                                                    : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all) {
+    const ClaimVerdict verdict = verdict_of_best(over_best_run);
+    return verdict != ClaimVerdict::differs && firsts_run < all ? ClaimVerdict::open : verdict;
 }
 
 } // namespace convcast
