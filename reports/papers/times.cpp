@@ -125,6 +125,8 @@ PaperFacts Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
         PaperFacts found = {{"name", setting}, {"knobs", knobs_text(setting)}, {"setting", setting}};
         if (made.reason)
             found["why"] = *made.reason;
+        if (made.prediction)
+            found["limiter"] = made.prediction->limiter;
         if (made.prediction && made.status == Status::ok) {
             found[""] = made.prediction->time_s;
             const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
@@ -188,7 +190,7 @@ std::vector<std::string> Evaluator::fields_of_times() {
     PaperFacts facts;
     add_counted(facts, nullptr);
     for (const char *name : {"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high", "range",
-                             "threads", "ctas", "ctas_per_sm", "pieces", "why"})
+                             "threads", "ctas", "ctas_per_sm", "pieces", "limiter", "why"})
         facts[name];
     return names_in(facts);
 }
