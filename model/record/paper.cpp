@@ -95,6 +95,16 @@ void PublishedCell::check(const FieldProblem &problem) const {
         problem("value", "expected less than 100, for example 19");
 }
 
+void PaperBanks::check(const FieldProblem &problem) const {
+    for (const auto &[field, value] : {std::pair{"element_bytes", element_bytes}, std::pair{"unit", unit}})
+        if (value == 3 || value > 4)
+            problem(field, "expected 1, 2 or 4, found " + std::to_string(value));
+    if (row && loads)
+        problem("loads", "expected \"loads\" of one warp or \"row\" of all, not both");
+    if (halo && (!row || *halo >= *row))
+        problem("halo", "expected less than the elements of \"row\"");
+}
+
 void PaperAnswer::check(const FieldProblem &problem) const {
     if (kind == AnswerKind::computed && !by && !(method && method->answers()))
         problem("",

@@ -73,23 +73,28 @@ enum class AnswerKind {
 };
 BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, not_computed)
 
-/// How a warp reads shared memory: each lane `unit` neighbouring elements in one instruction, lane after lane.
+/// How a warp reads shared memory: each lane `unit` neighbouring elements in one instruction, lane after
+/// lane.
 struct PaperBanks {
     std::string title;
     std::optional<AskedGpu> gpu; ///< whose banks: the paper's (absent) or ours
     std::int64_t element_bytes = 4, unit = 1;
-    /// Rows of the image as they lie in shared memory one behind the other: elements of a row, of which the
-    /// last `halo` belong to neighbouring blocks. Absent: one row without an end.
+    std::optional<std::int64_t>
+        loads; ///< of a warp one after the other, each `unit` elements on; absent: one
+    /// Elements of a row of a block, of which the last `halo` are those of the next block: every warp of the
+    /// row is drawn with one load.
     std::optional<std::int64_t> row, halo;
-    BOOST_DESCRIBE_CLASS(PaperBanks, (), (title, gpu, element_bytes, unit, row, halo), (), ())
+    BOOST_DESCRIBE_CLASS(PaperBanks, (), (title, gpu, element_bytes, unit, loads, row, halo), (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
         return field == "halo"            ? std::optional<Range>(Range{0.0, 64.0, true})
                : field == "row"           ? Range{1.0, 4096.0}
                : field == "element_bytes" ? Range{1.0, 8.0}
                : field == "unit"          ? Range{1.0, 4.0}
+               : field == "loads"         ? Range{1.0, 16.0}
                                           : std::optional<Range>();
     }
+    void check(const FieldProblem &problem) const;
 };
 
 struct PaperAnswer {

@@ -123,7 +123,8 @@ struct PaperFigureMethod {
     std::string title, caption; ///< sentences
     std::vector<std::string> each;
     std::optional<std::string> when;
-    /// Plots beside each other on the same axes, one for each row of these lists, and the sentence above each.
+    /// Plots beside each other on the same axes, one for each row of these lists, and the sentence above
+    /// each.
     std::vector<std::string> panels;
     std::optional<std::string> panel;
     std::vector<std::string> over;

@@ -126,11 +126,9 @@ class MethodRunner {
             figure.y.scale = Scale::category;
         }
         for (const PaperMark &mark : method.marks)
-            evaluator_.for_each(mark.each, each,
-                                [&](const PaperScope &scope) {
-                                    add_mark(figure, mark, method.x ? Guide::horizontal : Guide::vertical,
-                                             scope);
-                                });
+            evaluator_.for_each(mark.each, each, [&](const PaperScope &scope) {
+                add_mark(figure, mark, method.x ? Guide::horizontal : Guide::vertical, scope);
+            });
         if (method.panels.empty())
             figure.add_drawn(series_of(figure, method, each));
         else

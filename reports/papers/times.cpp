@@ -44,8 +44,7 @@ PaperFacts knobs_of(const std::string &setting) {
 void add_counted(PaperFacts &to, const Measurement *measured) {
     add_facts<Work>(to, measured != nullptr && measured->work ? &*measured->work : nullptr, "counted.");
     for (const auto &[name, counter] :
-         {std::pair{"counted.shared_load_wavefronts",
-                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+         {std::pair{"counted.shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
           std::pair{"counted.shared_load_conflicts",
                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"}}) {
         to[name];
@@ -189,8 +188,8 @@ PaperFacts Evaluator::time(const std::string &name, const PaperScope &scope) {
 std::vector<std::string> Evaluator::fields_of_times() {
     PaperFacts facts;
     add_counted(facts, nullptr);
-    for (const char *name : {"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high", "range",
-                             "threads", "ctas", "ctas_per_sm", "pieces", "limiter", "why"})
+    for (const char *name : {"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high",
+                             "range", "threads", "ctas", "ctas_per_sm", "pieces", "limiter", "why"})
         facts[name];
     return names_in(facts);
 }
