@@ -54,6 +54,9 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
         if (item.answer.drawn_shape)
             or_problem(problems, place + "/answer/drawn_shape",
                        [&] { ConvShape::parse(*item.answer.drawn_shape); });
+        for (std::size_t j = 0; j < item.answer.drawn_shapes.size(); ++j)
+            or_problem(problems, place + "/answer/drawn_shapes/" + std::to_string(j),
+                       [&] { ConvShape::parse(item.answer.drawn_shapes[j]); });
     }
     for (const auto &[name, method] : paper.methods)
         check_texts(method, file + ": /methods/" + shortened(name), problems);
@@ -92,6 +95,16 @@ void PublishedCell::check(const FieldProblem &problem) const {
         problem("value", "expected less than 100, for example 19");
 }
 
+void PaperBanks::check(const FieldProblem &problem) const {
+    for (const auto &[field, value] : {std::pair{"element_bytes", element_bytes}, std::pair{"unit", unit}})
+        if (value == 3 || value > 4)
+            problem(field, "expected 1, 2 or 4, found " + std::to_string(value));
+    if (row && loads)
+        problem("loads", "expected \"loads\" of one warp or \"row\" of all, not both");
+    if (halo && (!row || *halo >= *row))
+        problem("halo", "expected less than the elements of \"row\"");
+}
+
 void PaperAnswer::check(const FieldProblem &problem) const {
     if (kind == AnswerKind::computed && !by && !(method && method->answers()))
         problem("",
@@ -99,11 +112,13 @@ void PaperAnswer::check(const FieldProblem &problem) const {
                 "for example \"gains\"");
     if (!also.empty() && !by && !(method && method->answers()))
         problem("also", "expected \"by\" before them: the method that they follow, for example \"gains\"");
-    if (drawn.empty() == drawn_shape.has_value())
+    if (drawn.empty() == (drawn_shape.has_value() || !drawn_shapes.empty()))
         problem("drawn", "expected strategies and the shape that is drawn of them, for example \"drawn\": "
                          "[\"map_split\"], \"drawn_shape\": \"n1c1h56w56k256r3s3\"");
     if (!drawn_titles.empty() && drawn_titles.size() != drawn.size())
         problem("drawn_titles", "expected as many as there are in \"drawn\"");
+    if (!drawn_shapes.empty() && (drawn_shapes.size() != drawn.size() || drawn_shape))
+        problem("drawn_shapes", "expected as many as there are in \"drawn\", and no \"drawn_shape\"");
     if (kind == AnswerKind::here && !where)
         problem("", "expected \"where\": where it is, for example \"docs/notation.md\"");
     if (kind == AnswerKind::not_computed && !why)

@@ -73,6 +73,30 @@ enum class AnswerKind {
 };
 BOOST_DESCRIBE_ENUM(AnswerKind, computed, here, not_computed)
 
+/// How a warp reads shared memory: each lane `unit` neighbouring elements in one instruction, lane after
+/// lane.
+struct PaperBanks {
+    std::string title;
+    std::optional<AskedGpu> gpu; ///< whose banks: the paper's (absent) or ours
+    std::int64_t element_bytes = 4, unit = 1;
+    std::optional<std::int64_t>
+        loads; ///< of a warp one after the other, each `unit` elements on; absent: one
+    /// Elements of a row of a block, of which the last `halo` are those of the next block: every warp of the
+    /// row is drawn with one load.
+    std::optional<std::int64_t> row, halo;
+    BOOST_DESCRIBE_CLASS(PaperBanks, (), (title, gpu, element_bytes, unit, loads, row, halo), (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view field) {
+        return field == "halo"            ? std::optional<Range>(Range{0.0, 64.0, true})
+               : field == "row"           ? Range{1.0, 4096.0}
+               : field == "element_bytes" ? Range{1.0, 8.0}
+               : field == "unit"          ? Range{1.0, 4.0}
+               : field == "loads"         ? Range{1.0, 16.0}
+                                          : std::optional<Range>();
+    }
+    void check(const FieldProblem &problem) const;
+};
+
 struct PaperAnswer {
     AnswerKind kind = AnswerKind::here;
     /// A method by its name: of this paper's `methods`, of another shipped paper's, or a computation:
@@ -91,12 +115,14 @@ struct PaperAnswer {
     std::optional<std::string> drawn_shape;
     std::vector<std::string> drawn;
     std::vector<std::string> drawn_titles; ///< of each of them; none: the strategies
+    std::vector<std::string> drawn_shapes; ///< of each of them, where they are not all of `drawn_shape`
+    std::vector<PaperBanks> banks;         ///< pictures of reads of shared memory
     std::optional<std::string> network;    ///< that the paper runs
     std::vector<std::string> rungs;        ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
     BOOST_DESCRIBE_CLASS(PaperAnswer, (),
                          (kind, by, also, method, where, command, study, paper_kernels, settings, drawn_shape,
-                          drawn, drawn_titles, network, rungs, why),
+                          drawn, drawn_titles, drawn_shapes, banks, network, rungs, why),
                          (), ())
 
     void check(const FieldProblem &problem) const;

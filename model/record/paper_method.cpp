@@ -28,7 +28,8 @@ PaperTextKind text_kind_of(const std::string &field) {
         {"over", list},        {"measured", setting}, {"except", setting},     {"forecast", setting},
         {"chosen", setting},   {"fastest", time},     {"in", recording},       {"studies", study},
         {"baseline", plain},   {"best", plain},       {"gpu", plain},          {"drawn", plain},
-        {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain}};
+        {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain},
+        {"panels", list},      {"with", plain}};
     const auto found = kinds.find(field);
     return found == kinds.end() ? sentence : found->second;
 }
@@ -108,6 +109,8 @@ void PaperTime::check(const FieldProblem &problem) const {
                     "\"fastest\", for example \"measured\": [\"block_register:unit=2\"]");
     if (measured.empty() && (!except.empty() || least))
         problem("", "expected \"except\" and \"least\" beside \"measured\" only");
+    if (with && !forecast && !chosen)
+        problem("with", "expected \"with\" beside \"forecast\" or \"chosen\" only");
 }
 
 void PaperList::check(const FieldProblem &problem) const {
@@ -137,6 +140,8 @@ void PaperFigureMethod::check(const FieldProblem &problem) const {
     if (category.has_value() == x.has_value())
         problem("", "expected \"category\": a name of a row, or \"x\": a number, for example \"category\": "
                     "\"{shape}\"");
+    if (panels.empty() == panel.has_value())
+        problem("", "expected \"panels\": lists, and \"panel\": the title of each plot, or neither");
 }
 
 void PaperClaim::check(const FieldProblem &problem) const {

@@ -44,8 +44,11 @@ struct PaperTime {
     std::optional<std::string> where;
     std::optional<std::string> least; ///< the setting with the least of this instead of the fastest
     std::optional<AskedGpu> gpu;      ///< absent: ours
+    /// Of a forecast: a number of that GPU as if it were another, as `--set` takes it: "bank_width=4".
+    std::optional<std::string> with;
     BOOST_DESCRIBE_CLASS(PaperTime, (),
-                         (measured, baseline, best, forecast, chosen, fastest, in, except, where, least, gpu),
+                         (measured, baseline, best, forecast, chosen, fastest, in, except, where, least, gpu,
+                          with),
                          (), ())
 
     void check(const FieldProblem &problem) const;
@@ -104,7 +107,7 @@ struct PaperSeries {
     BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, label), (), ())
 };
 
-/// A vertical line; with `to` a band.
+/// A line across the axis of the values; with `to` a band.
 struct PaperMark {
     std::vector<std::string> each;
     std::string at;
@@ -120,6 +123,10 @@ struct PaperFigureMethod {
     std::string title, caption; ///< sentences
     std::vector<std::string> each;
     std::optional<std::string> when;
+    /// Plots beside each other on the same axes, one for each row of these lists, and the sentence above
+    /// each.
+    std::vector<std::string> panels;
+    std::optional<std::string> panel;
     std::vector<std::string> over;
     std::optional<std::string> where;
     std::string axis;                     ///< what the values are, with their unit
@@ -129,16 +136,17 @@ struct PaperFigureMethod {
     std::vector<PaperSeries> series;
     std::string no_data; ///< why, where no series has a point
     BOOST_DESCRIBE_CLASS(PaperFigureMethod, (),
-                         (beside, id, title, caption, each, when, over, where, axis, category, x, x_axis,
-                          marks, series, no_data),
+                         (beside, id, title, caption, each, when, panels, panel, over, where, axis, category,
+                          x, x_axis, marks, series, no_data),
                          (), ())
 
     void check(const FieldProblem &problem) const;
 };
 
 /// What the paper claims, how it is judged and told. The verdict is an expression of the rules
-/// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other),
-/// follows(so), holds(so) and parts(...); where a value of it is missing the claim is open.
+/// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other) or
+/// best(over the best other that was run, firsts that were run, of), follows(so), holds(so) and parts(...);
+/// where a value of it is missing the claim is open.
 struct PaperClaim {
     std::optional<bool> beside;      ///< stands beside the claim before it, for each row of the same `each`
     std::vector<std::string> each;   ///< one claim for each row of these lists

@@ -87,6 +87,11 @@ ClaimVerdict verdict_of_all(std::size_t so, std::size_t all);
 /// Of a setting that is claimed to be the best: its time over that of the best other one.
 ClaimVerdict verdict_of_best(double over_best_other);
 
+/// The same where only some other settings were run. What choose ranks first is the competitor that the
+/// forecast thinks fastest: as long as it was run on fewer than `all` shapes, a faster one may be missing, so
+/// that the claim is open unless a setting that was run refutes it.
+ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all);
+
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 

@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "reports/bank_diagram.hpp"
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
 #include "reports/partition_diagram.hpp"
@@ -90,30 +91,41 @@ void check_item(const PaperItem &item, const Paper &paper, std::vector<InputProb
     check_rungs(item, place_of(item, paper), problems);
 }
 
-/// What an item draws, of plans for the paper's GPU.
+/// The plan of one of an item's strategies for the paper's GPU, drawn.
+PaperDrawing plan_drawing(const PaperItem &item, std::size_t plan, const PaperContext &context) {
+    const PaperAnswer &answer = item.answer;
+    const std::string &strategy = answer.drawn[plan];
+    const Case made = context.papers().forecast(
+        strategy, answer.drawn_shapes.empty() ? *answer.drawn_shape : answer.drawn_shapes[plan]);
+    if (!made.prediction || !made.prediction->plan)
+        throw InputError(place_of(item, context.paper()) + "/drawn",
+                         "expected a strategy that has a plan, found " + strategy + ": " +
+                             made.reason.value_or("it has no plan"));
+    if (const std::string problem = cannot_draw(strategy); !problem.empty())
+        throw InputError(place_of(item, context.paper()) + "/drawn", problem);
+    const Partition &launch = main_launch(*made.prediction->plan);
+    const GpuProfile &gpu = context.papers().profile;
+    const std::string file = fmt::format("{}_{}.svg", item.id, plan + 1);
+    return {
+        fmt::format("{}_diagram_{}", item.id, plan + 1),
+        answer.drawn_titles.empty() ? strategy : answer.drawn_titles[plan],
+        fmt::format("{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
+                    "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
+                    shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"),
+                    launch.threads, launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
+        partition_diagram(made, gpu, PaperWidth::column())};
+}
+
+/// What an item draws: reads of shared memory, then plans for the paper's GPU.
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
     std::vector<PaperDrawing> drawings;
-    for (const std::string &strategy : item.answer.drawn) {
-        const Case made = context.papers().forecast(strategy, *item.answer.drawn_shape);
-        if (!made.prediction || !made.prediction->plan)
-            throw InputError(place_of(item, context.paper()) + "/drawn",
-                             "expected a strategy that has a plan, found " + strategy + ": " +
-                                 made.reason.value_or("it has no plan"));
-        if (const std::string problem = cannot_draw(strategy); !problem.empty())
-            throw InputError(place_of(item, context.paper()) + "/drawn", problem);
-        const Partition &launch = main_launch(*made.prediction->plan);
-        const GpuProfile &gpu = context.papers().profile;
-        const std::string file = fmt::format("{}_{}.svg", item.id, drawings.size() + 1);
-        drawings.push_back(
-            {fmt::format("{}_diagram_{}", item.id, drawings.size() + 1),
-             item.answer.drawn_titles.empty() ? strategy : item.answer.drawn_titles[drawings.size()],
-             fmt::format(
-                 "{} on the {}: {} of {} threads, {} on an SM at once. Grey lines are where other CTAs' "
-                 "parts begin. Drawn by: convcast predict --gpu {} --shape {} --strategy {} --diagram {}",
-                 shape_text(made.shape), short_name(gpu), count(launch.ctas, "CTA", "CTAs"), launch.threads,
-                 launch.ctas_per_sm, gpu.id, made.shape, strategy, file),
-             partition_diagram(made, gpu, PaperWidth::column())});
+    for (const PaperBanks &read : item.answer.banks) {
+        const GpuProfile &gpu = (read.gpu == AskedGpu::ours ? context.ours() : context.papers()).profile;
+        drawings.push_back({fmt::format("{}_banks_{}", item.id, drawings.size() + 1), read.title,
+                            bank_caption(read, gpu), bank_diagram(read, gpu, PaperWidth::column())});
     }
+    for (std::size_t plan = 0; plan < item.answer.drawn.size(); ++plan)
+        drawings.push_back(plan_drawing(item, plan, context));
     return drawings;
 }
 
@@ -305,6 +317,11 @@ ClaimVerdict verdict_of_best(double over_best_other) {
     return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
            : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
                                                    : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all) {
+    const ClaimVerdict verdict = verdict_of_best(over_best_run);
+    return verdict != ClaimVerdict::differs && firsts_run < all ? ClaimVerdict::open : verdict;
 }
 
 } // namespace convcast

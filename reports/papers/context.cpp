@@ -3,6 +3,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
 #include "model/choose/ranking.hpp"
+#include "model/machine/assume.hpp"
 #include "model/predict.hpp"
 #include "model/shape/conv_shape.hpp"
 
@@ -101,6 +102,14 @@ const Study &PaperContext::study(const std::string &id) const {
 
 const ForecastGpu &PaperContext::gpu(const std::string &profile) const {
     return made_once(gpus_, profile, [&] { return find_profile(profile); });
+}
+
+const ForecastGpu &PaperContext::supposed(const ForecastGpu &gpu, const std::string &number) const {
+    return made_once(gpus_, gpu.profile.id + " " + number, [&] {
+        GpuProfile profile = gpu.profile;
+        set_number(profile, number);
+        return ForecastGpu(std::move(profile));
+    });
 }
 
 Case PaperContext::sample() const {

@@ -69,6 +69,9 @@ class PaperContext {
     const ForecastGpu &ours() const { return ours_; }
     /// A further GPU, by its profile's name.
     const ForecastGpu &gpu(const std::string &profile) const;
+    /// One of these as if a number of its profile were another, "bank_width=4". Throws UsageError as
+    /// set_number does.
+    const ForecastGpu &supposed(const ForecastGpu &gpu, const std::string &number) const;
     const Paper &paper() const { return paper_; }
 
     /// nullptr where it was not measured on our GPU.

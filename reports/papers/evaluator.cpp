@@ -204,7 +204,15 @@ const std::vector<Function> &Evaluator::functions() {
         function<verdict_of_gain>("gain"),
         function<verdict_of_number>("number"),
         function<verdict_of_all>("all"),
-        function<verdict_of_best>("best"),
+        {"best", 1, 3,
+         [](E, A a, S) {
+             if (a.size() == 2)
+                 throw UsageError("best is of 1 value or of 3: over the best other, firsts that were run, of");
+             return PaperValue(a.size() == 1 ? verdict_of_best(argument<double>(a, 0))
+                                             : verdict_of_best_run(argument<double>(a, 0),
+                                                                   argument<std::size_t>(a, 1),
+                                                                   argument<std::size_t>(a, 2)));
+         }},
         function<papers::bank_ratio>("bank_ratio"),
         function<papers::lines_per_segment>("lines_per_segment"),
         function<papers::lines_touched>("lines_touched"),

@@ -110,6 +110,8 @@ class Evaluator {
     PaperFacts forecast(const PaperTime &time, const PaperScope &scope);
     PaperValue of_time(const std::string &name, const std::string &field, const PaperScope &scope);
     std::vector<const StudyResults *> recordings(const PaperTime &time);
+    /// What may stand behind the name of a time: "own.forecast", "own.counted.l2_read_bytes".
+    static std::vector<std::string> fields_of_times();
 
     const PaperRows &list(const std::string &name);
     PaperRows written(const PaperList &list);

@@ -126,8 +126,24 @@ class MethodRunner {
             figure.y.scale = Scale::category;
         }
         for (const PaperMark &mark : method.marks)
-            evaluator_.for_each(mark.each, each,
-                                [&](const PaperScope &scope) { add_mark(figure, mark, scope); });
+            evaluator_.for_each(mark.each, each, [&](const PaperScope &scope) {
+                add_mark(figure, mark, method.x ? Guide::horizontal : Guide::vertical, scope);
+            });
+        if (method.panels.empty())
+            figure.add_drawn(series_of(figure, method, each));
+        else
+            evaluator_.for_each(method.panels, each, [&](const PaperScope &scope) {
+                Figure plot; // which leaves out series without points
+                plot.add_drawn(series_of(figure, method, scope));
+                figure.panels.push_back({told(*method.panel, scope), std::move(plot.series)});
+            });
+        figure.no_data = told(method.no_data, each);
+        answer_.figures.push_back(std::move(figure));
+    }
+
+    /// All series with the points of every row of the figure, or of one of its panels. Adds the rows to the
+    /// categories of the figure that are not there yet.
+    std::vector<Series> series_of(Figure &figure, const PaperFigureMethod &method, const PaperScope &each) {
         std::vector<Series> all;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
@@ -140,11 +156,16 @@ class MethodRunner {
             if (evaluator_.so(method.where, scope))
                 add_points(figure, all, method, scope);
         });
-        for (Series &series : all)
-            if (!series.points.empty())
-                figure.series.push_back(std::move(series));
-        figure.no_data = told(method.no_data, each);
-        answer_.figures.push_back(std::move(figure));
+        return all;
+    }
+
+    /// The place of a row among the categories. Without panels each row has its own.
+    double category_of(Figure &figure, const PaperFigureMethod &method, const PaperScope &scope) {
+        const std::string name = told(*method.category, scope);
+        std::vector<std::string> &all = figure.y.categories;
+        const auto found = method.panels.empty() ? all.end() : std::find(all.begin(), all.end(), name);
+        const auto place = static_cast<double>(found - all.begin());
+        return found != all.end() ? place : figure.add_row(name);
     }
 
     std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
@@ -155,24 +176,23 @@ class MethodRunner {
         return static_cast<std::size_t>(style);
     }
 
-    void add_mark(Figure &figure, const PaperMark &mark, const PaperScope &scope) {
+    /// `across`: the lines that mark a value.
+    void add_mark(Figure &figure, const PaperMark &mark, Guide across, const PaperScope &scope) {
         const PaperValue from = evaluator_.value(mark.at, scope),
                          to = mark.to ? evaluator_.value(*mark.to, scope) : PaperValue();
         if (!from.number || (mark.to && !to.number))
             return;
         if (mark.to)
-            figure.bands.push_back({Guide::vertical, *from.number, *to.number, told(mark.label, scope)});
+            figure.bands.push_back({across, *from.number, *to.number, told(mark.label, scope)});
         else
-            figure.references.push_back({Guide::vertical, *from.number, told(mark.label, scope)});
+            figure.references.push_back({across, *from.number, told(mark.label, scope)});
     }
 
     /// Of a row of the figure a point of each series.
     void add_points(Figure &figure, std::vector<Series> &all, const PaperFigureMethod &method,
                     const PaperScope &scope) {
         const double place = method.x ? evaluator_.value(*method.x, scope).number.value_or(0.0)
-                                      : static_cast<double>(figure.y.categories.size());
-        if (method.category)
-            figure.y.categories.push_back(told(*method.category, scope));
+                                      : category_of(figure, method, scope);
         std::size_t next = 0;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, scope, [&](const PaperScope &inner) {

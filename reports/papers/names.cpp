@@ -125,9 +125,7 @@ std::vector<std::string> Evaluator::names(const PaperMethod &method) {
     add(names_in(method.values));
     add(names_in(method.times));
     for (const std::string &time : names_in(method.times))
-        add({"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high", "range", "threads",
-             "ctas", "ctas_per_sm", "pieces", "why"},
-            time + ".");
+        add(fields_of_times(), time + ".");
     const ConvShape shape = any_shape();
     std::vector<std::string> of_gpus = names_in(facts_of(GpuProfile{}, &shape));
     of_gpus.emplace_back("no_time");

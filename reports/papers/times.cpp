@@ -39,10 +39,29 @@ PaperFacts knobs_of(const std::string &setting) {
     return knobs;
 }
 
-PaperFacts found_row(const CaseRow &row) {
-    return {{"", row.cold_s},      {"forecast", row.predicted_s},
-            {"name", row.name},    {"knobs", knobs_text(row.name)},
-            {"setting", row.name}, {"kernel", row.group}};
+/// What the counters say of a case, as "counted.l2_read_bytes": the fields of Work, and of shared memory the
+/// loads alone. Only the names where nothing was counted (nullptr).
+void add_counted(PaperFacts &to, const Measurement *measured) {
+    add_facts<Work>(to, measured != nullptr && measured->work ? &*measured->work : nullptr, "counted.");
+    for (const auto &[name, counter] :
+         {std::pair{"counted.shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+          std::pair{"counted.shared_load_conflicts",
+                    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"}}) {
+        to[name];
+        if (measured != nullptr && measured->counters)
+            if (const auto found = measured->counters->find(counter); found != measured->counters->end())
+                to[name] = found->second;
+    }
+}
+
+PaperFacts found_row(const CaseRow &row, const StudyResults &results) {
+    PaperFacts found = {{"", row.cold_s},      {"forecast", row.predicted_s},
+                        {"name", row.name},    {"knobs", knobs_text(row.name)},
+                        {"setting", row.name}, {"kernel", row.group}};
+    for (const Measurement &measured : results.run.cases[static_cast<std::size_t>(row.id)].measurements)
+        if (measured.work && measured.l2 == L2State::cold)
+            add_counted(found, &measured);
+    return found;
 }
 
 } // namespace
@@ -55,6 +74,7 @@ PaperFacts Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
         for (const std::string &one : time.except)
             except.push_back(told(one, scope));
         const CaseRow *best = nullptr;
+        const StudyResults *of = nullptr;
         double least = 0.0;
         for (const StudyResults *results : recordings(time))
             for (const CaseRow &row : results->statistics.cases) {
@@ -70,11 +90,11 @@ PaperFacts Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
                 const double by =
                     time.least ? value(*time.least, inner).number.value_or(0.0) : row.cold_s->value;
                 if (best == nullptr || by < least)
-                    best = &row, least = by;
+                    best = &row, of = results, least = by;
             }
         if (best == nullptr)
             continue;
-        PaperFacts found = found_row(*best);
+        PaperFacts found = found_row(*best, *of);
         if (i == 0 && setting.find(':') != std::string::npos)
             found["setting"] = setting;
         if (i > 0)
@@ -85,7 +105,8 @@ PaperFacts Evaluator::measured(const PaperTime &time, const PaperScope &scope) {
 }
 
 PaperFacts Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
-    const ForecastGpu &gpu = gpu_of(time.gpu.value_or(AskedGpu::ours), scope);
+    const ForecastGpu &whole = gpu_of(time.gpu.value_or(AskedGpu::ours), scope),
+                      &gpu = time.with ? context_.supposed(whole, *time.with) : whole;
     const std::string shape = named("shape", scope).text.value(),
                       setting = told(time.forecast ? *time.forecast : *time.chosen, scope);
     if (time.chosen) {
@@ -97,11 +118,14 @@ PaperFacts Evaluator::forecast(const PaperTime &time, const PaperScope &scope) {
                 {"knobs", knobs_text(first->strategy)},
                 {"setting", setting}};
     }
-    return made_once(forecasts_, gpu.profile.id + " " + setting + " " + shape, [&] {
+    const std::string on = gpu.profile.id + (time.with ? " " + *time.with : "");
+    return made_once(forecasts_, on + " " + setting + " " + shape, [&] {
         const Case made = gpu.forecast(setting, shape);
         PaperFacts found = {{"name", setting}, {"knobs", knobs_text(setting)}, {"setting", setting}};
         if (made.reason)
             found["why"] = *made.reason;
+        if (made.prediction)
+            found["limiter"] = made.prediction->limiter;
         if (made.prediction && made.status == Status::ok) {
             found[""] = made.prediction->time_s;
             const auto &low = made.prediction->time_low_s, &high = made.prediction->time_high_s;
@@ -143,12 +167,13 @@ PaperFacts Evaluator::time(const std::string &name, const PaperScope &scope) {
     const std::vector<const StudyResults *> recorded = recordings(time);
     if (recorded.empty())
         return {};
-    const ReportStatistics &results = recorded.front()->statistics;
+    const StudyResults &all = *recorded.front();
+    const ReportStatistics &results = all.statistics;
     const PaperValue shape = named("shape", scope);
     if (time.baseline) {
         for (const CaseRow &row : results.cases)
             if (row.shape == shape.text && row.baseline && row.name == *time.baseline)
-                return found_row(row);
+                return found_row(row, all);
         return {};
     }
     for (const ShapeRow &row : results.shapes)
@@ -156,8 +181,17 @@ PaperFacts Evaluator::time(const std::string &name, const PaperScope &scope) {
             if (const auto &id = *time.best == RecordedBest::ours    ? row.ours
                                  : *time.best == RecordedBest::cudnn ? row.cudnn
                                                                      : row.papers)
-                return found_row(results.cases[static_cast<std::size_t>(*id)]);
+                return found_row(results.cases[static_cast<std::size_t>(*id)], all);
     return {};
+}
+
+std::vector<std::string> Evaluator::fields_of_times() {
+    PaperFacts facts;
+    add_counted(facts, nullptr);
+    for (const char *name : {"forecast", "name", "knobs", "kernel", "setting", "other", "low", "high",
+                             "range", "threads", "ctas", "ctas_per_sm", "pieces", "limiter", "why"})
+        facts[name];
+    return names_in(facts);
 }
 
 PaperValue Evaluator::of_time(const std::string &name, const std::string &field, const PaperScope &scope) {

@@ -38,6 +38,7 @@ KINDS = {
     "tensor cores": re.compile(r"implicit_gemm_3xtf32"),
     "cuDNN": re.compile(r"cudnn:(?!tf32|graph_nhwc|half)"),
     "cuBLAS": re.compile(r"cublas"),
+    "Chang's": re.compile(r"filter_split|map_split|stride_fixed_block"),
 }
 STALL = "smsp__average_warps_issue_stalled_"
 
@@ -190,12 +191,25 @@ def closest(program):
             line(f"chen_sgemm {shape}", [calls], columns=["us", "cuBLAS", "issue", "FMA", "waits"])
 
 
+def changs_kernels(program):
+    both = [read(recording, program) for recording in ("chang", "chang_settings")]
+    for title, one in (("one channel", True), ("several channels", False)):
+        fastest = {}
+        for shapes in both:
+            for shape, calls in shapes.items():
+                call = calls.get("Chang's")
+                if call and (call.size["c"] == 1) is one and (shape not in fastest or call.time < fastest[shape]["Chang's"].time):
+                    fastest[shape] = {"Chang's": call}
+        line(title, fastest.values(), "Chang's", ["tier 0", "SMs", "issue", "FMA", "DRAM", "waits"])
+
+
 AIMS = {
     "over_cudnn": ("One channel: 1.8 x cuDNN on each shape of chen_special, 3.2 x in the mean", over_cudnn),
     "one_channel": ("One channel: 1.5 x the speed of light on chang_single", one_channel),
     "many_channels": ("Many channels: 1.5 x the speed of light on chang_multi", many_channels),
     "stores": ("Large outputs: 88 % of the write bandwidth", stored_outputs),
     "tensor_cores": ("Tensor cores at batch 32: 1.5 x our best FP32 kernel", tensor_cores),
+    "changs_kernels": ("Chang's own kernels: the theoretical maximum, his future work", changs_kernels),
     "closest": ("No slower than cuDNN and cuBLAS: the closest shapes", closest),
 }
 
