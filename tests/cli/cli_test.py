@@ -2942,7 +2942,7 @@ class GivenKnowledge(Cli):
         recorded = SOURCE / "data" / "recorded" / "h200"
         runs = [recorded / name for name in ("sweep.json.gz", "chang.json.gz", "depthwise.json.gz")]
         layers = [word for name in ("layers", "depthwise", "depthwise_random", "grouped_random", "drawn_df4eb4b8/layers", "drawn_df4eb4b8/depthwise",
-                                    "drawn_df4eb4b8/grouped") for word in ("--interval", recorded / f"{name}.json.gz")]
+                                    "drawn_df4eb4b8/grouped", "regimes") for word in ("--interval", recorded / f"{name}.json.gz")]
         for verb, its, shipped in (("facts", runs, self.FACTS), ("fit", [*runs[:2], *layers], self.CALIBRATION)):
             result = self.cli(verb, *its, "-o", verb + ".json", timeout=600)
             self.assertEqual(result.code, 0, result.err)

@@ -249,10 +249,10 @@ TEST(HandRules, EverySweepIsThere) {
 
 TEST(HandRules, TheLeastPAndQAreNotTheFastest) {
     const auto q = swept("map_split_q"), p = swept("filter_split_p");
-    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.14, 0.01); // 8 is the last with N_FMA in a round
-    EXPECT_NEAR(q.at(8).time_us / q.at(4).time_us, 1.03, 0.01);
+    EXPECT_NEAR(q.at(1).time_us / q.at(8).time_us, 1.19, 0.01); // 8 is the last with N_FMA in a round
+    EXPECT_NEAR(q.at(4).time_us / q.at(8).time_us, 1.03, 0.01);
     for (const auto &[pieces, it] : q)
-        EXPECT_GE(it.time_us, q.at(4).time_us) << pieces;
+        EXPECT_GE(it.time_us, q.at(8).time_us) << pieces;
     EXPECT_NEAR(p.at(4).time_us / p.at(64).time_us, 1.15, 0.01);
     EXPECT_NEAR(p.at(16).time_us / p.at(64).time_us, 1.02, 0.01); // the last with N_FMA
     for (const auto &[pieces, it] : p)
