@@ -262,6 +262,17 @@ std::string places_by_verdict(const Reproduction &reproduction) {
                        text);
 }
 
+/// Short enough for a column; the whole is in the environment.
+std::string commit_in_tex() {
+    constexpr std::size_t digits = 12, all_digits = 40;
+    std::string text = commit();
+    if (text.empty())
+        return "commit not known";
+    if (text.size() >= all_digits)
+        text.erase(digits, all_digits - digits);
+    return "commit \\texttt{" + escape_tex(text) + "}";
+}
+
 Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t bytes) {
     Texts values;
     std::vector<std::string> papers, cited;
@@ -281,22 +292,21 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
             not_measured += escape_tex(r.paper.id) + ": " + escape_tex(r.not_measured) + " ";
     }
     const std::string &gpu = artifact.reproductions.front().our_gpu;
-    return {
-        {"PAPERS", join(papers)},
-        {"PAPERS_TEX", join(cited, "; ")},
-        {"GPU", gpu},
-        {"VERSION", producer().version},
-        {"COMMIT", commit().empty() ? "commit not known" : "commit \\texttt{" + escape_tex(commit()) + "}"},
-        {"COMPILER", escape_tex(compiler())},
-        {"DRIVER", escape_tex(toolkits_of(artifact.recordings))},
-        {"CLAIMS", std::to_string(claims)},
-        {"JUDGED", std::to_string(claims - open)},
-        {"MEGABYTES", fmt::format("{:.0f}", std::max(1.0, static_cast<double>(bytes) / 1e6))},
-        {"VERDICTS", rows},
-        {"CLAIMS_BY_VERDICT", places},
-        {"NOT_MEASURED", not_measured},
-        {"WORDS", again.words},
-        {"RECORDINGS", again.recordings}};
+    return {{"PAPERS", join(papers)},
+            {"PAPERS_TEX", join(cited, "; ")},
+            {"GPU", gpu},
+            {"VERSION", producer().version},
+            {"COMMIT", commit_in_tex()},
+            {"COMPILER", escape_tex(compiler())},
+            {"DRIVER", escape_tex(toolkits_of(artifact.recordings))},
+            {"CLAIMS", std::to_string(claims)},
+            {"JUDGED", std::to_string(claims - open)},
+            {"MEGABYTES", fmt::format("{:.0f}", std::max(1.0, static_cast<double>(bytes) / 1e6))},
+            {"VERDICTS", rows},
+            {"CLAIMS_BY_VERDICT", places},
+            {"NOT_MEASURED", not_measured},
+            {"WORDS", again.words},
+            {"RECORDINGS", again.recordings}};
 }
 
 /// All files of a folder by their names there, in order.
