@@ -82,18 +82,6 @@ std::string stem_of(const std::string &file) {
     return name;
 }
 
-/// As a shell takes it.
-std::string shell_word(const std::string &word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+%@";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-        return word;
-    std::string out = "'";
-    for (const char c : word)
-        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 std::string versions_text(const Run &run) {
     JsonWriter out;
     const auto member = [&](std::string_view name, const described::Written &its) {
@@ -155,6 +143,17 @@ class Archive {
 };
 
 } // namespace
+
+std::string shell_word(const std::string &word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+%@";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+        return word;
+    std::string out = "'";
+    for (const char c : word)
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
 
 BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::path> &lines,
                          const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,

@@ -19,6 +19,9 @@ namespace convcast::cli {
 /// By their path in the archive the texts, or the files that hold them.
 using BundleFiles = std::map<std::string, std::variant<std::string, std::filesystem::path>>;
 
+/// A word of a command line as a shell takes it.
+std::string shell_word(const std::string &word);
+
 /// What a report was made of: the run with its forecasts, the profile, facts and calibration behind them,
 /// studies, versions, and the commands that make it again. Of a run of very many cases `lines` holds the
 /// document, and `run` only what a page says of it.

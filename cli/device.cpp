@@ -230,6 +230,10 @@ std::map<std::string, std::string> gpu_at_hand(int device) {
             {"probes", hash_of_probes()}};
 }
 
+std::string name_of_gpu_at_hand(int device) {
+    return usable_device(device, for_kernels).facts().name;
+}
+
 int sms_given(int device, int asked) {
     usable_device(device, for_kernels);
     return green_sm_count(device, asked);

@@ -45,6 +45,9 @@ std::optional<std::string> why_not_run(int device);
 /// GpuError where there is no usable GPU.
 std::map<std::string, std::string> gpu_at_hand(int device);
 
+/// Its name, as documents have it in their conditions. Throws GpuError where there is no usable GPU.
+std::string name_of_gpu_at_hand(int device);
+
 /// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
 /// none.
 int sms_given(int device, int asked);

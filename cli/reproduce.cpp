@@ -1,12 +1,10 @@
 #include "cli/arguments.hpp"
-#include "cli/device.hpp"
+#include "cli/artifact.hpp"
 #include "cli/document.hpp"
-#include "cli/forecasts.hpp"
+#include "cli/paper_recordings.hpp"
 #include "cli/progress.hpp"
-#include "cli/question.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "executor/baselines/names.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -18,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -77,81 +76,94 @@ void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
     std::erase_if(papers, [](const Paper &paper) { return paper.items.empty(); });
 }
 
-/// What the items ask of a study: all strategies and baselines with these settings beside them, or these
-/// strategies alone.
-struct AskedStudy {
-    std::set<std::string> settings;
-    bool all = false;
+/// The answers to papers with what they stand on.
+struct Answered {
+    std::vector<Reproduction> reproductions;
+    std::set<const Recording *> used;
+    std::set<RecordedOf> asked; ///< of studies and networks, measured or not
 };
 
-/// Every study of the papers. An item whose settings are strategies without knobs needs no others.
-std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
-    std::map<std::string, AskedStudy> studies;
-    for (const Paper &paper : papers)
-        for (const PaperItem &item : paper.items)
-            if (item.answer.study) {
-                const std::vector<std::string> &settings = item.answer.settings;
-                AskedStudy &asked = studies[*item.answer.study];
-                asked.settings.insert(settings.begin(), settings.end());
-                asked.all = asked.all || settings.empty() ||
-                            std::ranges::any_of(settings, [](const std::string &setting) {
-                                return setting.find(':') != std::string::npos;
-                            });
-            }
-    return studies;
-}
-
-/// All that `convcast run --study NAME --choose 3` asks, and the settings; or the strategies alone.
-Run asked_run(const std::string &study, const AskedStudy &asked, const Arguments &arguments) {
-    const std::vector<std::string> words = {"--study", study, "--gpu", arguments.text("gpu")};
-    Question question = read_question(Arguments("run", words));
-    constexpr int best = 3;
-    std::vector<Case> cases;
-    if (asked.all)
-        cases = predict_all(question, {true, best, 0});
-    question.strategies.assign(asked.settings.begin(), asked.settings.end());
-    if (!asked.settings.empty())
-        for (Case &item : predict_all(question, {})) {
-            const bool there = std::ranges::any_of(cases, [&](const Case &other) {
-                return other.shape == item.shape && other.strategy == item.strategy;
-            });
-            if (!there && item.status != Status::unsupported)
-                cases.push_back(std::move(item));
-        }
-    return new_run(question.profile, question.knowledge, std::nullopt, std::move(cases));
-}
-
-/// Runs the studies on the GPU at hand; each document stays in `folder` too. Throws GpuError where there is
-/// none.
-std::map<std::string, Run> measure_studies(const std::vector<Paper> &papers, const Arguments &arguments,
-                                           const std::filesystem::path &folder) {
-    std::map<std::string, Run> runs;
-    const auto save = [&](const std::string &study, const Run &run) {
-        make_folder(folder.string());
-        write_file_atomically((folder / (study + ".json.gz")).string(), write_run(run));
-    };
-    const GpuProfile profile = find_profile(arguments.text("gpu"));
-    for (const auto &[study, asked] : studies_of(papers)) {
-        Run run = asked_run(study, asked, arguments);
-        RunRequest request;
-        request.device = arguments.integer("device");
-        request.keep = [&, name = study](const Run &so_far) { save(name, so_far); };
-        request.last_words = [&, name = study](const Run &so_far) { save(name, so_far); };
+Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper> &whole,
+                       const GpuProfile &ours, const Recordings &recordings,
+                       const std::map<std::string, std::string> &files) {
+    Answered answered;
+    for (const Paper &paper : papers) {
+        const PaperContext context(
+            *std::ranges::find_if(whole, [&](const Paper &p) { return p.id == paper.id; }), ours, recordings);
         try {
-            if (run_on_device(run, profile, request) == RunEnd::device_lost)
-                throw GpuError("the GPU stopped answering; finished cases are in " + folder.string());
-        } catch (const GpuError &e) {
-            if (!runs.empty())
-                throw;
-            throw GpuError(
-                std::string(e.what()) +
-                ". Without --measure `convcast reproduce` answers from the recordings of an H200 that "
-                "ship, on any machine");
+            answered.reproductions.push_back(convcast::reproduce(paper, context));
+        } catch (const InputError &error) {
+            rethrow_with_file(error, files.at(paper.id));
         }
-        save(study, run);
-        runs.emplace(study, std::move(run));
+        const std::vector<const Recording *> used = context.recordings().used();
+        answered.used.insert(used.begin(), used.end());
+        answered.asked.insert(context.recordings().asked().begin(), context.recordings().asked().end());
     }
-    return runs;
+    return answered;
+}
+
+/// A recording without which the answers would be the same is refused, parts of one that are not used are
+/// said.
+void refuse_unused(const std::vector<const Recording *> &given, const Answered &answered) {
+    std::vector<std::string> asked;
+    for (const RecordedOf &of : answered.asked)
+        asked.push_back(to_text(of));
+    for (const Recording *recording : given) {
+        std::vector<std::string> has, left_out;
+        for (const RecordedOf &of : recording->of) {
+            has.push_back(to_text(of));
+            if (!answered.asked.contains(of))
+                left_out.push_back(to_text(of));
+        }
+        if (!answered.used.contains(recording))
+            throw InputError(recording->file,
+                             "has " + join(has, " and ") +
+                                 ", which no page that is asked uses; leave it out, or give what "
+                                 "these pages use: " +
+                                 (asked.empty() ? "no recording" : join(asked)));
+        if (!left_out.empty() && has.size() > 1)
+            note(recording->file + ": no page that is asked uses " + join(left_out, " and "));
+    }
+}
+
+/// Where it was measured first, then by name: whichever folder it lies in.
+void sort_by_date(std::vector<Recording> &recordings) {
+    const auto key = [](const Recording &recording) {
+        const auto date = recording.conditions().find("date");
+        return std::pair(date == recording.conditions().end() ? "" : date->second,
+                         std::filesystem::path(recording.file).filename().string());
+    };
+    std::ranges::stable_sort(recordings, std::ranges::less(), key);
+}
+
+/// Those of --run and, with --measure, those that are measured now: the only ones then. Absent where --plan
+/// has printed what would be measured.
+std::optional<Recordings> asked_recordings(const Arguments &arguments, const std::vector<Paper> &papers,
+                                           const std::vector<Paper> &whole, const GpuProfile &ours,
+                                           const std::map<std::string, std::string> &files,
+                                           const std::filesystem::path &folder) {
+    if (!arguments.has("run") && !arguments.has("measure"))
+        return Recordings::shipped();
+    std::vector<Recording> given;
+    for (const std::string &file : arguments.texts("run"))
+        given.push_back(given_recording(file, ours));
+    if (arguments.has("measure")) {
+        // What the pages ask for is what they ask of the recordings that ship.
+        const Answered answered = answer_papers(papers, whole, ours, Recordings::shipped(), files);
+        const MeasurePlan plan = plan_to_measure(papers, answered.asked, given, ours, arguments, folder);
+        if (arguments.has("plan")) {
+            write_file_atomically("-", to_text(plan));
+            return std::nullopt;
+        }
+        for (const std::string &file : measure(plan, ours, arguments))
+            given.push_back(given_recording(file, ours));
+    }
+    refuse_twice(given);
+    sort_by_date(given);
+    Recordings recordings;
+    for (Recording &recording : given)
+        recordings.add(std::move(recording));
+    return recordings;
 }
 
 std::string answer_text(const Reproduction &reproduction, const ReportFiles &files) {
@@ -191,60 +203,100 @@ PaperAnswers answers_of(const Reproduction &r) {
 
 } // namespace
 
+namespace {
+
+/// Where the answers go.
+struct Outputs {
+    std::filesystem::path folder; ///< of pages
+    bool pages = false;           ///< as -o asks, or where nothing else is asked
+    std::optional<std::string> docs, artifact;
+
+    explicit Outputs(const Arguments &arguments) : folder(arguments.text("output")) {
+        if (arguments.has("docs"))
+            docs = arguments.text("docs", "");
+        if (arguments.has("artifact"))
+            artifact = arguments.text("artifact", "");
+        pages = arguments.has("output") || (!docs && !artifact && !arguments.has("json"));
+    }
+    /// A folder that has the name of the only paper is that paper's own.
+    std::filesystem::path of(const Paper &paper, std::size_t papers) const {
+        const bool own = papers == 1 && (folder / "").parent_path().filename() == paper.id;
+        return own ? folder : folder / paper.id;
+    }
+    /// Of what --measure runs, which stays there whatever becomes of the pages.
+    std::filesystem::path measured() const {
+        std::string name = artifact.value_or("");
+        while (name.size() > 1 && name.ends_with('/'))
+            name.pop_back();
+        return artifact && !pages ? std::filesystem::path(name + ".measured") : folder / "measured";
+    }
+};
+
+void refuse_outputs(const Arguments &arguments, const Outputs &outputs, const std::vector<Paper> &papers) {
+    for (const Paper &paper : papers)
+        refuse_overwriting_in(outputs.of(paper, papers.size()).string(), arguments,
+                              {"claims.csv", paper.id + ".tex", paper.id + ".bib"});
+    if (outputs.docs)
+        for (const Paper &paper : papers)
+            refuse_overwriting_in(*outputs.docs, arguments, {paper.id + ".md"}, "--docs");
+    refuse_file_name(arguments, "-o", outputs.folder.string(), "pages and figures");
+    if (outputs.docs)
+        refuse_file_name(arguments, "--docs", *outputs.docs, "a page of each paper");
+    if (outputs.artifact) {
+        refuse_file_name(arguments, "--artifact", *outputs.artifact, "pages, recordings and checksums");
+        NewFolder::check(*outputs.artifact);
+    }
+}
+
+/// Writes one paper's page and its lines of the docs. Returns what is said of them.
+std::string write_paper(const Reproduction &reproduction, const Outputs &outputs, std::size_t papers) {
+    std::string text;
+    if (outputs.pages) {
+        const ReportFiles files = write_reproduction(reproduction, outputs.of(reproduction.paper, papers));
+        text += answer_text(reproduction, files);
+    }
+    if (outputs.docs) {
+        convcast::make_folder(*outputs.docs);
+        const std::string file =
+            (std::filesystem::path(*outputs.docs) / (reproduction.paper.id + ".md")).string();
+        write_file_atomically(file, paper_markdown(reproduction));
+        text += (outputs.pages ? "docs:    " : "") + file + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
 int reproduce(const Arguments &arguments) {
     std::map<std::string, std::string> files_of_papers;
     std::vector<Paper> papers = asked_papers(arguments, files_of_papers);
     const std::vector<Paper> whole = papers;
     keep_only(papers, arguments);
     const GpuProfile ours = find_profile(arguments.text("gpu"));
-    const std::filesystem::path folder = arguments.text("output");
-    // A folder that has the name of the only paper is that paper's own.
-    const bool own = papers.size() == 1 && (folder / "").parent_path().filename() == papers.front().id;
-    const auto folder_of = [&](const Paper &paper) { return own ? folder : folder / paper.id; };
-    for (const Paper &paper : papers)
-        refuse_overwriting_in(folder_of(paper).string(), arguments,
-                              {"claims.csv", paper.id + ".tex", paper.id + ".bib"});
-    for (const Paper &paper : papers)
-        if (arguments.has("docs"))
-            refuse_overwriting_in(arguments.text("docs", ""), arguments, {paper.id + ".md"}, "--docs");
-    refuse_file_name(arguments, "-o", folder.string(), "pages and figures");
-    if (arguments.has("docs"))
-        refuse_file_name(arguments, "--docs", arguments.text("docs", ""), "a page of each paper");
-    Recordings recordings = shipped_recording;
-    std::map<std::string, Run> measured;
-    if (arguments.has("measure")) {
-        measured = measure_studies(papers, arguments, folder / "measured");
-        recordings = [&](const std::string &recording) -> std::optional<Run> {
-            const auto found = measured.find(study_of(recording)); // whose run has the settings too
-            return found == measured.end() ? std::nullopt : std::optional<Run>(found->second);
-        };
-    }
-    const bool json = arguments.has("json"), files_wanted = !json || arguments.has("output");
+    const Outputs outputs(arguments);
+    refuse_outputs(arguments, outputs, papers);
+    const std::optional<Recordings> recordings =
+        asked_recordings(arguments, papers, whole, ours, files_of_papers, outputs.measured());
+    if (!recordings)
+        return 0;
+    Answered answered = answer_papers(papers, whole, ours, *recordings, files_of_papers);
+    refuse_unused(recordings->given(), answered);
     std::string text;
     std::vector<PaperAnswers> answers;
-    for (const Paper &paper : papers) {
-        const PaperContext context(
-            *std::ranges::find_if(whole, [&](const Paper &p) { return p.id == paper.id; }), ours, recordings);
-        const Reproduction reproduction = [&] {
-            try {
-                return convcast::reproduce(paper, context);
-            } catch (const InputError &error) {
-                rethrow_with_file(error, files_of_papers.at(paper.id));
-            }
-        }();
+    for (const Reproduction &reproduction : answered.reproductions) {
+        const std::string said = write_paper(reproduction, outputs, papers.size());
+        text += (text.empty() || !outputs.pages ? "" : "\n") + said;
         answers.push_back(answers_of(reproduction));
-        if (arguments.has("docs")) {
-            make_folder(arguments.text("docs", ""));
-            const std::string file =
-                (std::filesystem::path(arguments.text("docs", "")) / (paper.id + ".md")).string();
-            write_file_atomically(file, paper_markdown(reproduction));
-            text += file + "\n";
-        } else if (files_wanted) {
-            const ReportFiles files = write_reproduction(reproduction, folder_of(paper));
-            text += (text.empty() ? "" : "\n") + answer_text(reproduction, files);
-        }
     }
-    write_file_atomically("-", json ? to_text(described::write(answers)) : printable(text));
+    if (outputs.artifact) {
+        std::vector<const Recording *> used(answered.used.begin(), answered.used.end());
+        std::ranges::sort(used, std::ranges::less(), [](const Recording *its) { return its->file; });
+        write_artifact({std::move(answered.reproductions), std::move(used), arguments.positional(),
+                        arguments.text("gpu")},
+                       *outputs.artifact);
+        text += (text.empty() ? "" : "\n") + *outputs.artifact + "\n";
+    }
+    write_file_atomically("-", arguments.has("json") ? to_text(described::write(answers)) : printable(text));
     return 0;
 }
 

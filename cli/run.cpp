@@ -137,7 +137,9 @@ std::string timelines(const Run &run) {
 
 } // namespace
 
-int run(const Arguments &arguments) {
+namespace {
+
+int run_and_answer(const Arguments &arguments, bool prints) {
     refuse_overwriting(arguments, Documents::filled);
     if (arguments.has("network"))
         return run_network(arguments);
@@ -193,7 +195,7 @@ int run(const Arguments &arguments) {
     const auto answer = [&](const Run &run) {
         if (!output.empty())
             write_run_file(output, run);
-        if (output != "-")
+        if (prints && output != "-")
             write_file_atomically("-",
                                   arguments.has("json") ? write_run(run) : summary(run) + timelines(run));
     };
@@ -207,6 +209,16 @@ int run(const Arguments &arguments) {
     if (end == RunEnd::device_lost)
         throw GpuError("the GPU stopped answering; finished cases are kept, `convcast run --resume` goes on");
     return wrong_cases(document.cases) > 0 || end == RunEnd::incomplete ? 1 : code_of(document);
+}
+
+} // namespace
+
+int run(const Arguments &arguments) {
+    return run_and_answer(arguments, true);
+}
+
+int run_into_file(const Arguments &arguments) {
+    return run_and_answer(arguments, false);
 }
 
 } // namespace convcast::cli

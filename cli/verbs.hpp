@@ -25,6 +25,8 @@ int predict(const Arguments &arguments);
 int report(const Arguments &arguments);
 int reproduce(const Arguments &arguments);
 int run(const Arguments &arguments);
+/// The same with -o FILE, without the table that `run` prints besides.
+int run_into_file(const Arguments &arguments);
 
 /// Words that `convcast list` takes.
 std::vector<std::string> kinds_to_list();

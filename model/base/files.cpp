@@ -319,6 +319,52 @@ void TemporaryFolder::keep() {
     path_.clear();
 }
 
+namespace {
+
+std::string without_slash(std::string path) {
+    while (path.size() > 1 && path.ends_with('/'))
+        path.pop_back();
+    return path;
+}
+
+/// A name beside the target that nothing has. Throws InputError where the target cannot be replaced.
+std::string name_beside(const std::string &target) {
+    NewFolder::check(target);
+    std::error_code failed;
+    std::random_device random;
+    std::string name;
+    do
+        name = fmt::format("{}.{:08x}.unfinished", target, random());
+    while (std::filesystem::exists(name, failed));
+    return name;
+}
+
+} // namespace
+
+void NewFolder::check(const std::string &target) {
+    std::error_code failed;
+    const std::filesystem::file_status there = std::filesystem::symlink_status(target, failed);
+    const bool exists = std::filesystem::exists(there);
+    if (exists && !std::filesystem::is_directory(there))
+        throw InputError(target, "is there already and is no folder; name a folder that does not exist yet");
+    if (exists && !std::filesystem::is_empty(target, failed))
+        throw InputError(target, "is a folder that is not empty, and nothing in it is written over; name a "
+                                 "folder that does not exist yet, or empty this one");
+    if (exists && failed)
+        throw InputError(target, "cannot be looked into: " + failed.message());
+}
+
+NewFolder::NewFolder(const std::string &target)
+    : target_(without_slash(target)), part_(name_beside(target_)) {}
+
+void NewFolder::take_place() {
+    std::error_code failed;
+    std::filesystem::rename(part_.path(), target_, failed); // of an empty folder it takes the place
+    if (failed)
+        throw InputError(target_, "cannot be made: " + failed.message());
+    part_.keep();
+}
+
 void make_folder(const std::string &path) {
     std::error_code failed;
     std::filesystem::create_directories(path, failed);

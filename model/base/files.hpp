@@ -99,6 +99,25 @@ class TemporaryFolder {
     std::string path_;
 };
 
+/// A new folder that takes its place when all of it is written. It is removed with this object, and by
+/// exit_now, if it has not done so.
+class NewFolder {
+  public:
+    /// Throws InputError where there is something of this name already, unless it is an empty folder.
+    explicit NewFolder(const std::string &target);
+    /// The same without making anything.
+    static void check(const std::string &target);
+
+    /// Where to write until then: a folder beside the target.
+    const std::string &path() const { return part_.path(); }
+    /// Throws InputError.
+    void take_place();
+
+  private:
+    std::string target_;
+    TemporaryFolder part_;
+};
+
 /// Makes the folder, and those that it lies in, where there is none. Throws InputError with the reason.
 void make_folder(const std::string &path);
 

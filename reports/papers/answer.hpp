@@ -32,6 +32,8 @@ struct ClaimAnswer {
     std::string sentence;  ///< why, in numbers
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
     std::string where{};   ///< title_of the item
+    std::string
+        rule{}; ///< that judged it, as expressions name it: "ratio", "exact"; of several "all, number"
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 

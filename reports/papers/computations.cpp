@@ -211,8 +211,8 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
     }
     for (const PaperItem &item : paper.items)
         if (item.answer.network)
-            if (const auto run = recorded_ladder(*item.answer.network, batch_of_paper(*item.answer.network),
-                                                 context.ours().profile))
+            if (const NetworkRun *run = context.measured(
+                    {RecordedPart::ladder, *item.answer.network, batch_of_paper(*item.answer.network)}))
                 return fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
                                    run->conditions.at("date").substr(0, 10), run->network);
     return "";
@@ -239,7 +239,7 @@ std::string not_measured_text(const Paper &paper, const PaperContext &context) {
     for (const PaperItem &item : paper.items)
         if (const std::optional<std::string> &network = item.answer.network;
             network && std::find(networks.begin(), networks.end(), *network) == networks.end() &&
-            !recorded_ladder(*network, batch_of_paper(*network), context.ours().profile))
+            context.measured({RecordedPart::ladder, *network, batch_of_paper(*network)}) == nullptr)
             networks.push_back(*network);
     if (networks.empty())
         return "";

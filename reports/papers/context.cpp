@@ -1,7 +1,5 @@
 #include "reports/papers/context.hpp"
 
-#include "model/base/embedded.hpp"
-#include "model/base/files.hpp"
 #include "model/choose/ranking.hpp"
 #include "model/machine/assume.hpp"
 #include "model/predict.hpp"
@@ -12,44 +10,32 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> shipped_recordings;
 
 namespace {
 
-/// The recordings that have a study's cases, and those of its paper's own settings.
-struct StudyRecordings {
-    const char *study, *run, *settings;
-};
-constexpr StudyRecordings recordings_of_studies[] = {
-    {"chang_single", "chang", "chang_settings"},     {"chang_multi", "chang", "chang_settings"},
-    {"chen_special", "chen", "chen_settings"},       {"chen_general", "chen", "chen_settings"},
-    {"chen_sgemm", "chen_sgemm", "chen_settings"},   {"chen_bank_width", "chen_bank_width", "chen_settings"},
-    {"partition_2bcde", "partition_2bcde", nullptr}, {"regime_map", "regime_map", nullptr}};
+/// Adds the cases that a document has of a study; what else the document says is that of the first one.
+void add_cases(Run &to, const Run &from, const std::string &study) {
+    if (to.cases.empty()) {
+        to.producer = from.producer;
+        to.profile_id = from.profile_id;
+        to.profile_hash = from.profile_hash;
+        to.conditions = from.conditions;
+        to.own_kernels = from.own_kernels;
+    }
+    std::copy_if(from.cases.begin(), from.cases.end(), std::back_inserter(to.cases),
+                 [&](const Case &item) { return item.study.value_or(study) == study; });
+}
 
 } // namespace
 
 std::string study_of(const std::string &recording) {
     return recording.substr(0, recording.find('/'));
-}
-
-std::optional<Run> shipped_recording(const std::string &recording) {
-    static std::map<std::string, Run> read; // each once: two studies share one
-    const std::string study = study_of(recording);
-    for (const StudyRecordings &its : recordings_of_studies) {
-        const char *name = study == recording ? its.run : its.settings;
-        if (its.study != study || name == nullptr)
-            continue;
-        const std::string file = fmt::format("data/recorded/h200/{}.json.gz", name);
-        return made_once(read, file, [&] {
-            return read_run(unpacked(find_embedded(shipped_recordings, file)->text(), file), file);
-        });
-    }
-    return std::nullopt;
 }
 
 ForecastGpu::ForecastGpu(GpuProfile its) : profile(std::move(its)), knowledge(knowledge_for(profile)) {}
@@ -78,22 +64,25 @@ const StudyResults *PaperContext::measured(const std::string &recording) const {
     std::optional<StudyResults> &results = at->second;
     if (!fresh)
         return results ? &*results : nullptr;
-    std::optional<Run> run = recordings_(recording);
-    if (!run || run->profile_id != ours_.profile.id)
-        return nullptr;
     const std::string id = study_of(recording);
-    std::erase_if(run->cases, [&](const Case &item) { return item.study.value_or(id) != id; });
-    run->unread.clear();
-    if (std::none_of(run->cases.begin(), run->cases.end(),
-                     [](const Case &item) { return !item.measurements.empty(); }))
+    const RecordedPart part = id == recording ? RecordedPart::study : RecordedPart::settings;
+    Run run;
+    for (const Recording *its : recordings_.find({part, id}, ours_.profile.name))
+        add_cases(run, std::get<Run>(its->document), id);
+    if (run.cases.empty())
         return nullptr;
-    for (Case &item : run->cases) // forecasts of our kernels by this version, beside what was measured
-        if (item.strategy && !item.prediction)
+    for (Case &item : run.cases) // forecasts of our kernels by this version, beside what was measured
+        if (item.strategy)
             item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
     results.emplace();
-    results->run = std::move(*run);
+    results->run = std::move(run);
     results->statistics = summarize(results->run, {&study(id), 1});
     return &*results;
+}
+
+const NetworkRun *PaperContext::recorded(const RecordedOf &of, const std::string &gpu) const {
+    const std::vector<const Recording *> found = recordings_.find(of, gpu);
+    return found.empty() ? nullptr : &std::get<NetworkRun>(found.front()->document);
 }
 
 const Study &PaperContext::study(const std::string &id) const {

@@ -7,9 +7,9 @@
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
+#include "reports/papers/recordings.hpp"
 #include "reports/statistics.hpp"
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,16 +23,8 @@ template <class Map, class Make> auto &made_once(Map &map, const typename Map::k
     return (found != map.end() ? found : map.emplace(key, make()).first)->second;
 }
 
-/// The document that holds what was measured of a study ("chang_multi": all strategies and cuDNN, with the
-/// knobs that the model chooses) or of its paper's own settings ("chang_multi/settings"); nothing where
-/// nothing was.
-using Recordings = std::function<std::optional<Run>(const std::string &recording)>;
-
 /// "chang_multi" of "chang_multi/settings".
 std::string study_of(const std::string &recording);
-
-/// The recordings that ship, all of the H200.
-std::optional<Run> shipped_recording(const std::string &recording);
 
 /// What was measured of one study, with forecasts by this version.
 struct StudyResults {
@@ -74,8 +66,14 @@ class PaperContext {
     const ForecastGpu &supposed(const ForecastGpu &gpu, const std::string &number) const;
     const Paper &paper() const { return paper_; }
 
-    /// nullptr where it was not measured on our GPU.
+    /// What was measured of a study on our GPU: "chang_multi" with the knobs that the model chooses,
+    /// "chang_multi/settings" with those of its paper. nullptr where nothing was.
     const StudyResults *measured(const std::string &recording) const;
+    /// The same of a network: RecordedPart::ladder, steps or training.
+    const NetworkRun *measured(const RecordedOf &of) const { return recorded(of, ours_.profile.name); }
+    /// On whatever GPU.
+    const NetworkRun *measured_anywhere(const RecordedOf &of) const { return recorded(of, ""); }
+    const Recordings &recordings() const { return recordings_; }
     const Study &study(const std::string &id) const;
 
     /// A forecast for the paper's GPU, which says what all of them suppose.
@@ -84,6 +82,8 @@ class PaperContext {
     std::string no_time() const;
 
   private:
+    const NetworkRun *recorded(const RecordedOf &of, const std::string &gpu) const;
+
     Paper paper_;
     ForecastGpu papers_, ours_;
     Recordings recordings_;
@@ -97,10 +97,6 @@ std::string short_name(const GpuProfile &profile);
 
 /// "n1c64h56w56k64r3s3" as the papers' tables have it: "56 x 56, 64 -> 64".
 std::string shape_text(const std::string &shape);
-
-/// What was recorded of a network's ladder on a GPU; absent where nothing was.
-std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
-                                          const GpuProfile &gpu);
 
 /// Images of a call that the studies of a network's paper are of: one, or the batch of a step of training.
 std::int64_t batch_of_paper(const std::string &network);

@@ -8,10 +8,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
+
+/// The rules of verdicts that an expression calls, each once.
+std::vector<std::string> rules_in(const Expression &e) {
+    static const std::set<std::string> known = {"ratio", "gain", "number", "all", "best", "holds", "follows"};
+    std::set<std::string> found;
+    if (e.kind == Expression::Kind::call && known.contains(e.token))
+        found.insert(e.token);
+    for (const Expression &part : e.parts)
+        for (const std::string &rule : rules_in(part))
+            found.insert(rule);
+    return {found.begin(), found.end()};
+}
 
 /// Answers an item by one method.
 class MethodRunner {
@@ -218,6 +233,7 @@ class MethodRunner {
         if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
             throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
                              shortened(*verdict.text) + "'");
+        finding.rule = join(rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values)));
         if (verdict.text) {
             finding.found = told(*claim.found, scope);
             finding.sentence = told(*claim.says, scope);
@@ -232,8 +248,10 @@ class MethodRunner {
         const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
                                             claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
         const PaperValue found = evaluator_.value(*claim.exact, scope);
-        if (cell != nullptr && found.number)
+        if (cell != nullptr && found.number) {
             answer_.findings.push_back(exact(item, *cell, *found.number, told(*claim.from, scope)));
+            answer_.findings.back().rule = "exact";
+        }
     }
 
     ItemAnswer &answer_;

@@ -1,9 +1,6 @@
 // What names in a paper's answers stand for: of a network, the rungs of its ladder and what was recorded of
 // them.
-#include "model/base/document.hpp"
-#include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/network/network.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
@@ -21,27 +18,7 @@
 #include <vector>
 
 namespace convcast {
-extern const std::vector<EmbeddedFile> shipped_recordings;
-
 namespace {
-
-/// A document of the H200 that ships, as it is or packed; absent where none does.
-std::optional<NetworkRun> recorded(const std::string &file) {
-    for (const char *ending : {".json", ".json.gz"})
-        if (const EmbeddedFile *its =
-                find_embedded(shipped_recordings, "data/recorded/h200/" + file + ending))
-            return described::read_document<NetworkRun>(unpacked(its->text(), its->path), its->path,
-                                                        NetworkRun().schema);
-    return std::nullopt;
-}
-
-/// The same where it was measured on this GPU.
-std::optional<NetworkRun> recorded_on(const GpuProfile &gpu, const std::string &file) {
-    std::optional<NetworkRun> run = recorded(file);
-    if (run && (!run->conditions.contains("gpu") || run->conditions.at("gpu") != gpu.name))
-        run.reset();
-    return run;
-}
 
 std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
     return sizes[0] * sizes[1] * sizes[2];
@@ -76,11 +53,6 @@ NetworkRun divided(const std::string &network, const GpuProfile &gpu, int device
 }
 
 } // namespace
-
-std::optional<NetworkRun> recorded_ladder(const std::string &network, std::int64_t batch,
-                                          const GpuProfile &gpu) {
-    return recorded_on(gpu, fmt::format("ladders/{}_b{}", network, batch));
-}
 
 std::int64_t batch_of_paper(const std::string &network) {
     constexpr std::int64_t step_of_cibil = 2048;
@@ -127,7 +99,7 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
         const Network its = find_network(network());
         const Ladder ladder = find_ladder(its);
         const GpuProfile &papers = context_.papers().profile, &ours = context_.ours().profile;
-        const auto recorded = recorded_ladder(network(), batch, ours);
+        const NetworkRun *recorded = context_.measured({RecordedPart::ladder, network(), batch});
         std::vector<KnownRung> all;
         for (const Rung &rung : ladder.rungs) {
             KnownRung &known = all.emplace_back();
@@ -207,7 +179,7 @@ PaperRows Evaluator::launches() {
 }
 
 PaperRows Evaluator::recorded_rungs() {
-    const auto run = recorded_ladder(network(), batch(), context_.ours().profile);
+    const NetworkRun *run = context_.measured({RecordedPart::ladder, network(), batch()});
     return run ? rows_of(run->cases) : PaperRows();
 }
 
@@ -220,8 +192,8 @@ PaperRows Evaluator::two_gpus() {
 
 /// What was recorded of steps of training over two such GPUs.
 PaperRows Evaluator::recorded_steps() {
-    const auto run = recorded_on(context_.ours().profile, "scaling/two_gpus");
-    return run && run->network == network() ? rows_of(run->cases) : PaperRows();
+    const NetworkRun *run = context_.measured({RecordedPart::steps, network()});
+    return run ? rows_of(run->cases) : PaperRows();
 }
 
 /// A batch divided over as many GPUs as a host has.
@@ -269,11 +241,10 @@ PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::
 /// was.
 PaperValue Evaluator::of_network(const std::string &fact) {
     const std::string id = network();
-    const GpuProfile &gpu = context_.ours().profile;
     const PaperFacts &facts = made_once(facts_, "network " + id, [&] {
-        const std::string file = "training/" + id;
-        const auto training = recorded_on(gpu, file), anywhere = recorded(file),
-                   ladder = recorded_ladder(id, 1, gpu);
+        const RecordedOf of{RecordedPart::training, id};
+        const NetworkRun *training = context_.measured(of), *anywhere = context_.measured_anywhere(of),
+                         *ladder = context_.measured({RecordedPart::ladder, id, 1});
         PaperFacts all;
         add_facts<NetworkCase>(all, training ? &training->first() : nullptr);
         add_facts<Training>(all, training ? &*training->first().training : nullptr);

@@ -11,6 +11,7 @@ import csv
 import difflib
 import fractions
 import gzip
+import hashlib
 import io
 import itertools
 import json
@@ -20,6 +21,7 @@ import pathlib
 import random
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -1920,6 +1922,170 @@ class Json(Cli):
         self.assertEqual(own["not_measured"], "")
         self.assertIn(f"{100 * accuracy:.2f}", json.dumps(own))
 
+    def another_gpu(self, name="NVIDIA Mine"):
+        """Recordings as this program would make them on a GPU that nobody has, and that GPU's profile."""
+        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile.update(id="mine", name=name)
+        self.write("mine.json", profile)
+        here = self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").json()["producer"]
+        recorded = SOURCE / "data" / "recorded" / "h200"
+        for study in ("chang", "chang_settings", "chen", "regime_map"):
+            run = json.loads(gzip.decompress((recorded / f"{study}.json.gz").read_bytes()))
+            run["conditions"]["gpu"] = name
+            run["producer"] = here
+            self.write(f"{study}.json", run)
+        return here
+
+    def test_reproduce_reads_recordings_of_a_new_gpu(self):
+        here = self.another_gpu()
+        given = [word for study in ("chang", "chang_settings", "chen") for word in ("--run", f"{study}.json")]
+        answers = {a["paper"]: a for a in self.ok("reproduce", "all", "--gpu", "mine.json", *given, "--json", timeout=300).json()}
+        for paper in ("chang", "chen"):
+            self.assertIn("NVIDIA Mine", answers[paper]["measured"])
+        self.assertEqual(answers["vadlamudi"]["measured"], "", "what ships is of another GPU")
+        shipped = {c["claim"]: c for c in self.ok("reproduce", "chang", "--only", "figure_4", "--json").json()[0]["findings"]}
+        claim = "average speed-up over cuDNN 7.1, GTX 1080 Ti"
+        mine = next(c for c in answers["chang"]["findings"] if c["claim"] == claim)
+        self.assertEqual(mine["verdict"], shipped[claim]["verdict"])
+        self.assertEqual(mine["found"], shipped[claim]["found"].replace("H200", "Mine"))
+        run = json.loads((self.folder / "chang.json").read_text())
+        run["producer"] = {**here, "device_code_hash": "0" * 32}
+        self.write("old.json", run)
+        run["schema"] = "convcast/run/2"
+        self.write("later.json", run)
+        run.update(schema="convcast/run/1", producer=here)
+        run["conditions"]["sms"] = "64"
+        self.write("part.json", run)
+        for name, words in (("forecast", ["--ladder"]), ("whole", [])):
+            network = "mnist" if words else "alexnet"
+            self.write(f"{name}.json", self.ok("predict", "--network", network, *words, "--json").out)
+        ask = ["reproduce", "chang", "--gpu", "mine.json", "--json", "--run"]
+        recorded = str(SOURCE / "data" / "recorded")
+        for file, *needles in [
+                (f"{recorded}/h200/chang.json.gz", "measured on NVIDIA H200", "would be of NVIDIA Mine", "--gpu h200"),
+                (f"{recorded}/h100/grouped.json.gz", "measured on NVIDIA H100", "--gpu FILE"),
+                ("old.json", "other device code", "measure it again: convcast run --study chang_multi"),
+                ("later.json", "convcast/run/2", "convcast/run/1"),
+                ("part.json", "64 of the GPU's SMs", "without --sms"),
+                ("chen.json", "the study chen_general", "no page that is asked uses", "the study chang_multi"),
+                ("forecast.json", "nothing in it was measured"),
+                ("whole.json", "nothing in it was measured"),
+                ("mine.json", "convcast/profile/1", "given by --gpu"),
+                ("none.json", "none.json", "No such file")]:
+            with self.subTest(file=file):
+                self.refused(3, [*ask, file], *needles)
+        self.refused(3, [*ask, "chang.json", "--run", "./chang.json"], "which ./chang.json has too|which chang.json has too", "convcast merge")
+
+    def test_reproduce_plans_what_it_would_measure(self):
+        words = ["reproduce", "all", "--measure", "--plan", "-o", "out"]
+        plan = self.ok(*words).out
+        self.assertEqual(self.files(), {}, "a plan writes nothing")
+        lines = plan.splitlines()
+        for needle in ("convcast run --study chang_multi --choose 3 --gpu h200 --device 0 -o out/measured/chang_multi.json.gz",
+                       "convcast run --network fashion_mnist --batch 1024 --gpu h200 --device 0 -o out/measured/ladder_fashion_mnist_b1024.json"):
+            self.assertIn(needle, lines)
+        steps = next(i for i, line in enumerate(lines) if "--devices 0,1" in line)
+        self.assertIn("# where two GPUs are there", lines[steps - 1])
+        self.assertRegex(plan, r"# not measured: the training of fashion_mnist: .*--data fashion_mnist=FOLDER")
+        self.assertNotIn("--data", "".join(line for line in lines if not line.startswith("#")))
+        with_data = self.ok(*words, "--data", "fashion_mnist=images", "--device", "1").out
+        self.assertIn("convcast run --network fashion_mnist --data images --gpu h200 --device 1 -o out/measured/training_fashion_mnist.json",
+                      with_data.splitlines())
+        self.another_gpu()
+        other = self.ok(*words, "--gpu", "mine.json").out
+        self.assertEqual(other, plan.replace("--gpu h200", "--gpu mine.json"), "the same on every GPU")
+        left = self.ok(*words, "--gpu", "mine.json", "--run", "chang.json").out
+        self.assertNotIn("--study chang_multi --choose", left, "what was measured before is not measured again")
+        self.assertIn("--study chen_general --choose", left)
+        self.assertEqual(lines[0], "mkdir -p out/measured")
+        (self.folder / "out/measured").mkdir(parents=True)
+        commands = [shlex.split(line)[1:] for line in lines if line.startswith("convcast run ")]
+        for command in commands[:2] + commands[-3:]:
+            got = self.cli(*command)
+            self.assertEqual(got.code, 4, (command, got.err))  # a GPU is all that is missing
+
+    def test_reproduce_writes_docs_and_pages(self):
+        both = self.ok("reproduce", "chang", "--docs", "docs", "-o", "pages").out
+        self.assertTrue((self.folder / "docs/chang.md").is_file())
+        self.assertTrue((self.folder / "pages/chang/page.html").is_file())
+        self.assertIn("page:    pages/chang/page.html", both)
+        self.assertIn("docs:    docs/chang.md", both)
+        alone = self.ok("reproduce", "chang", "--docs", "alone").out
+        self.assertEqual(alone, "alone/chang.md\n")
+        self.assertFalse((self.folder / "papers").exists())
+
+    def checksums(self, folder):
+        return {line[66:]: line[:64] for line in (self.folder / folder / "SHA256SUMS").read_text().splitlines()}
+
+    def test_an_artifact_is_complete_and_made_again(self):
+        said = self.ok("reproduce", "all", "--artifact", "art", timeout=300)
+        self.assertEqual(said.out, "art\n")
+        made = {name.removeprefix("art/"): content for name, content in self.files().items() if content is not None}
+        self.assertEqual({name: hashlib.sha256(content).hexdigest() for name, content in made.items() if name != "SHA256SUMS"},
+                         self.checksums("art"), "all files but the list of them")
+        for name in ("README.md", "appendix.tex", "appendix_body.tex", "environment.json", "papers/chang/page.html", "papers/cibil/cibil.tex",
+                     "papers/chen/claims.csv", "raw/h200/ladders/mnist_b2048.json"):
+            self.assertIn(name, made)
+        self.assertEqual(made["raw/h200/chang.json.gz"], (SOURCE / "data/recorded/h200/chang.json.gz").read_bytes())
+        rows = [line.split("\t") for line in made["expected_values.tsv"].decode().splitlines()]
+        self.assertEqual({len(row) for row in rows}, {10})
+        claims = sum(len(list(csv.DictReader(io.StringIO(made[f"papers/{p}/claims.csv"].decode())))) for p in ("chang", "chen", "vadlamudi", "cibil"))
+        self.assertEqual(len(rows) - 1, claims, "every judged claim")
+        self.assertTrue(all(row[7] and row[8] in ("0", "10") for row in rows[1:]))
+        environment = json.loads(made["environment.json"])
+        self.assertEqual(environment["raw/h200/chang.json.gz"]["gpu"], "NVIDIA H200")
+        for key in ("version", "commit", "compiler", "device_code_hash"):
+            self.assertTrue(environment["program"][key])
+        for name in ("README.md", "appendix.tex", "appendix_body.tex", "make_again.sh"):
+            self.assertNotRegex(made[name].decode(), r"@[A-Z_]+@")
+
+        self.refused(3, ["reproduce", "chang", "--artifact", "art"], "art: is a folder that is not empty", "does not exist yet")
+        self.refused(2, ["reproduce", "chang", "--artifact", "x.tar"], "x.tar would be a folder")
+        self.refused(2, ["reproduce", "chang", "--artifact", "x", "--only", "table_1"], "leave out --only")
+        for tool in ("sh", "awk", "sha256sum"):
+            if shutil.which(tool) is None:
+                self.skipTest(f"{tool} is not installed")
+
+        def again(*words):
+            return subprocess.run(["sh", "art/make_again.sh", *words], cwd=self.folder, env={**os.environ, "CONVCAST": BINARY}, capture_output=True, text=True,
+                                  timeout=300, check=False)
+        same = again()
+        self.assertEqual((same.returncode, same.stderr), (0, ""), same.stdout)
+        self.assertIn("the same", same.stdout)
+        self.assertEqual(self.checksums("art"), self.checksums("art_again"))
+
+        # One verdict was another.
+        rows = (self.folder / "art/expected_values.tsv").read_text().splitlines()
+        changed = next(i for i, row in enumerate(rows) if row.split("\t")[6] == "holds")
+        rows[changed] = "\t".join("differs" if i == 6 else cell for i, cell in enumerate(rows[changed].split("\t")))
+        (self.folder / "art/expected_values.tsv").write_text("\n".join(rows) + "\n")
+        broken = again("third")
+        self.assertEqual(broken.returncode, 2)
+        self.assertIn("something in it was changed", broken.stderr)
+        self.assertFalse((self.folder / "third").exists())
+        sums = self.checksums("art")
+        sums["expected_values.tsv"] = hashlib.sha256((self.folder / "art/expected_values.tsv").read_bytes()).hexdigest()
+        (self.folder / "art/SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
+        other = again("third")
+        self.assertEqual(other.returncode, 1, other.stdout + other.stderr)
+        self.assertRegex(other.stdout, r"verdict:     chang, .*: was differs .*, is holds")
+        self.assertIn("1 not as expected", other.stdout)
+
+    def test_an_artifact_of_recordings_that_were_given(self):
+        self.another_gpu()
+        (self.folder / "in").mkdir()
+        for study in ("chang", "chang_settings"):
+            (self.folder / f"{study}.json").rename(self.folder / f"in/{study}.json")
+        self.ok("reproduce", "chang", "--gpu", "mine.json", "--run", "in/chang_settings.json", "--run", "in/chang.json", "--artifact", "art")
+        self.assertEqual((self.folder / "art/raw/chang.json").read_bytes(), (self.folder / "in/chang.json").read_bytes())
+        self.assertEqual((self.folder / "art/raw/mine.json").read_bytes(), (self.folder / "mine.json").read_bytes())
+        for name in ("in", "mine.json"):
+            (self.folder / name).rename(self.folder / f"{name}.gone")
+        self.ok("reproduce", "chang", "--gpu", "art/raw/mine.json", "--run", "art/raw/chang.json", "--run", "art/raw/chang_settings.json",
+                "--artifact", "again")
+        self.assertEqual(self.checksums("art"), self.checksums("again"))
+        self.assertEqual([name for name in self.files() if "unfinished" in name], [])
+
     def test_the_folder_of_a_paper_is_not_made_twice(self):
         for folder in ("chang", "x/chang/"):
             self.ok("reproduce", "chang", "--only", "table_1", "-o", folder)
@@ -1950,7 +2116,12 @@ class Json(Cli):
             (["reproduce", "chang", "--only", "figure_7"], "no item 'figure_7' in chang", "There are: .*figure_4"),
             (["reproduce", "chang", "--gpu", "1080ti"], "did you mean 'gtx1080ti'"),
             (["reproduce", "chang", "--device", "1"], "--device is for --measure"),
-            (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only")])
+            (["reproduce", "chang", "--docs", "x", "--only", "table_1"], "leave out --only"),
+            (["reproduce", "chang", "--docs", "x", "--run", "run.json"], "leave out .*--run"),
+            (["reproduce", "chang", "--plan"], "give --measure too"),
+            (["reproduce", "chang", "--data", "mnist=x"], "that --measure runs"),
+            (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "images"], "--data fashion_mnist=FOLDER, got 'images'"),
+            (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "fashion=x"], "did you mean 'fashion_mnist'")])
         self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
         paper = json.loads((SOURCE / "data" / "papers" / "chang.json").read_text())
         computed = next(item for item in paper["items"] if item["answer"].get("by"))

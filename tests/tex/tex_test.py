@@ -72,12 +72,37 @@ def tutorial(binary):
     return failed, compiled
 
 
+def appendix(binary):
+    """What is wrong with the artifact's appendix by itself, where it has two pages at most, and as a part of other documents."""
+    failed, compiled = [], 0
+    with tempfile.TemporaryDirectory(prefix="convcast_tex_", dir=os.environ.get("TEX_FOLDER")) as folder:
+        artifact = pathlib.Path(folder) / "artifact"
+        subprocess.run([binary, "reproduce", "all", "--artifact", artifact], stdout=subprocess.DEVNULL, check=True, timeout=600)
+        documents = {"appendix": (artifact / "appendix.tex").read_text()}
+        for name, (options, front) in CLASSES.items():
+            documents[name] = r"\documentclass[%s]{%s}\begin{document}%s\appendix\input{appendix_body}\end{document}" % (options, name, front)
+        for name, text in documents.items():
+            said = tex(artifact, f"in_{name}", text)
+            if said is None:
+                left_out("appendix", name if name in CLASSES else "article")
+                continue
+            compiled += 1
+            failed += [f"appendix in {name}: {problem}" for problem in re.findall(r"^(?:!.*|Overfull \\hbox.*)", said, flags=re.M)]
+            pages = re.search(r"Output written on [^(]*\((\d+) pages?", said)
+            if pages is None or int(pages[1]) > 2:
+                failed.append(f"appendix in {name}: {pages[0] if pages else 'no output'}; expected at most 2 pages")
+            print(f"appendix in {name}: compiled")
+    return failed, compiled
+
+
 def main():
     if shutil.which(os.environ.get("PDFLATEX", "pdflatex")) is None:
         skipped("tex_test", "pdflatex is not installed", "texlive-fonts-recommended", "texlive-latex-recommended", "texlive-pictures",
                 "texlive-publishers")
         return 77
-    failed, tried = tutorial(sys.argv[1])
+    failed, tried = appendix(sys.argv[1])
+    more, compiled = tutorial(sys.argv[1])
+    failed, tried = failed + more, tried + compiled
     for run in RUNS:
         with tempfile.TemporaryDirectory(prefix="convcast_tex_", dir=os.environ.get("TEX_FOLDER")) as folder:
             folder = pathlib.Path(folder)

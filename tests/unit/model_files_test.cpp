@@ -1,5 +1,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/sha256.hpp"
 #include "model/machine/knowledge.hpp"
 #include "model/predict.hpp"
 #include "model/record/run.hpp"
@@ -33,6 +34,41 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 namespace {
+
+TEST(Files, Sha256IsThatOfTheStandard) {
+    EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), // of a block and a half
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    EXPECT_EQ(sha256(std::string(1000000, 'a')),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Files, NewFoldersTakeTheirPlaceWhole) {
+    namespace fs = std::filesystem;
+    const TemporaryFolder in;
+    const fs::path target = fs::path(in.path()) / "new";
+    const auto files = [&] {
+        return std::distance(fs::directory_iterator(in.path()), fs::directory_iterator());
+    };
+    {
+        const NewFolder unfinished(target.string());
+        write_file_atomically(unfinished.path() + "/a", "half");
+        EXPECT_FALSE(fs::exists(target));
+    }
+    EXPECT_EQ(files(), 0);
+    fs::create_directory(target); // an empty one may be there
+    NewFolder finished(target.string() + "/");
+    write_file_atomically(finished.path() + "/a", "whole");
+    finished.take_place();
+    EXPECT_EQ(read_file((target / "a").string()), "whole");
+    EXPECT_EQ(files(), 1);
+    EXPECT_THAT([&] { const NewFolder again(target.string()); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("not empty")));
+    EXPECT_THAT([&] { const NewFolder again((target / "a").string()); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("is no folder")));
+    EXPECT_EQ(files(), 1);
+}
 
 TEST(Files, WriteIsAllOrNothing) {
     const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "convcast_files";

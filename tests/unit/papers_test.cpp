@@ -38,7 +38,7 @@ const Reproduction &reproduced(const std::string &id) {
     if (const auto found = all.find(id); found != all.end())
         return found->second;
     const Paper paper = find_paper(id);
-    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), shipped_recording)))
+    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), Recordings::shipped())))
         .first->second;
 }
 
@@ -177,7 +177,7 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
         [] { find_paper("chnag"); },
         ThrowsMessage<UsageError>(AllOf(HasSubstr("did you mean 'chang'?"), HasSubstr("cibil, all"))));
     const Paper unknown = read_paper(a_paper(good, R"("kind":"computed","by":"gainz")"), "p.json");
-    const PaperContext context(unknown, find_profile("h200"), shipped_recording);
+    const PaperContext context(unknown, find_profile("h200"), Recordings::shipped());
     EXPECT_THAT([&] { reproduce(unknown, context); },
                 ThrowsMessage<InputError>(
                     AllOf(HasSubstr("/items/0/answer/by"), HasSubstr("did you mean 'gains'?"))));
@@ -229,7 +229,7 @@ TEST(Papers, MethodsNameOnlyWhatThereIs) {
            HasSubstr("expected 1 cells"));
     const auto refused = [](const std::string &text, const testing::Matcher<const std::string &> &message) {
         const Paper paper = read_paper(text, "p.json");
-        const PaperContext context(paper, find_profile("h200"), shipped_recording);
+        const PaperContext context(paper, find_profile("h200"), Recordings::shipped());
         EXPECT_THAT([&] { reproduce(paper, context); }, ThrowsMessage<InputError>(message)) << text;
     };
     refused(paper_with(claim("gain(chan)")),
@@ -407,6 +407,38 @@ TEST(Papers, OwnSettingsAreMeasured) {
                             f.sentence.find("No counter tells") == 0 ||
                             f.sentence.find("choose ranks first was run on") != std::string::npos)
                     << paper << ": " << f.claim << " is open: " << f.sentence;
+}
+
+/// Which GPU, study and network a recording is of, it says itself; its file's name and folder say nothing.
+TEST(Papers, RecordingsSayWhatTheyAreOf) {
+    Recordings all = Recordings::shipped();
+    const auto file = [&](const RecordedOf &of, const std::string &gpu = "NVIDIA H200") {
+        const auto found = all.find(of, gpu);
+        return found.empty() ? "" : std::filesystem::path(found.front()->file).filename().string();
+    };
+    EXPECT_EQ(file({RecordedPart::study, "chang_multi"}), "chang.json.gz");
+    EXPECT_EQ(file({RecordedPart::settings, "chang_multi"}), "chang_settings.json.gz");
+    EXPECT_EQ(file({RecordedPart::study, "regime_map"}), "regime_map.json.gz"); // which has no baseline
+    EXPECT_EQ(file({RecordedPart::ladder, "fashion_mnist", 1024}), "fashion_mnist_b1024.json");
+    EXPECT_EQ(file({RecordedPart::ladder, "fashion_mnist", 3}), "");
+    EXPECT_EQ(file({RecordedPart::steps, "mnist"}), "two_gpus.json");
+    EXPECT_EQ(file({RecordedPart::training, "mnist"}),
+              "mnist.json"); // not of images held out, not of every rung
+    EXPECT_EQ(file({RecordedPart::study, "chang_multi"}, "NVIDIA H100"), "");
+    const auto used = all.used();
+    EXPECT_EQ(used.size(), 6u);
+
+    // The same documents under other names and of another GPU.
+    Recording other = *all.find({RecordedPart::study, "chang_multi"}, "").front();
+    std::get<convcast::Run>(other.document).conditions["gpu"] = "NVIDIA Mine";
+    Recordings own;
+    own.add(recording_of(other.document, "x"));
+    EXPECT_TRUE(own.find({RecordedPart::study, "chang_multi"}, "NVIDIA H200").empty());
+    EXPECT_EQ(own.find({RecordedPart::settings, "chang_single"}, "NVIDIA Mine").size(), 1u); // has them too
+    GpuProfile mine = find_profile("h200");
+    mine.name = "NVIDIA Mine";
+    EXPECT_THAT(reproduce(find_paper("chang"), PaperContext(find_paper("chang"), mine, own)).measured,
+                HasSubstr("NVIDIA Mine"));
 }
 
 /// Every figure of the papers that explains a partition is drawn.

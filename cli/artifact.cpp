@@ -1,0 +1,372 @@
+#include "cli/artifact.hpp"
+
+#include "cli/bundle.hpp"
+#include "cli/version.hpp"
+#include "executor/network/network_source.hpp"
+#include "model/base/described.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+#include "model/base/sha256.hpp"
+#include "model/machine/profile.hpp"
+#include "reports/figure.hpp"
+#include "reports/papers/paper_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+extern const std::vector<EmbeddedFile> artifact_files;
+}
+
+namespace convcast::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Texts = std::map<std::string, std::string>;
+
+/// What a verdict allows, by the rules that judged it, and how far a found number may be off where it is
+/// measured again.
+struct Tolerance {
+    const char *rule, *says;
+    int within_percent;
+};
+constexpr std::array<Tolerance, 8> tolerances = {{
+    {"ratio",
+     "a ratio of times holds within 10 % of the published one, in part where the direction is the same", 10},
+    {"gain", "holds where the ratio of times is above 1.02", 10},
+    {"number", "a number holds within 10 %, in part within a factor of two", 10},
+    {"all", "holds on all, in part on more than half", 10},
+    {"best", "holds where no other is faster, in part where the best other takes less than 10 % less time",
+     10},
+    {"holds", "holds where the condition of the sentence is so", 10},
+    {"follows", "follows where the printed numbers give it", 0},
+    {"exact", "follows where the last printed digit is the same", 0},
+}};
+
+/// Of all rules of a claim the widest, as all of its numbers are compared by it; of a claim that names its
+/// verdict 10 %.
+Tolerance tolerance_of(const std::string &rules, std::string &says) {
+    Tolerance widest{"", "", 0};
+    bool any = false;
+    for (const Tolerance &tolerance : tolerances)
+        if ((", " + rules + ",").find(fmt::format(", {},", tolerance.rule)) != std::string::npos) {
+            says += (says.empty() ? "" : "; ") + std::string(tolerance.says);
+            widest.within_percent = std::max(widest.within_percent, tolerance.within_percent);
+            any = true;
+        }
+    if (!any)
+        says = "as its sentence says", widest.within_percent = 10;
+    return widest;
+}
+
+std::string in_a_cell(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+    return text;
+}
+
+std::string row(const std::vector<std::string> &cells) {
+    std::string line;
+    for (const std::string &cell : cells)
+        line += (line.empty() ? "" : "\t") + in_a_cell(cell.empty() ? dash : cell);
+    return line + "\n";
+}
+
+/// Puts what stands behind a name in the place of "@NAME@".
+std::string filled(std::string text, const Texts &values) {
+    for (const auto &[name, value] : values) {
+        const std::string marked = "@" + name + "@";
+        for (std::size_t at = text.find(marked); at != std::string::npos;
+             at = text.find(marked, at + value.size()))
+            text.replace(at, marked.size(), value);
+    }
+    return text;
+}
+
+/// As they stand, packed or not.
+std::string bytes_of(const fs::path &file) {
+    std::ifstream in(file, std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    if (!in.is_open() || in.bad())
+        throw InputError(file.string(), "cannot be read");
+    return bytes;
+}
+
+/// Where what was given comes to lie in the artifact.
+class RawFiles {
+  public:
+    explicit RawFiles(fs::path folder) : folder_(std::move(folder)) {}
+
+    /// Its place in the artifact: "raw/run.json.gz".
+    std::string add_file(const std::string &file, const std::string &in = "raw") {
+        const std::string name = free_name(in, fs::path(file).filename().string());
+        write(name, bytes_of(file));
+        return name;
+    }
+    void add_text(const std::string &name, const std::string &bytes) { write(name, bytes); }
+    /// The files of a folder of `convcast adapt`.
+    std::string add_folder(const std::string &folder) {
+        const std::string name =
+            free_name("raw", fs::path(folder / fs::path("")).parent_path().filename().string());
+        for (const auto &entry : fs::directory_iterator(folder))
+            if (entry.is_regular_file())
+                write(name + "/" + entry.path().filename().string(), bytes_of(entry.path()));
+        return name;
+    }
+
+  private:
+    std::string free_name(const std::string &in, const std::string &name) {
+        std::string free = in + "/" + name;
+        for (int number = 2; !names_.insert(free).second; ++number)
+            free = fmt::format("{}/{}_{}", in, number, name);
+        return free;
+    }
+    void write(const std::string &name, const std::string &bytes) {
+        convcast::make_folder((folder_ / name).parent_path().string());
+        std::ofstream out(folder_ / name, std::ios::binary);
+        out << bytes;
+        if (!out.flush())
+            throw InputError((folder_ / name).string(), "cannot be written");
+    }
+
+    fs::path folder_;
+    std::set<std::string> names_;
+};
+
+/// "raw/h200/chang.json.gz" of a recording that ships.
+std::string shipped_name(const std::string &file) {
+    const std::string recorded = "data/recorded/";
+    return "raw/" + (file.starts_with(recorded) ? file.substr(recorded.size()) : file);
+}
+
+/// The words of the command that makes the artifact again, of files that lie in it.
+struct Again {
+    std::string words, recordings;
+    std::map<const Recording *, std::string> files; ///< by the recording its place
+};
+Again copy_what_was_given(const Artifact &artifact, const fs::path &folder) {
+    RawFiles raw(folder);
+    Again again;
+    const auto here = [](const std::string &name) { return "\"$here/" + name + "\""; };
+    for (const std::string &paper : artifact.papers)
+        again.words +=
+            " " + (file_exists(paper) && !fs::is_directory(paper) ? here(raw.add_file(paper, "raw/papers"))
+                                                                  : shell_word(paper));
+    std::error_code none;
+    again.words += " --gpu " + (fs::is_directory(artifact.gpu, none)      ? here(raw.add_folder(artifact.gpu))
+                                : fs::is_regular_file(artifact.gpu, none) ? here(raw.add_file(artifact.gpu))
+                                                                          : shell_word(artifact.gpu));
+    std::set<std::string> given; // in the order of their names, which they keep
+    for (const Recording *recording : artifact.recordings)
+        if (recording->ships) {
+            raw.add_text(again.files[recording] = shipped_name(recording->file),
+                         shipped_bytes(recording->file));
+        } else {
+            given.insert(again.files[recording] = raw.add_file(recording->file));
+        }
+    for (const std::string &name : given)
+        again.recordings += " --run " + here(name);
+    return again;
+}
+
+std::string environment(const Again &again) {
+    const Producer program = producer();
+    std::map<std::string, std::map<std::string, std::string>> all;
+    all["program"] = {{"name", "convcast"},
+                      {"version", program.version},
+                      {"commit", commit().empty() ? "not known" : commit()},
+                      {"compiler", compiler()},
+                      {"device_code_hash", program.device_code_hash},
+                      {"measuring_code_hash", program.measuring_code_hash},
+                      {"network_code_hash", network_code_hash()},
+                      {"split_code_hash", network_code_hash(split_sources)}};
+    for (const auto &[recording, file] : again.files) {
+        std::map<std::string, std::string> &its = all[file] = recording->conditions();
+        if (const auto *run = std::get_if<Run>(&recording->document)) {
+            its["version"] = run->producer.version;
+            its["device_code_hash"] = run->producer.device_code_hash;
+            its["measuring_code_hash"] = run->producer.measuring_code_hash;
+        }
+    }
+    return to_text(described::write(all));
+}
+
+/// "CUDA driver 13.0, toolkit CUDA 13.0, NVRTC 13.0, cuDNN 9.14.0 of the recordings": all values that they
+/// name.
+std::string toolkits_of(const std::vector<const Recording *> &recordings) {
+    std::vector<std::string> parts;
+    for (const auto &[key, called] : {std::pair{"driver_cuda", "CUDA driver "},
+                                      {"toolkit", ""},
+                                      {"cudnn", "cuDNN "},
+                                      {"nccl", "NCCL "}}) {
+        std::set<std::string> values;
+        for (const Recording *recording : recordings)
+            if (const auto found = recording->conditions().find(key); found != recording->conditions().end())
+                values.insert(found->second);
+        if (!values.empty())
+            parts.push_back(called + join({values.begin(), values.end()}, " and "));
+    }
+    return parts.empty() ? "nothing was measured" : "the recordings are of " + join(parts);
+}
+
+constexpr std::size_t verdicts = 5;
+
+std::array<std::size_t, verdicts> counts_of(const Reproduction &reproduction) {
+    std::array<std::size_t, verdicts> counts{};
+    for (const ItemAnswer &answer : reproduction.answers)
+        for (const ClaimAnswer &finding : answer.findings)
+            if (finding.counted.empty())
+                ++counts[static_cast<std::size_t>(finding.verdict)];
+    return counts;
+}
+
+/// "\\textbf{chang} \\emph{hold:} Table 1 (2), Figure 4; \\emph{differ:} ...": where a paper's claims of each
+/// verdict stand, with how many where there are several.
+std::string places_by_verdict(const Reproduction &reproduction) {
+    std::string text;
+    for (std::size_t verdict = 0; verdict < verdicts; ++verdict) {
+        std::vector<std::pair<std::string, int>> places; // in the paper's order
+        for (const ItemAnswer &answer : reproduction.answers)
+            for (const ClaimAnswer &f : answer.findings) {
+                if (!f.counted.empty() || static_cast<std::size_t>(f.verdict) != verdict)
+                    continue;
+                if (places.empty() || places.back().first != f.where)
+                    places.emplace_back(f.where, 0);
+                ++places.back().second;
+            }
+        std::vector<std::string> words;
+        for (const auto &[where, n] : places)
+            words.push_back(escape_tex(where) + (n > 1 ? fmt::format(" ({} claims)", n) : ""));
+        if (!words.empty())
+            text += fmt::format(" \\emph{{{}:}} {}.", verdict_text(static_cast<ClaimVerdict>(verdict)),
+                                join(words, "; "));
+    }
+    return fmt::format("\\noindent\\textbf{{{}.}}{}\\par\\smallskip\n", escape_tex(reproduction.paper.id),
+                       text);
+}
+
+/// Short enough for a column; the whole is in the environment.
+std::string commit_in_tex() {
+    constexpr std::size_t digits = 12, all_digits = 40;
+    std::string text = commit();
+    if (text.empty())
+        return "commit not known";
+    if (text.size() >= all_digits)
+        text.erase(digits, all_digits - digits);
+    return "commit \\texttt{" + escape_tex(text) + "}";
+}
+
+Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t bytes) {
+    Texts values;
+    std::vector<std::string> papers, cited;
+    std::string rows, not_measured, places;
+    std::size_t claims = 0, open = 0;
+    for (const Reproduction &r : artifact.reproductions) {
+        papers.push_back(r.paper.id);
+        cited.push_back(fmt::format("{}, ``{}''", escape_tex(r.paper.authors), escape_tex(r.paper.title)));
+        rows += escape_tex(r.paper.id);
+        const std::array<std::size_t, verdicts> counts = counts_of(r);
+        for (const std::size_t n : counts)
+            rows += fmt::format(" & {}", n), claims += n;
+        rows += "\\\\\n";
+        places += places_by_verdict(r);
+        open += counts[static_cast<std::size_t>(ClaimVerdict::open)];
+        if (!r.not_measured.empty())
+            not_measured += escape_tex(r.paper.id) + ": " + escape_tex(r.not_measured) + " ";
+    }
+    const std::string &gpu = artifact.reproductions.front().our_gpu;
+    return {{"PAPERS", join(papers)},
+            {"PAPERS_TEX", join(cited, "; ")},
+            {"GPU", gpu},
+            {"VERSION", producer().version},
+            {"COMMIT", commit_in_tex()},
+            {"COMPILER", escape_tex(compiler())},
+            {"DRIVER", escape_tex(toolkits_of(artifact.recordings))},
+            {"CLAIMS", std::to_string(claims)},
+            {"JUDGED", std::to_string(claims - open)},
+            {"MEGABYTES", fmt::format("{:.0f}", std::max(1.0, static_cast<double>(bytes) / 1e6))},
+            {"VERDICTS", rows},
+            {"CLAIMS_BY_VERDICT", places},
+            {"NOT_MEASURED", not_measured},
+            {"WORDS", again.words},
+            {"RECORDINGS", again.recordings}};
+}
+
+/// All files of a folder by their names there, in order.
+std::map<std::string, fs::path> files_in(const fs::path &folder) {
+    std::map<std::string, fs::path> files;
+    for (const auto &entry : fs::recursive_directory_iterator(folder))
+        if (entry.is_regular_file())
+            files[fs::relative(entry.path(), folder).generic_string()] = entry.path();
+    return files;
+}
+
+std::string checksums(const fs::path &folder) {
+    std::string text;
+    for (const auto &[name, path] : files_in(folder))
+        text += sha256(bytes_of(path)) + "  " + name + "\n";
+    return text;
+}
+
+/// Of what a PDF says about when it was made, so that two runs give the same bytes.
+void fix_time_of_pdfs() {
+    constexpr const char *start_of_1980 = "315532800";
+    ::setenv("SOURCE_DATE_EPOCH", start_of_1980, 0);
+}
+
+} // namespace
+
+std::string expected_values(const std::vector<Reproduction> &reproductions) {
+    std::string text = row({"paper", "item", "where", "claim", "published", "found", "verdict", "tolerance",
+                            "within_percent", "why"});
+    for (const Reproduction &r : reproductions)
+        for (const ItemAnswer &answer : r.answers)
+            for (const ClaimAnswer &f : answer.findings) {
+                if (!f.counted.empty())
+                    continue;
+                std::string says;
+                const Tolerance tolerance = tolerance_of(f.rule, says);
+                text +=
+                    row({r.paper.id, f.item, f.where, f.claim, f.published, f.found, verdict_text(f.verdict),
+                         says, std::to_string(tolerance.within_percent), f.sentence});
+            }
+    return text;
+}
+
+void write_artifact(const Artifact &artifact, const std::string &folder) {
+    NewFolder made(folder);
+    fix_time_of_pdfs();
+    const fs::path in = made.path();
+    const Again again = copy_what_was_given(artifact, in);
+    for (const Reproduction &r : artifact.reproductions)
+        write_reproduction(r, in / "papers" / r.paper.id);
+    write_file_atomically((in / "expected_values.tsv").string(), expected_values(artifact.reproductions));
+    write_file_atomically((in / "environment.json").string(), environment(again));
+    std::uintmax_t bytes = 0;
+    for (const auto &[name, path] : files_in(in))
+        bytes += fs::file_size(path);
+    const Texts values = values_of(artifact, again, bytes);
+    for (const EmbeddedFile &file : artifact_files)
+        write_file_atomically((in / fs::path(file.path).filename()).string(), filled(file.text(), values));
+    write_file_atomically((in / "SHA256SUMS").string(), checksums(in));
+    made.take_place();
+}
+
+} // namespace convcast::cli

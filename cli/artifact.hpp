@@ -1,0 +1,26 @@
+// reproduce --artifact: a folder with all that somebody else needs to check what the papers' pages say.
+#pragma once
+
+#include "reports/papers/answer.hpp"
+#include "reports/papers/recordings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace convcast::cli {
+
+struct Artifact {
+    std::vector<Reproduction> reproductions;
+    std::vector<const Recording *> recordings; ///< that the pages stand on
+    std::vector<std::string> papers;           ///< as they were asked: names or files
+    std::string gpu;                           ///< likewise
+};
+
+/// Makes the folder whole or not at all; the same input gives the same bytes. Throws InputError for a folder
+/// that is there already and not empty.
+void write_artifact(const Artifact &artifact, const std::string &folder);
+
+/// Every judged claim as a table of tab-separated columns, the first line their names.
+std::string expected_values(const std::vector<Reproduction> &reproductions);
+
+} // namespace convcast::cli

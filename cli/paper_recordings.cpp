@@ -1,0 +1,336 @@
+#include "cli/paper_recordings.hpp"
+
+#include "cli/bundle.hpp"
+#include "cli/device.hpp"
+#include "cli/document.hpp"
+#include "cli/progress.hpp"
+#include "cli/question.hpp"
+#include "cli/shipped.hpp"
+#include "cli/verbs.hpp"
+#include "cli/version.hpp"
+#include "executor/network/network_source.hpp"
+#include "model/base/document.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace convcast::cli {
+namespace {
+
+/// The word of --gpu for a GPU of this name.
+std::string gpu_word(const std::string &name) {
+    for (const std::string &id : shipped_profiles())
+        if (find_profile(id).name == name)
+            return "--gpu " + id;
+    return "--gpu FILE, with a profile that `convcast measure -o FILE` or `convcast adapt` made on it";
+}
+
+/// The command that measures a part of a study or a network.
+std::string command_of(const RecordedOf &of) {
+    switch (of.part) {
+    case RecordedPart::study:
+        return "convcast run --study " + of.name + " --choose 3 -o new.json.gz";
+    case RecordedPart::settings:
+        return "convcast run --study " + of.name + " --strategy SETTING ... -o new.json.gz";
+    case RecordedPart::ladder:
+        return fmt::format("convcast run --network {} --batch {} -o new.json", of.name, of.batch);
+    case RecordedPart::steps:
+        return "convcast run --network " + of.name + " --devices 0,1 -o new.json";
+    case RecordedPart::training:
+        break;
+    }
+    return "convcast run --network " + of.name + " --data FOLDER -o new.json";
+}
+
+/// Device code, as a document says it and as this program has it.
+struct Code {
+    std::string measured_with, here;
+};
+Code code_of_recording(const Recording &recording) {
+    if (const auto *run = std::get_if<Run>(&recording.document))
+        return {run->producer.device_code_hash, producer().device_code_hash};
+    const auto &conditions = recording.conditions();
+    if (const auto split = conditions.find("split_code_hash"); split != conditions.end())
+        return {split->second, network_code_hash(split_sources)};
+    const auto network = conditions.find("network_code_hash");
+    return {network == conditions.end() ? "" : network->second, network_code_hash()};
+}
+
+std::string version_of(const Recording &recording) {
+    if (const auto *run = std::get_if<Run>(&recording.document))
+        return run->producer.version;
+    const auto found = recording.conditions().find("version");
+    return found == recording.conditions().end() ? "that it does not name" : found->second;
+}
+
+void check_recording(const Recording &recording, const GpuProfile &ours) {
+    const auto refuse = [&](const std::string &why) { throw InputError(recording.file, why); };
+    if (!recording.why_not.empty())
+        refuse("no page of a paper can use it: " + recording.why_not);
+    if (recording.gpu.empty())
+        refuse("does not say which GPU it was measured on; measure it again: " +
+               command_of(recording.of.front()));
+    if (recording.gpu != ours.name)
+        refuse(fmt::format("was measured on {}, and the pages would be of {}; for pages of that GPU: {}",
+                           recording.gpu, ours.name, gpu_word(recording.gpu)));
+    if (recording.conditions().contains("sms"))
+        refuse("was measured on " + recording.conditions().at("sms") +
+               " of the GPU's SMs, and the pages are of whole GPUs; measure it again without --sms: " +
+               command_of(recording.of.front()));
+    if (const Code code = code_of_recording(recording); code.measured_with != code.here)
+        refuse(
+            fmt::format("was measured with other device code ({}, by version {}) than this program has ({}, "
+                        "version {}), so its times are of other kernels; measure it again: {}",
+                        code.measured_with.empty() ? "none named" : code.measured_with.substr(0, 8),
+                        version_of(recording), code.here.substr(0, 8), producer().version,
+                        command_of(recording.of.front())));
+}
+
+RecordedPart part_of(const Recording &recording, const std::string &study) {
+    return std::ranges::find(recording.of, RecordedOf{RecordedPart::study, study}) == recording.of.end()
+               ? RecordedPart::settings
+               : RecordedPart::study;
+}
+
+/// What --data gives: the folder by the network.
+std::map<std::string, std::string> data_folders(const Arguments &arguments,
+                                                const std::set<std::string> &networks) {
+    std::map<std::string, std::string> folders;
+    for (const std::string &text : arguments.texts("data")) {
+        const std::size_t equals = text.find('=');
+        const std::string network = text.substr(0, equals);
+        if (equals == std::string::npos || equals + 1 == text.size())
+            arguments.refuse("--data takes a network and the folder of its images, for example --data "
+                             "fashion_mnist=FOLDER, got '" +
+                             text + "'");
+        const std::vector<std::string> known(networks.begin(), networks.end());
+        if (!networks.contains(network))
+            arguments.refuse(known.empty()
+                                 ? "--data " + text + ": no page that is asked trains a network"
+                                 : "--data " + text + ": no page that is asked trains '" + network + "'" +
+                                       did_you_mean(network, known) + " Those that do: " + join(known));
+        folders[network] = text.substr(equals + 1);
+    }
+    return folders;
+}
+
+/// What the items ask of a study: all strategies and baselines, and the settings of its paper.
+struct AskedStudy {
+    std::set<std::string> settings;
+    bool all = false;
+};
+
+/// Every study of the papers. An item whose settings are strategies without knobs needs no others.
+std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
+    std::map<std::string, AskedStudy> studies;
+    for (const Paper &paper : papers)
+        for (const PaperItem &item : paper.items)
+            if (item.answer.study) {
+                const std::vector<std::string> &settings = item.answer.settings;
+                AskedStudy &asked = studies[*item.answer.study];
+                asked.settings.insert(settings.begin(), settings.end());
+                asked.all = asked.all || settings.empty() ||
+                            std::ranges::any_of(settings, [](const std::string &setting) {
+                                return setting.find(':') != std::string::npos;
+                            });
+            }
+    return studies;
+}
+
+/// Makes the commands of a plan.
+class Planner {
+  public:
+    Planner(MeasurePlan &plan, const Arguments &arguments, std::filesystem::path folder)
+        : plan_(plan), gpu_(arguments.text("gpu")), device_(std::to_string(arguments.integer("device"))),
+          folder_(std::move(folder)) {}
+
+    void study(const std::string &name, const std::vector<std::string> &more, const std::string &file) {
+        add({"--study", name}, more, file + ".json.gz", {"--device", device_});
+    }
+    PlannedRun &network(const std::string &name, const std::vector<std::string> &more,
+                        const std::string &file, bool one_gpu = true) {
+        PlannedRun &run =
+            add({"--network", name}, more, file + ".json",
+                one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
+        run.of_network = true;
+        return run;
+    }
+
+  private:
+    PlannedRun &add(std::vector<std::string> words, const std::vector<std::string> &more,
+                    const std::string &file, const std::vector<std::string> &device) {
+        PlannedRun run;
+        run.file = (folder_ / file).string();
+        run.words = std::move(words);
+        for (const auto &part : {more, std::vector<std::string>{"--gpu", gpu_}, device,
+                                 std::vector<std::string>{"-o", run.file}})
+            run.words.insert(run.words.end(), part.begin(), part.end());
+        return plan_.runs.emplace_back(std::move(run));
+    }
+
+    MeasurePlan &plan_;
+    std::string gpu_, device_;
+    std::filesystem::path folder_;
+};
+
+} // namespace
+
+Recording given_recording(const std::string &file, const GpuProfile &ours) {
+    const NamedDocument named = look_at(shipped_file(file));
+    if (!file_exists(named.name) && named.name != "-")
+        (void)read_file(named.name); // which says why it cannot
+    const bool network = named.is_a("network_run");
+    if (!network && !named.is_a("run"))
+        throw InputError(named.shown,
+                         (named.schema.empty() ? std::string("is no document of convcast")
+                                               : "is a document of the schema " + named.schema) +
+                             "; --run reads what `convcast run -o FILE` writes: Run documents and runs of "
+                             "networks" +
+                             (named.is_a("profile") ? "; a profile is given by --gpu" : ""));
+    Recording recording = network ? recording_of(described::read_document<NetworkRun>(
+                                                     *named.text, named.shown, NetworkRun().schema),
+                                                 named.shown)
+                                  : recording_of(named.run(), named.shown);
+    check_recording(recording, ours);
+    return recording;
+}
+
+void refuse_twice(const std::vector<Recording> &recordings) {
+    using Key = std::tuple<RecordedPart, std::string, std::string, std::string>;
+    std::map<Key, const Recording *> cases; // a setting of the paper may be one that the model chooses too
+    std::map<RecordedOf, const Recording *> parts;
+    const auto refuse = [](const Recording &second, const std::string &what, const Recording &first,
+                           const std::string &instead) {
+        throw InputError(second.file, fmt::format("has {}, which {} has too; {}", what, first.file, instead));
+    };
+    for (const Recording &recording : recordings) {
+        if (const auto *run = std::get_if<Run>(&recording.document)) {
+            for (const Case &item : run->cases)
+                if (item.study && !item.measurements.empty())
+                    if (const auto [at, fresh] = cases.try_emplace(
+                            {part_of(recording, *item.study), *item.study, item.shape, item.called()},
+                            &recording);
+                        !fresh && at->second != &recording)
+                        refuse(
+                            recording,
+                            fmt::format("{} by {} of the study {}", item.shape, item.called(), *item.study),
+                            *at->second,
+                            "leave one out, or join them: convcast merge --newest FILE FILE -o "
+                            "joined.json.gz");
+        } else if (const auto [at, fresh] = parts.try_emplace(recording.of.front(), &recording); !fresh) {
+            refuse(recording, to_text(recording.of.front()), *at->second, "leave one out");
+        }
+    }
+}
+
+MeasurePlan plan_to_measure(const std::vector<Paper> &papers, const std::set<RecordedOf> &asked,
+                            const std::vector<Recording> &given, const GpuProfile &ours,
+                            const Arguments &arguments, const std::filesystem::path &folder) {
+    // As in the recording that the page of several GPUs was made with.
+    const std::string batches_of_steps = "512,1024,2048,4096,8192,16384,32768,65536,131072";
+    std::set<RecordedOf> there;
+    std::set<std::string> trained;
+    for (const Recording &recording : given)
+        there.insert(recording.of.begin(), recording.of.end());
+    for (const RecordedOf &of : asked)
+        if (of.part == RecordedPart::training)
+            trained.insert(of.name);
+    const std::map<std::string, std::string> data = data_folders(arguments, trained);
+    MeasurePlan plan;
+    Planner planner(plan, arguments, folder);
+    for (const auto &[study, its] : studies_of(papers)) {
+        if (its.all && !there.contains({RecordedPart::study, study}))
+            planner.study(study, {"--choose", "3"}, study);
+        std::vector<std::string> settings;
+        for (const std::string &setting : its.settings)
+            settings.insert(settings.end(), {"--strategy", setting});
+        if (!settings.empty() && !there.contains({RecordedPart::settings, study}))
+            planner.study(study, settings, study + "_settings");
+    }
+    for (const RecordedOf &of : asked) {
+        if (there.contains(of))
+            continue;
+        if (of.part == RecordedPart::ladder) {
+            planner.network(of.name, {"--batch", std::to_string(of.batch)},
+                            fmt::format("ladder_{}_b{}", of.name, of.batch));
+        } else if (of.part == RecordedPart::steps && ours.peers.empty()) {
+            plan.left_out.push_back(fmt::format("{}: the profile says nothing of copies between GPUs; with "
+                                                "two GPUs there, `convcast measure -o "
+                                                "FILE` makes one that does",
+                                                to_text(of)));
+        } else if (of.part == RecordedPart::steps) {
+            planner
+                .network(of.name, {"--devices", "0,1", "--batch", batches_of_steps}, "steps_" + of.name,
+                         false)
+                .of_two_gpus = true;
+        } else if (of.part == RecordedPart::training && data.contains(of.name)) {
+            planner.network(of.name, {"--data", data.at(of.name)}, "training_" + of.name);
+        } else if (of.part == RecordedPart::training) {
+            plan.left_out.push_back(
+                fmt::format("{0}: its images are not given; with --data {1}=FOLDER, which "
+                            "holds the four IDX files, it is measured too",
+                            to_text(of), of.name));
+        }
+    }
+    return plan;
+}
+
+std::string to_text(const MeasurePlan &plan) {
+    std::string text;
+    if (!plan.runs.empty())
+        text += "mkdir -p " +
+                shell_word(std::filesystem::path(plan.runs.front().file).parent_path().string()) + "\n";
+    for (const PlannedRun &run : plan.runs) {
+        if (run.of_two_gpus)
+            text += "# where two GPUs are there:\n";
+        text += "convcast run";
+        for (const std::string &word : run.words)
+            text += " " + shell_word(word);
+        text += "\n";
+    }
+    for (const std::string &what : plan.left_out)
+        text += "# not measured: " + what + "\n";
+    return text;
+}
+
+std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours,
+                                 const Arguments &arguments) {
+    const int device = arguments.integer("device");
+    if (const auto why = why_not_run(device))
+        throw GpuError(*why +
+                       ". Without --measure `convcast reproduce` answers from the recordings that ship, "
+                       "most of them recordings of an H200, on any machine");
+    if (const std::string name = name_of_gpu_at_hand(device); name != ours.name)
+        arguments.refuse(
+            fmt::format("--measure would run on {}, and the pages would be of {}; for pages of the "
+                        "GPU at hand: {}",
+                        name, ours.name, gpu_word(name)));
+    for (const std::string &what : plan.left_out)
+        note("not measured: " + what);
+    std::vector<std::string> files;
+    for (const PlannedRun &planned : plan.runs) {
+        if (planned.of_two_gpus && (why_not_run(0) || why_not_run(1))) {
+            note("not measured, as there are no two GPUs: " +
+                 std::filesystem::path(planned.file).stem().string());
+            continue;
+        }
+        convcast::make_folder(std::filesystem::path(planned.file).parent_path().string());
+        const Arguments words("run", planned.words);
+        (void)(planned.of_network ? run(words) : run_into_file(words)); // what went wrong is in the document
+        files.push_back(planned.file);
+    }
+    return files;
+}
+
+} // namespace convcast::cli

@@ -1,0 +1,199 @@
+#include "reports/papers/recordings.hpp"
+
+#include "model/base/document.hpp"
+#include "model/base/embedded.hpp"
+#include "model/base/files.hpp"
+#include "model/base/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+extern const std::vector<EmbeddedFile> shipped_recordings;
+
+namespace {
+
+bool is_network_run(const std::string &text, const std::string &file) {
+    return member_of_json(text, file, "schema").value_or("").starts_with("convcast/network_run/");
+}
+
+/// Each study with measured cases, and whether a baseline is among them.
+std::vector<RecordedOf> parts_of(const Run &run) {
+    std::map<std::string, bool> studies;
+    for (const Case &item : run.cases)
+        if (item.study && !item.measurements.empty()) {
+            bool &any_baseline = studies[*item.study];
+            any_baseline = any_baseline || item.baseline.has_value();
+        }
+    std::vector<RecordedOf> parts;
+    for (const auto &[study, any_baseline] : studies)
+        parts.push_back({any_baseline ? RecordedPart::study : RecordedPart::settings, study});
+    return parts;
+}
+
+/// Why no page uses a network run; "" where one may.
+std::string why_not(const NetworkRun &run) {
+    const NetworkCase &first = run.first();
+    if (std::none_of(run.cases.begin(), run.cases.end(),
+                     [](const NetworkCase &item) { return item.measured || item.training; }))
+        return "it is a forecast, and nothing in it was measured";
+    if (first.training)
+        return run.cases.size() > 1 ? "it has several trainings, and pages use one"
+               : first.training->tested_on != "test images"
+                   ? "it was tested on " + first.training->tested_on + ", and pages use the test images"
+                   : "";
+    if (first.split)
+        return run.devices.size() != 2 || run.shares_a_gpu()
+                   ? "its steps are not of two different GPUs, which pages compare with one"
+               : run.conditions.contains("ranks")
+                   ? "its steps are of several processes, and pages use those of one: run --devices 0,1"
+                   : "";
+    return first.id ? ""
+                    : "it is of a whole network, and pages use the ladder, the steps and the training of one";
+}
+
+std::vector<RecordedOf> parts_of(const NetworkRun &run) {
+    const NetworkCase &first = run.first();
+    if (first.training)
+        return {{RecordedPart::training, run.network}};
+    if (first.split)
+        return {{RecordedPart::steps, run.network}};
+    return {{RecordedPart::ladder, run.network, first.batch}};
+}
+
+bool is_of(const Recording &recording, const RecordedOf &of) {
+    return std::find(recording.of.begin(), recording.of.end(), of) != recording.of.end();
+}
+
+/// The study of settings and the settings of a study; absent of networks.
+std::optional<RecordedOf> stand_in(const RecordedOf &of) {
+    switch (of.part) {
+    case RecordedPart::study:
+        return RecordedOf{RecordedPart::settings, of.name};
+    case RecordedPart::settings:
+        return RecordedOf{RecordedPart::study, of.name};
+    default:
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+std::string to_text(const RecordedOf &of) {
+    switch (of.part) {
+    case RecordedPart::study:
+        return "the study " + of.name;
+    case RecordedPart::settings:
+        return "the paper's settings of the study " + of.name;
+    case RecordedPart::ladder:
+        return fmt::format("the ladder of {} with {} image{} a call", of.name, of.batch,
+                           of.batch == 1 ? "" : "s");
+    case RecordedPart::steps:
+        return "steps of " + of.name + " over two GPUs";
+    case RecordedPart::training:
+        break;
+    }
+    return "the training of " + of.name;
+}
+
+const std::map<std::string, std::string> &Recording::conditions() const {
+    return std::visit(
+        [](const auto &its) -> const auto & { return its.conditions; }, document);
+}
+
+Recording recording_of(std::variant<Run, NetworkRun> document, std::string file) {
+    Recording recording{std::move(file), std::move(document), "", {}, ""};
+    const auto &conditions = recording.conditions();
+    if (const auto gpu = conditions.find("gpu"); gpu != conditions.end())
+        recording.gpu = gpu->second;
+    if (const auto *network = std::get_if<NetworkRun>(&recording.document)) {
+        recording.why_not = why_not(*network);
+        if (recording.why_not.empty())
+            recording.of = parts_of(*network);
+    } else {
+        recording.of = parts_of(std::get<Run>(recording.document));
+        if (recording.of.empty())
+            recording.why_not = "it has no measured case of a study";
+    }
+    return recording;
+}
+
+Recording read_recording(const std::string &text, const std::string &file) {
+    if (is_network_run(text, file))
+        return recording_of(described::read_document<NetworkRun>(text, file, NetworkRun().schema), file);
+    return recording_of(read_run(text, file), file);
+}
+
+Recordings Recordings::shipped() {
+    Recordings all;
+    all.runs_to_load_ = all.networks_to_load_ = true;
+    return all;
+}
+
+void Recordings::add(Recording recording) {
+    all_.push_back(std::make_shared<const Recording>(std::move(recording)));
+}
+
+/// Reads the documents that ship when one of their kind is asked for first, and once for all papers.
+void Recordings::load(bool runs) const {
+    bool &to_load = runs ? runs_to_load_ : networks_to_load_;
+    if (!std::exchange(to_load, false))
+        return;
+    static std::map<std::string, std::shared_ptr<const Recording>> read;
+    for (const EmbeddedFile &file : shipped_recordings) {
+        std::shared_ptr<const Recording> &its = read[file.path];
+        if (!its) {
+            const std::string text = unpacked(file.text(), file.path);
+            if (is_network_run(text, file.path) == runs)
+                continue;
+            Recording recording = read_recording(text, file.path);
+            recording.ships = true;
+            its = std::make_shared<const Recording>(std::move(recording));
+        }
+        if (std::holds_alternative<Run>(its->document) == runs)
+            all_.push_back(its);
+    }
+}
+
+std::vector<const Recording *> Recordings::find(const RecordedOf &of, const std::string &gpu) const {
+    load(of.part == RecordedPart::study || of.part == RecordedPart::settings);
+    asked_.insert(of);
+    std::vector<const Recording *> found;
+    const auto collect = [&](const RecordedOf &wanted) {
+        for (const auto &recording : all_)
+            if (is_of(*recording, wanted) && (gpu.empty() || recording->gpu == gpu))
+                found.push_back(recording.get());
+    };
+    collect(of);
+    if (const auto other = stand_in(of); found.empty() && other)
+        collect(*other);
+    used_.insert(found.begin(), found.end());
+    return found;
+}
+
+std::vector<const Recording *> Recordings::given() const {
+    std::vector<const Recording *> all;
+    for (const auto &recording : all_)
+        if (!recording->ships)
+            all.push_back(recording.get());
+    return all;
+}
+
+std::vector<const Recording *> Recordings::used() const {
+    std::vector<const Recording *> all(used_.begin(), used_.end());
+    std::sort(all.begin(), all.end(),
+              [](const Recording *a, const Recording *b) { return a->file < b->file; });
+    return all;
+}
+
+std::string shipped_bytes(const std::string &file) {
+    return find_embedded(shipped_recordings, file)->text();
+}
+
+} // namespace convcast

@@ -1,0 +1,84 @@
+// What was measured of the papers' studies and networks: documents, each of the GPU that it names.
+#pragma once
+
+#include "model/network/network_run.hpp"
+#include "model/record/run.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace convcast {
+
+/// What of a study or of a network a document records.
+enum class RecordedPart {
+    study,    ///< all strategies and the baselines, with the knobs that the model chooses
+    settings, ///< the settings that the study's paper names, without baselines
+    ladder,   ///< the implementations of a network's ladder, with so many images a call
+    steps,    ///< steps of training that two GPUs share
+    training, ///< a whole training, tested with the test images
+};
+
+struct RecordedOf {
+    RecordedPart part = RecordedPart::study;
+    std::string name;       ///< of the study or the network
+    std::int64_t batch = 0; ///< images of a call, of a ladder only
+    auto operator<=>(const RecordedOf &) const = default;
+};
+
+/// "the study chang_multi", "the ladder of mnist with 2048 images a call"
+std::string to_text(const RecordedOf &of);
+
+/// A document with measurements.
+struct Recording {
+    std::string file;
+    std::variant<Run, NetworkRun> document;
+    std::string gpu;            ///< that it was measured on, by its name; "" where it says none
+    std::vector<RecordedOf> of; ///< empty where no page could use it
+    std::string why_not;        ///< then the reason: "it has no measured case of a study"
+    bool ships = false;         ///< `file` is part of the program
+
+    const std::map<std::string, std::string> &conditions() const;
+};
+
+/// Throws InputError unless the text is a Run document or a network run.
+Recording read_recording(const std::string &text, const std::string &file);
+/// The same of a document that is read already.
+Recording recording_of(std::variant<Run, NetworkRun> document, std::string file);
+
+/// The recordings that the pages of papers may use. It remembers what it was asked for and what was used.
+class Recordings {
+  public:
+    Recordings() = default;
+    /// All that are part of the program.
+    static Recordings shipped();
+
+    void add(Recording recording);
+    /// Those of a GPU, by its name, in the order in which they were added; of any GPU where it is "". A study
+    /// of which there are only settings is those, and the other way round.
+    std::vector<const Recording *> find(const RecordedOf &of, const std::string &gpu) const;
+
+    /// Those that were added.
+    std::vector<const Recording *> given() const;
+    const std::set<RecordedOf> &asked() const { return asked_; }
+    /// In the order of their files' names.
+    std::vector<const Recording *> used() const;
+
+  private:
+    void load(bool runs) const;
+
+    mutable std::vector<std::shared_ptr<const Recording>> all_;
+    mutable bool runs_to_load_ = false, networks_to_load_ = false;
+    mutable std::set<RecordedOf> asked_;
+    mutable std::set<const Recording *> used_;
+};
+
+/// The bytes of a recording that is part of the program, by the file that Recording::file names.
+std::string shipped_bytes(const std::string &file);
+
+} // namespace convcast
