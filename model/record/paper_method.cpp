@@ -28,7 +28,8 @@ PaperTextKind text_kind_of(const std::string &field) {
         {"over", list},        {"measured", setting}, {"except", setting},     {"forecast", setting},
         {"chosen", setting},   {"fastest", time},     {"in", recording},       {"studies", study},
         {"baseline", plain},   {"best", plain},       {"gpu", plain},          {"drawn", plain},
-        {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain}};
+        {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain},
+        {"scale", plain},      {"begins", expression}};
     const auto found = kinds.find(field);
     return found == kinds.end() ? sentence : found->second;
 }
@@ -133,10 +134,20 @@ void PaperTableMethod::check(const FieldProblem &problem) const {
         problem("columns", "expected one at least, for example {\"head\": \"shape\", \"cell\": \"{shape}\"}");
 }
 
+void PaperSeries::check(const FieldProblem &problem) const {
+    if ((drawn == PaperDrawn::bars) != begins.has_value())
+        problem("", "expected \"begins\" with \"drawn\": \"bars\" and only there, for example \"begins\": "
+                    "\"0\"");
+}
+
 void PaperFigureMethod::check(const FieldProblem &problem) const {
     if (category.has_value() == x.has_value())
         problem("", "expected \"category\": a name of a row, or \"x\": a number, for example \"category\": "
                     "\"{shape}\"");
+    for (std::size_t i = 0; x && i < series.size(); ++i)
+        if (series[i].drawn == PaperDrawn::bars)
+            problem("series/" + std::to_string(i) + "/drawn",
+                    "expected points or lines, for example \"lines\": bars stand in a row of a category");
 }
 
 void PaperClaim::check(const FieldProblem &problem) const {

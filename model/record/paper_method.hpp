@@ -89,19 +89,26 @@ struct PaperTableMethod {
     void check(const FieldProblem &problem) const;
 };
 
-enum class PaperDrawn { points, lines };
-BOOST_DESCRIBE_ENUM(PaperDrawn, points, lines)
+enum class PaperDrawn { points, lines, bars };
+BOOST_DESCRIBE_ENUM(PaperDrawn, points, lines, bars)
+
+enum class PaperScale { logarithmic, linear };
+BOOST_DESCRIBE_ENUM(PaperScale, logarithmic, linear)
 
 struct PaperSeries {
     std::string name;  ///< a sentence
     std::string style; ///< colour and mark, an expression: 0 the paper's kernel, 1 our fastest, 2 cuDNN
     std::vector<std::string> each; ///< one series for each row of these lists
     std::optional<PaperDrawn> drawn;
-    std::optional<bool> hollow;   ///< a forecast
-    std::optional<bool> unlisted; ///< no entry in the legend
-    std::string value;            ///< an expression; where it is missing there is no point
-    std::string label;            ///< of a point: a sentence
-    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, label), (), ())
+    std::optional<bool> hollow;        ///< a forecast
+    std::optional<bool> unlisted;      ///< no entry in the legend
+    std::string value;                 ///< an expression; where it is missing there is no point
+    std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
+    std::string label;                 ///< of a point: a sentence
+    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, begins, label),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// A vertical line; with `to` a band.
@@ -113,7 +120,7 @@ struct PaperMark {
     BOOST_DESCRIBE_CLASS(PaperMark, (), (each, at, to, label), (), ())
 };
 
-/// Values over categories, on a logarithmic axis; or with `x` lines over numbers.
+/// Values over categories; or with `x` lines over numbers.
 struct PaperFigureMethod {
     std::optional<bool> beside; ///< stands beside the figure before it, for each row of the same `each`
     std::optional<std::string> id;
@@ -123,14 +130,15 @@ struct PaperFigureMethod {
     std::vector<std::string> over;
     std::optional<std::string> where;
     std::string axis;                     ///< what the values are, with their unit
+    std::optional<PaperScale> scale;      ///< of that axis; absent: logarithmic
     std::optional<std::string> category;  ///< a sentence
     std::optional<std::string> x, x_axis; ///< an expression, and what it is
     std::vector<PaperMark> marks;
     std::vector<PaperSeries> series;
     std::string no_data; ///< why, where no series has a point
     BOOST_DESCRIBE_CLASS(PaperFigureMethod, (),
-                         (beside, id, title, caption, each, when, over, where, axis, category, x, x_axis,
-                          marks, series, no_data),
+                         (beside, id, title, caption, each, when, over, where, axis, scale, category, x,
+                          x_axis, marks, series, no_data),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -90,6 +90,8 @@ class Evaluator {
     std::string study() const;
     /// Steps of training over several of our GPU; none where it has no others beside it.
     std::vector<ScalingPoint> scaling() const;
+    /// The same as measured; none where nothing was.
+    std::vector<ScalingPoint> measured_scaling() const;
 
   private:
     PaperValue value(const Expression &e, const PaperScope &scope);
@@ -115,11 +117,12 @@ class Evaluator {
     PaperRows written(const PaperList &list);
     PaperRows gpus(), shapes(), cases(), opinions(), published(), operators();
     PaperRows rung_rows(), steps(), published_steps(), launches(), recorded_rungs();
-    PaperRows two_gpus(), recorded_steps(), several_gpus(), advice();
+    PaperRows two_gpus(), recorded_steps(), recorded_thread_steps(), several_gpus(), advice();
 
     std::string network() const;
     std::int64_t batch() const;
     NetworkRun by_images() const;
+    NetworkRun recorded_scaling(const std::string &name) const;
     const std::vector<KnownRung> &rungs(std::int64_t batch);
     std::vector<const KnownRung *> asked_rungs();
     PaperRows steps_of(const std::vector<const KnownRung *> &rungs);

@@ -81,9 +81,9 @@ class MethodRunner {
                     answer_.figures.push_back(std::move(figure));
         } else if (name == "several_gpus") {
             if (const std::vector<ScalingPoint> points = evaluator_.scaling(); !points.empty())
-                answer_.figures.push_back(
-                    scaling_figure(points, item.id, title_of(item) + ": efficiency on several GPUs, forecast",
-                                   short_name(ours)));
+                answer_.figures.push_back(scaling_figure(points, item.id,
+                                                         title_of(item) + ": efficiency on several GPUs",
+                                                         short_name(ours), evaluator_.measured_scaling()));
         } else if (const auto curve = ours.curves.find(name); curve != ours.curves.end()) {
             answer_.figures.push_back(curve_figure(name, curve->second, ours));
             answer_.figures.back().id = item.id;
@@ -117,7 +117,8 @@ class MethodRunner {
 
     void add_figure(const PaperFigureMethod &method, const PaperScope &each) {
         Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
-        Axis values{told(method.axis, each), Scale::logarithmic};
+        Axis values{told(method.axis, each),
+                    method.scale == PaperScale::linear ? Scale::linear : Scale::logarithmic};
         if (method.x) {
             figure.x = {method.x_axis.value_or(""), Scale::binary};
             figure.y = std::move(values);
@@ -131,9 +132,8 @@ class MethodRunner {
         std::vector<Series> all;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
-                all.push_back({told(its.name, scope), style_of(its, scope),
-                               its.drawn == PaperDrawn::lines ? Drawn::lines : Drawn::points,
-                               its.hollow.value_or(false)});
+                all.push_back(
+                    {told(its.name, scope), style_of(its, scope), drawn_as(its), its.hollow.value_or(false)});
                 all.back().unlisted = its.unlisted.value_or(false);
             });
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
@@ -145,6 +145,12 @@ class MethodRunner {
                 figure.series.push_back(std::move(series));
         figure.no_data = told(method.no_data, each);
         answer_.figures.push_back(std::move(figure));
+    }
+
+    static Drawn drawn_as(const PaperSeries &series) {
+        return series.drawn == PaperDrawn::lines  ? Drawn::lines
+               : series.drawn == PaperDrawn::bars ? Drawn::bars
+                                                  : Drawn::points;
     }
 
     std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
@@ -177,11 +183,14 @@ class MethodRunner {
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, scope, [&](const PaperScope &inner) {
                 Series &series = all[next++];
-                if (const PaperValue v = evaluator_.value(its.value, inner); v.number)
+                const PaperValue v = evaluator_.value(its.value, inner),
+                                 begins = its.begins ? evaluator_.value(*its.begins, inner) : PaperValue();
+                if (v.number && (!its.begins || begins.number))
                     series.points.push_back({method.x ? place : *v.number,
                                              method.x ? *v.number : place,
                                              told(its.label, inner),
-                                             {}});
+                                             {},
+                                             begins.number});
             });
     }
 

@@ -104,12 +104,15 @@ std::vector<std::string> names_of_rows() {
     add_facts<CaseRow>(facts, nullptr);
     add_facts<LadderLaunch>(facts, nullptr);
     add_facts<NetworkCase>(facts, nullptr);
+    add_facts<KernelTime>(facts, nullptr, "recorded.");
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const char *name : {"computes", "rung", "blocks", "threads", "times_launched", "one_launch",
-                             "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
-                             "efficiency", "weak_step", "weak_efficiency", "exchange"})
+    for (const char *name : {"one_launch", "one_record", "papers_one_launch", "papers_one_record"})
+        facts[name];
+    for (const char *name :
+         {"computes", "rung", "blocks", "threads", "times_launched", "output", "parameters", "multiply_adds",
+          "values", "worth", "devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"})
         facts[name];
     return names_in(facts);
 }
@@ -213,6 +216,7 @@ const std::vector<Evaluator::List> &Evaluator::lists() {
                                           {"opinions", &Evaluator::opinions},
                                           {"two_gpus", &Evaluator::two_gpus},
                                           {"recorded_steps", &Evaluator::recorded_steps},
+                                          {"recorded_thread_steps", &Evaluator::recorded_thread_steps},
                                           {"several_gpus", &Evaluator::several_gpus},
                                           {"advice", &Evaluator::advice}};
     return all;
