@@ -22,14 +22,15 @@ namespace {
 PaperTextKind text_kind_of(const std::string &field) {
     using enum PaperTextKind;
     static const std::map<std::string, PaperTextKind> kinds = {
-        {"when", expression},  {"where", expression}, {"verdict", expression}, {"exact", expression},
-        {"value", expression}, {"at", expression},    {"to", expression},      {"x", expression},
-        {"style", expression}, {"least", expression}, {"values", expression},  {"each", list},
-        {"over", list},        {"measured", setting}, {"except", setting},     {"forecast", setting},
-        {"chosen", setting},   {"fastest", time},     {"in", recording},       {"studies", study},
-        {"baseline", plain},   {"best", plain},       {"gpu", plain},          {"drawn", plain},
-        {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain},
-        {"scale", plain},      {"begins", expression}};
+        {"when", expression},  {"where", expression},  {"verdict", expression}, {"exact", expression},
+        {"value", expression}, {"at", expression},     {"to", expression},      {"x", expression},
+        {"style", expression}, {"least", expression},  {"values", expression},  {"each", list},
+        {"over", list},        {"measured", setting},  {"except", setting},     {"forecast", setting},
+        {"chosen", setting},   {"fastest", time},      {"in", recording},       {"studies", study},
+        {"baseline", plain},   {"best", plain},        {"gpu", plain},          {"drawn", plain},
+        {"columns", plain},    {"rows", plain},        {"shown", plain},        {"x_axis", plain},
+        {"scale", plain},      {"begins", expression}, {"y", expression},       {"width", expression},
+        {"height", expression}};
     const auto found = kinds.find(field);
     return found == kinds.end() ? sentence : found->second;
 }
@@ -112,6 +113,8 @@ void PaperTime::check(const FieldProblem &problem) const {
 }
 
 void PaperList::check(const FieldProblem &problem) const {
+    if (count && columns.size() != 1)
+        problem("count", "expected one of \"columns\" beside it, for example \"columns\": [\"column\"]");
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::string row = "rows/" + std::to_string(i);
         if (rows[i].size() != columns.size())
@@ -148,6 +151,12 @@ void PaperFigureMethod::check(const FieldProblem &problem) const {
         if (series[i].drawn == PaperDrawn::bars)
             problem("series/" + std::to_string(i) + "/drawn",
                     "expected points or lines, for example \"lines\": bars stand in a row of a category");
+}
+
+void PaperDrawingMethod::check(const FieldProblem &problem) const {
+    if (boxes.empty())
+        problem("boxes", "expected one at least, for example {\"x\": \"0\", \"y\": \"0\", \"width\": \"4\", "
+                         "\"height\": \"1\", \"text\": \"an image\"}");
 }
 
 void PaperClaim::check(const FieldProblem &problem) const {

@@ -51,13 +51,17 @@ struct PaperTime {
     void check(const FieldProblem &problem) const;
 };
 
-/// Rows written down, or the shapes of studies. A cell "=peak / 2" is computed. A column "shape" makes a row
-/// a convolution, a column "gpu" with the names of profiles makes it a GPU.
+/// Rows written down, the shapes of studies, or of one column the numbers from 0 to below `count`. A cell
+/// "=peak / 2" is computed. A column "shape" makes a row a convolution, a column "gpu" with the names of
+/// profiles makes it a GPU.
 struct PaperList {
     std::vector<std::string> studies;
     std::vector<std::string> columns;
+    std::optional<std::int64_t> count;
     std::vector<std::vector<std::string>> rows;
-    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, rows), (), ())
+    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, count, rows), (), ())
+
+    static constexpr Range range_of(std::string_view) { return {1.0, 1000.0}; }
 
     void check(const FieldProblem &problem) const;
 };
@@ -144,6 +148,27 @@ struct PaperFigureMethod {
     void check(const FieldProblem &problem) const;
 };
 
+/// Boxes of a drawing, one for each row of the lists; places and sizes in units of the drawing, from its
+/// upper left corner. Later boxes lie over earlier ones.
+struct PaperBoxes {
+    std::vector<std::string> over;
+    std::optional<std::string> where;
+    std::string x, y, width, height;  ///< expressions; a row that lacks one has no box
+    std::optional<std::string> style; ///< colour, an expression; absent: the words alone
+    std::optional<std::string> text;  ///< a sentence
+    BOOST_DESCRIBE_CLASS(PaperBoxes, (), (over, where, x, y, width, height, style, text), (), ())
+};
+
+struct PaperDrawingMethod {
+    std::optional<std::string> id;
+    std::string title, caption; ///< sentences
+    std::optional<std::string> when;
+    std::vector<PaperBoxes> boxes;
+    BOOST_DESCRIBE_CLASS(PaperDrawingMethod, (), (id, title, caption, when, boxes), (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
 /// What the paper claims, how it is judged and told. The verdict is an expression of the rules
 /// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other),
 /// follows(so), holds(so) and parts(...); where a value of it is missing the claim is open.
@@ -176,13 +201,16 @@ struct PaperMethod {
     /// "several_gpus" of the network.
     std::vector<std::string> shown;
     std::vector<PaperFigureMethod> figures;
+    std::vector<PaperDrawingMethod> drawings;
     std::vector<PaperTableMethod> tables;
     std::vector<PaperClaim> claims;
-    BOOST_DESCRIBE_CLASS(PaperMethod, (), (batch, times, values, lists, shown, figures, tables, claims), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(PaperMethod, (),
+                         (batch, times, values, lists, shown, figures, drawings, tables, claims), (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
-    bool answers() const { return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty(); }
+    bool answers() const {
+        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() || !drawings.empty();
+    }
 };
 
 /// What a text of a method is: where it stands says it.

@@ -1,5 +1,6 @@
 // Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
 #include "model/base/errors.hpp"
+#include "reports/boxes.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/evaluator.hpp"
@@ -8,7 +9,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace convcast {
 namespace {
@@ -24,6 +28,8 @@ class MethodRunner {
         for (const std::string &figure : method_.shown)
             at("/shown", [&] { add_shown(figure); });
         side_by_side(method_.figures, "/figures/", &MethodRunner::add_figure);
+        for (std::size_t i = 0; i < method_.drawings.size(); ++i)
+            at("/drawings/" + std::to_string(i), [&] { add_drawing(method_.drawings[i]); });
         side_by_side(method_.tables, "/tables/", &MethodRunner::add_table);
         side_by_side(method_.claims, "/claims/", &MethodRunner::add_claim);
     }
@@ -115,6 +121,27 @@ class MethodRunner {
         answer_.tables.push_back(std::move(table));
     }
 
+    void add_drawing(const PaperDrawingMethod &method) {
+        if (!evaluator_.so(method.when, {}))
+            return;
+        std::vector<Box> boxes;
+        for (const PaperBoxes &its : method.boxes)
+            evaluator_.for_each(its.over, {}, [&](const PaperScope &scope) {
+                const auto number = [&](const std::string &text) {
+                    return evaluator_.value(text, scope).number;
+                };
+                const auto x = number(its.x), y = number(its.y), width = number(its.width),
+                           height = number(its.height);
+                if (evaluator_.so(its.where, scope) && x && y && width && height)
+                    boxes.push_back({*x, *y, *width, *height,
+                                     its.style ? std::optional(style_of(*its.style, scope)) : std::nullopt,
+                                     its.text ? told(*its.text, scope) : ""});
+            });
+        const std::string title = told(method.title, {});
+        answer_.drawings.push_back({id_of(method.id, {}), title, told(method.caption, {}),
+                                    boxes_svg(boxes, title, PaperWidth::column())});
+    }
+
     void add_figure(const PaperFigureMethod &method, const PaperScope &each) {
         Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
         Axis values{told(method.axis, each),
@@ -132,8 +159,8 @@ class MethodRunner {
         std::vector<Series> all;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
-                all.push_back(
-                    {told(its.name, scope), style_of(its, scope), drawn_as(its), its.hollow.value_or(false)});
+                all.push_back({told(its.name, scope), style_of(its.style, scope), drawn_as(its),
+                               its.hollow.value_or(false)});
                 all.back().unlisted = its.unlisted.value_or(false);
             });
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
@@ -153,9 +180,9 @@ class MethodRunner {
                                                   : Drawn::points;
     }
 
-    std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
+    std::size_t style_of(const std::string &expression, const PaperScope &scope) {
         constexpr double most_styles = 38.0;
-        const double style = evaluator_.value(series.style, scope).number.value_or(-1.0);
+        const double style = evaluator_.value(expression, scope).number.value_or(-1.0);
         if (!(style >= 0.0 && style <= most_styles))
             throw UsageError("expected a style from 0 to 38, for example \"1\"");
         return static_cast<std::size_t>(style);

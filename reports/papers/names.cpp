@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -248,6 +249,8 @@ PaperRows Evaluator::written(const PaperList &list) {
     for (const std::string &study : list.studies)
         for (const std::string &shape : context_.study(study).shapes)
             rows.push_back(row_of_shape(shape));
+    for (std::int64_t i = 0; i < list.count.value_or(0); ++i)
+        rows.emplace_back().names[list.columns.front()] = i;
     for (const std::vector<std::string> &cells : list.rows) {
         PaperRow &row = rows.emplace_back();
         for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -204,10 +204,10 @@ std::string tex_findings(const Reproduction &reproduction) {
     return out + "\\bottomrule\\end{longtable}}\n";
 }
 
-/// "2 diagrams of plans"; "" of none.
+/// "2 diagrams"; "" of none.
 std::string drawings_text(const ItemAnswer &answer) {
     const std::size_t n = answer.drawings.size();
-    return n == 0 ? "" : n == 1 ? "a diagram of a plan" : fmt::format("{} diagrams of plans", n);
+    return n == 0 ? "" : n == 1 ? "a diagram" : fmt::format("{} diagrams", n);
 }
 
 } // namespace
