@@ -317,7 +317,7 @@ PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::
         if (known.rung.id == id) {
             const PaperFacts names = known.facts();
             const auto found = names.find(what);
-            if (found == names.end() && !what.starts_with("layer "))
+            if (found == names.end() && what.find("layer ") == std::string::npos)
                 throw UsageError("expected what is known of a rung, for example 'measured', found '" +
                                  shortened(what) + "'");
             return found == names.end() ? PaperValue() : found->second;
