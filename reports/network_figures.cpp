@@ -168,21 +168,28 @@ std::vector<Figure> ladder_figures(const NetworkRun &run) {
 }
 
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
-                      const std::string &gpu) {
-    Figure figure{id, title, "Forecast for the " + gpu + "."};
+                      const std::string &gpu, std::span<const ScalingPoint> measured) {
+    Figure figure{id, title,
+                  measured.empty()
+                      ? "Forecast for the " + gpu + "."
+                      : "On GPUs of this kind: " + gpu + ". Lines are forecast, marks measured."};
     figure.x = {"GPUs", Scale::binary};
     figure.y = {"efficiency", Scale::linear, 0.0, 1.05};
-    Series strong{"the batch divided (strong)", 0, Drawn::lines},
-        weak{"a batch for each (weak)", 1, Drawn::lines};
-    for (const ScalingPoint &point : points) {
-        const auto add = [&](Series &series, double efficiency, Seconds time) {
-            series.add(static_cast<double>(point.gpus), efficiency,
-                       fmt::format("{} GPUs: {}", point.gpus, with_unit(time)));
-        };
-        add(strong, point.strong_efficiency, point.strong_s);
-        add(weak, point.weak_efficiency, point.weak_s);
-    }
-    figure.series = {std::move(strong), std::move(weak)};
+    const auto draw = [&](std::span<const ScalingPoint> of, const char *how, Drawn drawn) {
+        Series strong{std::string("the batch divided (strong)") + how, 0, drawn},
+            weak{std::string("a batch for each (weak)") + how, 1, drawn};
+        for (const ScalingPoint &point : of) {
+            const auto add = [&](Series &series, double efficiency, Seconds time) {
+                series.add(static_cast<double>(point.gpus), efficiency,
+                           fmt::format("{} GPUs: {}{}", point.gpus, with_unit(time), how));
+            };
+            add(strong, point.strong_efficiency, point.strong_s);
+            add(weak, point.weak_efficiency, point.weak_s);
+        }
+        figure.add_drawn({std::move(strong), std::move(weak)});
+    };
+    draw(points, "", Drawn::lines);
+    draw(measured, ", measured", Drawn::points);
     figure.no_data = "there is no forecast for several GPUs";
     return figure;
 }

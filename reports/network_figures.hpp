@@ -13,9 +13,9 @@ namespace convcast {
 /// Rungs with their forecast, measured and published times, and the launches that each forecast consists of.
 std::vector<Figure> ladder_figures(const NetworkRun &run);
 
-/// Efficiency on several GPUs, as forecast.
+/// Efficiency on several GPUs, as forecast and, where there are such points, as measured.
 Figure scaling_figure(std::span<const ScalingPoint> points, const std::string &id, const std::string &title,
-                      const std::string &gpu);
+                      const std::string &gpu, std::span<const ScalingPoint> measured = {});
 
 /// Time of a step on one GPU over that on several, of each way to divide it and number of images.
 Figure speed_up_figure(const NetworkRun &run);

@@ -8,6 +8,7 @@
 #include "model/network/scaling_forecast.hpp"
 #include "model/paper/papers.hpp"
 #include "model/plan/occupancy.hpp"
+#include "model/time/assumed_range.hpp"
 #include "model/time/call.hpp"
 #include "model/time/memory_terms.hpp"
 #include "model/time/term.hpp"
@@ -17,6 +18,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -306,11 +308,13 @@ struct Calls {
 } // namespace
 
 bool knows_atomic_adds(const GpuProfile &profile) {
-    return line_of(profile, "float_adds") != nullptr;
+    return profile.float_add_time || line_of(profile, "float_adds") != nullptr;
 }
 
 Seconds atomic_adds_time(double adds, double lines, const GpuProfile &profile) {
-    return Seconds(adds * value_at(*line_of(profile, "float_adds"), lines));
+    const CurveSeries *measured = line_of(profile, "float_adds");
+    return Seconds(adds *
+                   (measured != nullptr ? value_at(*measured, lines) : profile.float_add_time->value.value));
 }
 
 Seconds phase_time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps, const GpuProfile &profile) {
@@ -327,7 +331,7 @@ KernelForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &wor
 }
 
 RungForecaster::RungForecaster(const Ladder &ladder, const Network &network, const GpuProfile &profile)
-    : network_(network), gpu_(profile), counter_(ladder.work, network, gpu_) {}
+    : ladder_(ladder), network_(network), gpu_(profile), counter_(ladder.work, network, gpu_) {}
 
 RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
     const GpuProfile &profile = gpu_.profile;
@@ -381,6 +385,8 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
     LaunchPace one_by_one{m.launch_s + m.gap_s, issued, 0.0};
     one_by_one.meet = meeting(profile, "stream_meets", calls.streams, one_by_one, m.launch_s);
     out.stream_s = Seconds(m.launch_s + calls.time(one_by_one, each));
+    for (const double time : each)
+        out.in_stream_s.emplace_back(time);
     if (profile.graph_launch_period) {
         const double period = profile.graph_launch_period->value.value;
         LaunchPace in_graph{period + dependent_gap_s, period, 0.0};
@@ -396,9 +402,21 @@ RungForecast RungForecaster::forecast(const Rung &rung, std::int64_t images) {
     return out;
 }
 
+RungForecast RungForecaster::ranged_forecast(const Rung &rung, std::int64_t images) {
+    RungForecast out = forecast(rung, images);
+    if (!out.call_s())
+        return out;
+    const auto time_on = [&](const GpuProfile &other) {
+        return *RungForecaster(ladder_, network_, other).forecast(rung, images).call_s();
+    };
+    if (const std::optional<TimeRange> range = range_of_assumed(gpu_.profile, time_on))
+        out.low_s = range->low, out.high_s = range->high;
+    return out;
+}
+
 RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
                            std::int64_t images, const GpuProfile &profile) {
-    return RungForecaster(ladder, network, profile).forecast(rung, images);
+    return RungForecaster(ladder, network, profile).ranged_forecast(rung, images);
 }
 
 Ladder training_part(Ladder ladder) {

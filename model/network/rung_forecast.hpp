@@ -37,6 +37,7 @@ KernelForecast launch_forecast(const LadderLaunch &launch, const LaunchWork &wor
 /// A call of an implementation, with L2 as it is after a call.
 struct RungForecast : NetworkTimes {
     std::vector<KernelForecast> launches; ///< each once, however often it is launched
+    std::vector<Seconds> in_stream_s;     ///< that all launches of each take of `stream_s`
 };
 
 /// N7: calls of a ladder's rungs on a GPU.
@@ -47,6 +48,8 @@ class RungForecaster {
     /// Absent times and a reason where the GPU refuses it, where a number of the profile is missing, or where
     /// the work of one of its kernels is not declared.
     RungForecast forecast(const Rung &rung, std::int64_t images);
+    /// The same with the range of call_s() in `low_s` and `high_s` where the profile assumes numbers (I3).
+    RungForecast ranged_forecast(const Rung &rung, std::int64_t images);
 
     /// What an expression of the ladder is for so many images and values of a launch.
     double number(const std::string &text, std::int64_t images, const std::map<std::string, double> &values) {
@@ -54,10 +57,12 @@ class RungForecaster {
     }
 
   private:
+    const Ladder &ladder_;
     const Network &network_;
     Gpu gpu_;
     WorkCounter counter_;
 };
+/// With its range.
 RungForecast forecast_rung(const Ladder &ladder, const Rung &rung, const Network &network,
                            std::int64_t images, const GpuProfile &profile);
 

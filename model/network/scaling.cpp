@@ -311,13 +311,15 @@ void add_rates(std::vector<NetworkCase> &cases) {
     }
 }
 
-std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch) {
+std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch,
+                                         std::optional<NetworkTimes> NetworkCase::*times) {
     const auto of = [&](DeviceSplit its, int devices, std::int64_t images) -> const NetworkTimes * {
         const auto found = std::find_if(run.cases.begin(), run.cases.end(), [&](const NetworkCase &c) {
-            return c.split == its && c.devices == devices && c.batch == images && c.forecast_s() &&
-                   (its == DeviceSplit::one || c.forecast->efficiency); // one GPU is compared with nothing
+            return c.split == its && c.devices == devices && c.batch == images && c.*times &&
+                   (c.*times)->call_s() &&
+                   (its == DeviceSplit::one || (c.*times)->efficiency); // one GPU is compared with nothing
         });
-        return found == run.cases.end() ? nullptr : &*found->forecast;
+        return found == run.cases.end() ? nullptr : &*((*found).*times);
     };
     std::vector<ScalingPoint> points;
     if (const NetworkTimes *one = of(DeviceSplit::one, 1, batch))

@@ -36,9 +36,11 @@ struct ScalingPoint {
     double strong_efficiency = 1.0, weak_efficiency = 1.0;
 };
 
-/// The forecast of a split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of
-/// it.
-std::vector<ScalingPoint> scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch);
+/// A split by images of `batch` on 1, 2, 4, ... GPUs, where the document has both cases of it: as forecast,
+/// or as measured.
+std::vector<ScalingPoint>
+scaling_points(const NetworkRun &run, DeviceSplit split, std::int64_t batch,
+               std::optional<NetworkTimes> NetworkCase::*times = &NetworkCase::forecast);
 
 struct ScalingQuestion {
     std::vector<int> devices;

@@ -356,7 +356,7 @@ NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfil
         item.kernels_forecast.clear();
         for (const Rung &rung : ladder.rungs)
             if (rung.id == *item.id) {
-                RungForecast forecast = forecaster.forecast(rung, item.batch);
+                RungForecast forecast = forecaster.ranged_forecast(rung, item.batch);
                 item.kernels_forecast = std::move(forecast.launches);
                 item.forecast = std::move(forecast);
             }

@@ -29,7 +29,8 @@ PaperTextKind text_kind_of(const std::string &field) {
         {"chosen", setting},   {"fastest", time},     {"in", recording},       {"studies", study},
         {"baseline", plain},   {"best", plain},       {"gpu", plain},          {"drawn", plain},
         {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain},
-        {"panels", list},      {"with", plain}};
+        {"panels", list},      {"with", plain},       {"scale", plain},        {"begins", expression},
+        {"y", expression},     {"width", expression}, {"height", expression}};
     const auto found = kinds.find(field);
     return found == kinds.end() ? sentence : found->second;
 }
@@ -114,6 +115,8 @@ void PaperTime::check(const FieldProblem &problem) const {
 }
 
 void PaperList::check(const FieldProblem &problem) const {
+    if (count && columns.size() != 1)
+        problem("count", "expected one of \"columns\" beside it, for example \"columns\": [\"column\"]");
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::string row = "rows/" + std::to_string(i);
         if (rows[i].size() != columns.size())
@@ -136,12 +139,28 @@ void PaperTableMethod::check(const FieldProblem &problem) const {
         problem("columns", "expected one at least, for example {\"head\": \"shape\", \"cell\": \"{shape}\"}");
 }
 
+void PaperSeries::check(const FieldProblem &problem) const {
+    if ((drawn == PaperDrawn::bars) != begins.has_value())
+        problem("", "expected \"begins\" with \"drawn\": \"bars\" and only there, for example \"begins\": "
+                    "\"0\"");
+}
+
 void PaperFigureMethod::check(const FieldProblem &problem) const {
     if (category.has_value() == x.has_value())
         problem("", "expected \"category\": a name of a row, or \"x\": a number, for example \"category\": "
                     "\"{shape}\"");
     if (panels.empty() == panel.has_value())
         problem("", "expected \"panels\": lists, and \"panel\": the title of each plot, or neither");
+    for (std::size_t i = 0; x && i < series.size(); ++i)
+        if (series[i].drawn == PaperDrawn::bars)
+            problem("series/" + std::to_string(i) + "/drawn",
+                    "expected points or lines, for example \"lines\": bars stand in a row of a category");
+}
+
+void PaperDrawingMethod::check(const FieldProblem &problem) const {
+    if (boxes.empty())
+        problem("boxes", "expected one at least, for example {\"x\": \"0\", \"y\": \"0\", \"width\": \"4\", "
+                         "\"height\": \"1\", \"text\": \"an image\"}");
 }
 
 void PaperClaim::check(const FieldProblem &problem) const {

@@ -54,13 +54,17 @@ struct PaperTime {
     void check(const FieldProblem &problem) const;
 };
 
-/// Rows written down, or the shapes of studies. A cell "=peak / 2" is computed. A column "shape" makes a row
-/// a convolution, a column "gpu" with the names of profiles makes it a GPU.
+/// Rows written down, the shapes of studies, or of one column the numbers from 0 to below `count`. A cell
+/// "=peak / 2" is computed. A column "shape" makes a row a convolution, a column "gpu" with the names of
+/// profiles makes it a GPU.
 struct PaperList {
     std::vector<std::string> studies;
     std::vector<std::string> columns;
+    std::optional<std::int64_t> count;
     std::vector<std::vector<std::string>> rows;
-    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, rows), (), ())
+    BOOST_DESCRIBE_CLASS(PaperList, (), (studies, columns, count, rows), (), ())
+
+    static constexpr Range range_of(std::string_view) { return {1.0, 1000.0}; }
 
     void check(const FieldProblem &problem) const;
 };
@@ -92,19 +96,26 @@ struct PaperTableMethod {
     void check(const FieldProblem &problem) const;
 };
 
-enum class PaperDrawn { points, lines };
-BOOST_DESCRIBE_ENUM(PaperDrawn, points, lines)
+enum class PaperDrawn { points, lines, bars };
+BOOST_DESCRIBE_ENUM(PaperDrawn, points, lines, bars)
+
+enum class PaperScale { logarithmic, linear };
+BOOST_DESCRIBE_ENUM(PaperScale, logarithmic, linear)
 
 struct PaperSeries {
     std::string name;  ///< a sentence
     std::string style; ///< colour and mark, an expression: 0 the paper's kernel, 1 our fastest, 2 cuDNN
     std::vector<std::string> each; ///< one series for each row of these lists
     std::optional<PaperDrawn> drawn;
-    std::optional<bool> hollow;   ///< a forecast
-    std::optional<bool> unlisted; ///< no entry in the legend
-    std::string value;            ///< an expression; where it is missing there is no point
-    std::string label;            ///< of a point: a sentence
-    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, label), (), ())
+    std::optional<bool> hollow;        ///< a forecast
+    std::optional<bool> unlisted;      ///< no entry in the legend
+    std::string value;                 ///< an expression; where it is missing there is no point
+    std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
+    std::string label;                 ///< of a point: a sentence
+    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, begins, label),
+                         (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// A line across the axis of the values; with `to` a band.
@@ -116,7 +127,7 @@ struct PaperMark {
     BOOST_DESCRIBE_CLASS(PaperMark, (), (each, at, to, label), (), ())
 };
 
-/// Values over categories, on a logarithmic axis; or with `x` lines over numbers.
+/// Values over categories; or with `x` lines over numbers.
 struct PaperFigureMethod {
     std::optional<bool> beside; ///< stands beside the figure before it, for each row of the same `each`
     std::optional<std::string> id;
@@ -130,15 +141,37 @@ struct PaperFigureMethod {
     std::vector<std::string> over;
     std::optional<std::string> where;
     std::string axis;                     ///< what the values are, with their unit
+    std::optional<PaperScale> scale;      ///< of that axis; absent: logarithmic
     std::optional<std::string> category;  ///< a sentence
     std::optional<std::string> x, x_axis; ///< an expression, and what it is
     std::vector<PaperMark> marks;
     std::vector<PaperSeries> series;
     std::string no_data; ///< why, where no series has a point
     BOOST_DESCRIBE_CLASS(PaperFigureMethod, (),
-                         (beside, id, title, caption, each, when, panels, panel, over, where, axis, category,
-                          x, x_axis, marks, series, no_data),
+                         (beside, id, title, caption, each, when, panels, panel, over, where, axis, scale,
+                          category, x, x_axis, marks, series, no_data),
                          (), ())
+
+    void check(const FieldProblem &problem) const;
+};
+
+/// Boxes of a drawing, one for each row of the lists; places and sizes in units of the drawing, from its
+/// upper left corner. Later boxes lie over earlier ones.
+struct PaperBoxes {
+    std::vector<std::string> over;
+    std::optional<std::string> where;
+    std::string x, y, width, height;  ///< expressions; a row that lacks one has no box
+    std::optional<std::string> style; ///< colour, an expression; absent: the words alone
+    std::optional<std::string> text;  ///< a sentence
+    BOOST_DESCRIBE_CLASS(PaperBoxes, (), (over, where, x, y, width, height, style, text), (), ())
+};
+
+struct PaperDrawingMethod {
+    std::optional<std::string> id;
+    std::string title, caption; ///< sentences
+    std::optional<std::string> when;
+    std::vector<PaperBoxes> boxes;
+    BOOST_DESCRIBE_CLASS(PaperDrawingMethod, (), (id, title, caption, when, boxes), (), ())
 
     void check(const FieldProblem &problem) const;
 };
@@ -176,13 +209,16 @@ struct PaperMethod {
     /// "several_gpus" of the network.
     std::vector<std::string> shown;
     std::vector<PaperFigureMethod> figures;
+    std::vector<PaperDrawingMethod> drawings;
     std::vector<PaperTableMethod> tables;
     std::vector<PaperClaim> claims;
-    BOOST_DESCRIBE_CLASS(PaperMethod, (), (batch, times, values, lists, shown, figures, tables, claims), (),
-                         ())
+    BOOST_DESCRIBE_CLASS(PaperMethod, (),
+                         (batch, times, values, lists, shown, figures, drawings, tables, claims), (), ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
-    bool answers() const { return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty(); }
+    bool answers() const {
+        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() || !drawings.empty();
+    }
 };
 
 /// What a text of a method is: where it stands says it.

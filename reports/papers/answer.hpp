@@ -47,7 +47,7 @@ struct PaperTable {
     BOOST_DESCRIBE_CLASS(PaperTable, (), (id, title, words, head, rows, note), (), ())
 };
 
-/// A diagram that exists as SVG only, of a plan.
+/// A diagram that exists as SVG only: of a plan, or of boxes.
 struct PaperDrawing {
     std::string id; ///< names its file
     std::string title, caption;

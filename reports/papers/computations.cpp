@@ -136,7 +136,8 @@ ItemAnswer compute(const PaperItem &item, const PaperContext &context) {
     if (item.answer.kind == AnswerKind::computed)
         for (const AskedMethod &asked : methods_of(item, context.paper(), none))
             add_answer(answer, asked.method, item, context, asked.place);
-    answer.drawings = drawings_of(item, context);
+    for (PaperDrawing &drawing : drawings_of(item, context))
+        answer.drawings.push_back(std::move(drawing));
     return answer;
 }
 

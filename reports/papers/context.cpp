@@ -55,6 +55,12 @@ const std::optional<ChosenSetting> &ForecastGpu::chosen(const std::string &strat
     });
 }
 
+const RungForecast &ForecastGpu::rung(const Network &network, const Ladder &ladder, const Rung &rung,
+                                      std::int64_t images) const {
+    return made_once(rungs_, fmt::format("{} {} {}", network.id, rung.id, images),
+                     [&] { return forecast_rung(ladder, rung, network, images, profile); });
+}
+
 PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings)
     : paper_(std::move(paper)), papers_(find_profile(paper_.gpu)), ours_(std::move(ours)),
       recordings_(std::move(recordings)) {}

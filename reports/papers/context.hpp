@@ -4,12 +4,15 @@
 #include "model/machine/knowledge.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/network_run.hpp"
+#include "model/network/rung_forecast.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "reports/papers/recordings.hpp"
 #include "reports/statistics.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,8 +52,13 @@ struct ForecastGpu {
     /// be another than its default. Absent where none has a time.
     const std::optional<ChosenSetting> &chosen(const std::string &strategy, const std::string &shape) const;
 
+    /// Of a rung of the network's ladder for so many images.
+    const RungForecast &rung(const Network &network, const Ladder &ladder, const Rung &rung,
+                             std::int64_t images) const;
+
   private:
     mutable std::map<std::string, std::optional<ChosenSetting>> chosen_; ///< each ranked once
+    mutable std::map<std::string, RungForecast> rungs_;                  ///< each forecast once
 };
 
 class PaperContext {

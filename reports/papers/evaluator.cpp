@@ -180,9 +180,11 @@ const std::vector<Function> &Evaluator::functions() {
                            a.size() == 3 ? argument<std::int64_t>(a, 2) : e.batch());
          }},
         {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
-        {"resident_ctas", 3, 3,
+        {"resident_ctas", 3, 4, // with a fourth argument, 'ours', on our GPU
          [](E e, A a, S) {
-             return PaperValue(resident_ctas(Gpu(e.context_.papers().profile), argument<std::int64_t>(a, 0),
+             const bool ours = a.size() == 4 && a[3].text == "ours";
+             const ForecastGpu &gpu = ours ? e.context_.ours() : e.context_.papers();
+             return PaperValue(resident_ctas(Gpu(gpu.profile), argument<std::int64_t>(a, 0),
                                              static_cast<int>(argument<std::int64_t>(a, 1)),
                                              argument<std::int64_t>(a, 2)));
          }},

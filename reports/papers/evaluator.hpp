@@ -90,6 +90,8 @@ class Evaluator {
     std::string study() const;
     /// Steps of training over several of our GPU; none where it has no others beside it.
     std::vector<ScalingPoint> scaling() const;
+    /// The same as measured; none where nothing was.
+    std::vector<ScalingPoint> measured_scaling() const;
 
   private:
     PaperValue value(const Expression &e, const PaperScope &scope);
@@ -122,6 +124,7 @@ class Evaluator {
     std::string network() const;
     std::int64_t batch() const;
     NetworkRun by_images() const;
+    NetworkRun recorded_scaling() const;
     const std::vector<KnownRung> &rungs(std::int64_t batch);
     std::vector<const KnownRung *> asked_rungs();
     PaperRows steps_of(const std::vector<const KnownRung *> &rungs);

@@ -1,5 +1,6 @@
 // Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
 #include "model/base/errors.hpp"
+#include "reports/boxes.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/evaluator.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,6 +41,8 @@ class MethodRunner {
         for (const std::string &figure : method_.shown)
             at("/shown", [&] { add_shown(figure); });
         side_by_side(method_.figures, "/figures/", &MethodRunner::add_figure);
+        for (std::size_t i = 0; i < method_.drawings.size(); ++i)
+            at("/drawings/" + std::to_string(i), [&] { add_drawing(method_.drawings[i]); });
         side_by_side(method_.tables, "/tables/", &MethodRunner::add_table);
         side_by_side(method_.claims, "/claims/", &MethodRunner::add_claim);
     }
@@ -96,9 +100,9 @@ class MethodRunner {
                     answer_.figures.push_back(std::move(figure));
         } else if (name == "several_gpus") {
             if (const std::vector<ScalingPoint> points = evaluator_.scaling(); !points.empty())
-                answer_.figures.push_back(
-                    scaling_figure(points, item.id, title_of(item) + ": efficiency on several GPUs, forecast",
-                                   short_name(ours)));
+                answer_.figures.push_back(scaling_figure(points, item.id,
+                                                         title_of(item) + ": efficiency on several GPUs",
+                                                         short_name(ours), evaluator_.measured_scaling()));
         } else if (const auto curve = ours.curves.find(name); curve != ours.curves.end()) {
             answer_.figures.push_back(curve_figure(name, curve->second, ours));
             answer_.figures.back().id = item.id;
@@ -130,9 +134,31 @@ class MethodRunner {
         answer_.tables.push_back(std::move(table));
     }
 
+    void add_drawing(const PaperDrawingMethod &method) {
+        if (!evaluator_.so(method.when, {}))
+            return;
+        std::vector<Box> boxes;
+        for (const PaperBoxes &its : method.boxes)
+            evaluator_.for_each(its.over, {}, [&](const PaperScope &scope) {
+                const auto number = [&](const std::string &text) {
+                    return evaluator_.value(text, scope).number;
+                };
+                const auto x = number(its.x), y = number(its.y), width = number(its.width),
+                           height = number(its.height);
+                if (evaluator_.so(its.where, scope) && x && y && width && height)
+                    boxes.push_back({*x, *y, *width, *height,
+                                     its.style ? std::optional(style_of(*its.style, scope)) : std::nullopt,
+                                     its.text ? told(*its.text, scope) : ""});
+            });
+        const std::string title = told(method.title, {});
+        answer_.drawings.push_back({id_of(method.id, {}), title, told(method.caption, {}),
+                                    boxes_svg(boxes, title, PaperWidth::column())});
+    }
+
     void add_figure(const PaperFigureMethod &method, const PaperScope &each) {
         Figure figure{id_of(method.id, each), told(method.title, each), told(method.caption, each), {}, {}};
-        Axis values{told(method.axis, each), Scale::logarithmic};
+        Axis values{told(method.axis, each),
+                    method.scale == PaperScale::linear ? Scale::linear : Scale::logarithmic};
         if (method.x) {
             figure.x = {method.x_axis.value_or(""), Scale::binary};
             figure.y = std::move(values);
@@ -162,8 +188,7 @@ class MethodRunner {
         std::vector<Series> all;
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
-                all.push_back({told(its.name, scope), style_of(its, scope),
-                               its.drawn == PaperDrawn::lines ? Drawn::lines : Drawn::points,
+                all.push_back({told(its.name, scope), style_of(its.style, scope), drawn_as(its),
                                its.hollow.value_or(false)});
                 all.back().unlisted = its.unlisted.value_or(false);
             });
@@ -183,9 +208,15 @@ class MethodRunner {
         return found != all.end() ? place : figure.add_row(name);
     }
 
-    std::size_t style_of(const PaperSeries &series, const PaperScope &scope) {
+    static Drawn drawn_as(const PaperSeries &series) {
+        return series.drawn == PaperDrawn::lines  ? Drawn::lines
+               : series.drawn == PaperDrawn::bars ? Drawn::bars
+                                                  : Drawn::points;
+    }
+
+    std::size_t style_of(const std::string &expression, const PaperScope &scope) {
         constexpr double most_styles = 38.0;
-        const double style = evaluator_.value(series.style, scope).number.value_or(-1.0);
+        const double style = evaluator_.value(expression, scope).number.value_or(-1.0);
         if (!(style >= 0.0 && style <= most_styles))
             throw UsageError("expected a style from 0 to 38, for example \"1\"");
         return static_cast<std::size_t>(style);
@@ -212,11 +243,14 @@ class MethodRunner {
         for (const PaperSeries &its : method.series)
             evaluator_.for_each(its.each, scope, [&](const PaperScope &inner) {
                 Series &series = all[next++];
-                if (const PaperValue v = evaluator_.value(its.value, inner); v.number)
+                const PaperValue v = evaluator_.value(its.value, inner),
+                                 begins = its.begins ? evaluator_.value(*its.begins, inner) : PaperValue();
+                if (v.number && (!its.begins || begins.number))
                     series.points.push_back({method.x ? place : *v.number,
                                              method.x ? *v.number : place,
                                              told(its.label, inner),
-                                             {}});
+                                             {},
+                                             begins.number});
             });
     }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -104,12 +105,15 @@ std::vector<std::string> names_of_rows() {
     add_facts<CaseRow>(facts, nullptr);
     add_facts<LadderLaunch>(facts, nullptr);
     add_facts<NetworkCase>(facts, nullptr);
+    add_facts<KernelTime>(facts, nullptr, "recorded.");
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const char *name : {"computes", "rung", "blocks", "threads", "times_launched", "one_launch",
-                             "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
-                             "efficiency", "weak_step", "weak_efficiency", "exchange"})
+    for (const char *name : {"one_launch", "one_record", "papers_one_launch", "papers_one_record"})
+        facts[name];
+    for (const char *name :
+         {"computes", "rung", "blocks", "threads", "times_launched", "output", "parameters", "multiply_adds",
+          "values", "worth", "devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"})
         facts[name];
     return names_in(facts);
 }
@@ -242,6 +246,8 @@ PaperRows Evaluator::written(const PaperList &list) {
     for (const std::string &study : list.studies)
         for (const std::string &shape : context_.study(study).shapes)
             rows.push_back(row_of_shape(shape));
+    for (std::int64_t i = 0; i < list.count.value_or(0); ++i)
+        rows.emplace_back().names[list.columns.front()] = i;
     for (const std::vector<std::string> &cells : list.rows) {
         PaperRow &row = rows.emplace_back();
         for (std::size_t i = 0; i < cells.size(); ++i) {

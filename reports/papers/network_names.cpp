@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -52,6 +54,42 @@ NetworkRun divided(const std::string &network, const GpuProfile &gpu, int device
     return forecast_scaling(find_network(network), gpu, question);
 }
 
+/// Of one launch: how long it takes, and how long its activity record will say that it takes.
+void add_forecast(PaperFacts &names, const std::string &before, const KernelForecast *launch) {
+    names[before + "one_launch"] = launch != nullptr ? PaperValue(launch->time_s) : PaperValue();
+    names[before + "one_record"] = launch != nullptr ? PaperValue(launch->record_s) : PaperValue();
+}
+
+/// "layer ReLU" and others: what they take of a call whose launches follow each other in streams.
+void add_forecast_layers(PaperFacts &names, const std::string &before, const RungForecast &forecast) {
+    names[before + "memory copies"] = forecast.copy_s;
+    for (std::size_t i = 0; i < forecast.in_stream_s.size(); ++i) {
+        PaperValue &layer = names[before + layer_of(forecast.launches[i].operators)];
+        layer = layer.number.value_or(0.0) + forecast.in_stream_s[i].value;
+    }
+}
+
+/// "measured layer ReLU" and others: from the first start of a launch of the layer to the last end, and as
+/// the copies what the call takes beside its kernels.
+void add_measured_layers(PaperFacts &names, const Rung &rung, const NetworkCase &measured) {
+    if (measured.kernels.size() != rung.launches.size() || !measured.measured)
+        return;
+    std::map<std::string, std::pair<double, double>> spans; // first start, last end
+    double last = 0.0;
+    for (std::size_t i = 0; i < rung.launches.size(); ++i) {
+        const KernelTime &kernel = measured.kernels[i];
+        const double begins = kernel.begins_s.value, ends = kernel.ends_s.value;
+        auto &span = spans.try_emplace(layer_of(rung.launches[i].operators), begins, ends).first->second;
+        span = {std::min(span.first, begins), std::max(span.second, ends)};
+        last = std::max(last, ends);
+    }
+    for (const auto &[layer, span] : spans)
+        names["measured layer " + layer] = span.second - span.first;
+    if (const auto call = rung.streams ? measured.measured->stream_s : measured.measured->time_s;
+        call && rung.upload)
+        names["measured layer memory copies"] = call->value - last;
+}
+
 } // namespace
 
 std::int64_t batch_of_paper(const std::string &network) {
@@ -67,19 +105,22 @@ PaperFacts KnownRung::facts() const {
     names["launches"] = rung.launches.size();
     names["published"] = rung.published_s;
     names["papers"] = papers.stream_s;
-    names["forecast"] = names["layer total"] = ours.call_s();
+    names["forecast"] = ours.call_s();
+    names["layer total"] = ours.stream_s;
     names["measured"] = measured ? measured->measured_s() : std::nullopt;
     names["why"] = ours.why_not;
     names["papers_why"] = papers.why_not;
     names["stream"] = ours.stream_s;
     names["stream_measured"] =
         measured && measured->measured ? PaperValue(measured->measured->stream_s) : PaperValue();
-    names["layer memory copies"] = ours.copy_s;
-    for (const KernelForecast &launch : ours.launches)
-        if (launch.in_graph_s) {
-            PaperValue &layer = names["layer " + layer_of(launch.operators)];
-            layer = layer.number.value_or(0.0) + launch.in_graph_s->value;
-        }
+    names["papers_low"] = papers.low_s;
+    names["papers_high"] = papers.high_s;
+    names["papers layer total"] = papers.stream_s;
+    names["measured layer total"] = names["stream_measured"];
+    add_forecast_layers(names, "layer ", ours);
+    add_forecast_layers(names, "papers layer ", papers);
+    if (measured)
+        add_measured_layers(names, rung, *measured);
     return names;
 }
 
@@ -98,14 +139,13 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
     return made_once(rungs_, batch, [&] {
         const Network its = find_network(network());
         const Ladder ladder = find_ladder(its);
-        const GpuProfile &papers = context_.papers().profile, &ours = context_.ours().profile;
         const NetworkRun *recorded = context_.measured({RecordedPart::ladder, network(), batch});
         std::vector<KnownRung> all;
         for (const Rung &rung : ladder.rungs) {
             KnownRung &known = all.emplace_back();
             known.rung = rung;
-            known.papers = forecast_rung(ladder, rung, its, batch, papers);
-            known.ours = forecast_rung(ladder, rung, its, batch, ours);
+            known.papers = context_.papers().rung(its, ladder, rung, batch);
+            known.ours = context_.ours().rung(its, ladder, rung, batch);
             if (recorded)
                 for (const NetworkCase &result : recorded->cases)
                     if (result.id == rung.id)
@@ -172,8 +212,12 @@ PaperRows Evaluator::launches() {
             const bool each_stream = launch.each_stream.value_or(false);
             names["times_launched"] =
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
-            names["one_launch"] =
-                i < known->ours.launches.size() ? PaperValue(known->ours.launches[i].time_s) : PaperValue();
+            add_forecast(names, "", i < known->ours.launches.size() ? &known->ours.launches[i] : nullptr);
+            add_forecast(names, "papers_",
+                         i < known->papers.launches.size() ? &known->papers.launches[i] : nullptr);
+            const bool kept =
+                known->measured && known->measured->kernels.size() == known->rung.launches.size();
+            add_facts<KernelTime>(names, kept ? &known->measured->kernels[i] : nullptr, "recorded.");
         }
     return rows;
 }
@@ -192,8 +236,13 @@ PaperRows Evaluator::two_gpus() {
 
 /// What was recorded of steps of training over two such GPUs.
 PaperRows Evaluator::recorded_steps() {
+    return rows_of(recorded_scaling().cases);
+}
+
+/// Recorded steps on two GPUs with forecasts by this version; no cases where there are none.
+NetworkRun Evaluator::recorded_scaling() const {
     const NetworkRun *run = context_.measured({RecordedPart::steps, network()});
-    return run ? rows_of(run->cases) : PaperRows();
+    return run ? forecast_anew(*run, find_network(network()), context_.ours().profile) : NetworkRun();
 }
 
 /// A batch divided over as many GPUs as a host has.
@@ -205,6 +254,10 @@ NetworkRun Evaluator::by_images() const {
 std::vector<ScalingPoint> Evaluator::scaling() const {
     const std::vector<ScalingPoint> points = scaling_points(by_images(), DeviceSplit::batch, batch());
     return points.size() < 2 ? std::vector<ScalingPoint>{} : points;
+}
+
+std::vector<ScalingPoint> Evaluator::measured_scaling() const {
+    return scaling_points(recorded_scaling(), DeviceSplit::batch, batch(), &NetworkCase::measured);
 }
 
 PaperRows Evaluator::several_gpus() {
@@ -229,7 +282,7 @@ PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::
         if (known.rung.id == id) {
             const PaperFacts names = known.facts();
             const auto found = names.find(what);
-            if (found == names.end() && !what.starts_with("layer "))
+            if (found == names.end() && what.find("layer ") == std::string::npos)
                 throw UsageError("expected what is known of a rung, for example 'measured', found '" +
                                  shortened(what) + "'");
             return found == names.end() ? PaperValue() : found->second;

@@ -501,6 +501,12 @@ TEST(EquationN10, AddsTakeTheMeasuredTimeOfSoManyLines) {
     EXPECT_EQ(atomic_adds_time(1.0, 1e9, h200).value, measured.y.back());
     EXPECT_EQ(atomic_adds_time(1.0, 0.1, h200).value, measured.y.front());
     EXPECT_FALSE(knows_atomic_adds(toy()));
+    GpuProfile assumed = toy();
+    assumed.float_add_time = Param<Seconds>{Seconds(2e-10), Source::assumed, "test"};
+    EXPECT_TRUE(knows_atomic_adds(assumed));
+    EXPECT_EQ(atomic_adds_time(7.0, 1.0, assumed).value, 7.0 * 2e-10);
+    assumed.curves["float_adds"] = h200.curves.at("float_adds"); // what was measured comes first
+    EXPECT_NEAR(atomic_adds_time(7.0, 1.0, assumed).value, 7.0 * measured.y[0], 1e-20);
 }
 
 // ---- against what was recorded ----

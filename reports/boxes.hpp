@@ -1,0 +1,23 @@
+// A drawing made of boxes with words in them: layouts of data, parts of an image, layers of a network.
+#pragma once
+
+#include "reports/figure.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convcast {
+
+/// A rectangle, its sizes in units of the drawing, from the drawing's upper left corner.
+struct Box {
+    double x = 0.0, y = 0.0, width = 1.0, height = 1.0;
+    std::optional<std::size_t> style; ///< its colour, as that of a series; absent: words alone
+    std::string text;                 ///< in its middle; smaller than other text where it needs to be
+};
+
+/// An SVG of that width on paper: the boxes one over another, all units as long as fit. `title` is read out.
+std::string boxes_svg(const std::vector<Box> &boxes, const std::string &title, const PaperWidth &width);
+
+} // namespace convcast
