@@ -13,12 +13,9 @@ namespace convcast::onnx {
 
 bool Importer::function() {
     const Value *in = tensor(0);
-    if (!in || attribute_text(*node_, "approximate") == "tanh" ||
+    if (!in || !known_from(1) || attribute_text(*node_, "approximate") == "tanh" ||
         (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
         return false;
-    for (const std::size_t limit : {1, 2})
-        if (node_->type == "Clip" && input(limit) && !input(limit)->numbers)
-            return false;
     static const std::map<std::string, OperatorKind> kinds = {{"Relu", OperatorKind::relu},
                                                               {"LeakyRelu", OperatorKind::leaky_relu},
                                                               {"Sigmoid", OperatorKind::logistic},
@@ -62,14 +59,18 @@ bool Importer::of_two() {
 
 bool Importer::with_constant(const Value &value, const Value &constant, bool swapped) {
     const bool product = node_->type == "Mul" || node_->type == "Div";
+    if (constant.constant_sizes.size() > value.view.rank())
+        return false;
     if (constant.constant_count() == 1) {
         if (!constant.numbers || constant.numbers->values.empty())
             return false;
         Operator op;
         op.kind = OperatorKind::linear;
         const double number = constant.numbers->values.front();
+        if (node_->type == "Div" && number == 0.0)
+            return false;
         if (product)
-            op.alpha = node_->type == "Div" ? 1.0 / (number == 0.0 ? 1.0 : number) : number;
+            op.alpha = node_->type == "Div" ? 1.0 / number : number;
         else
             op.beta = node_->type == "Sub" && !swapped ? -number : number;
         if (node_->type == "Sub" && swapped)

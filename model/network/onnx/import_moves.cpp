@@ -71,7 +71,7 @@ bool Importer::split() {
     if (!in || in->view.rank() > 4)
         return false;
     const auto axis = axis_of(*in, integers(*node_, "axis", {0}).front());
-    if (!axis)
+    if (!axis || !known_from(1))
         return false;
     std::vector<std::int64_t> counts = as_integers(given(1, "split"));
     const std::int64_t all = in->view.size(*axis);
@@ -103,7 +103,7 @@ bool Importer::slice() {
     const Value *in = tensor(0);
     std::vector<std::int64_t> starts = as_integers(given(1, "starts")), ends = as_integers(given(2, "ends")),
                               axes = as_integers(given(3, "axes")), steps = as_integers(given(4, "steps"));
-    if (!in || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
+    if (!in || !known_from(1) || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
         return false;
     const Value from = plain(*in);
     ImageShape begin{0, 0, 0}, count = from.shape, step{1, 1, 1};
@@ -130,20 +130,31 @@ bool Importer::slice() {
 bool Importer::pad() {
     const Value *in = tensor(0);
     const std::vector<std::int64_t> pads = as_integers(given(1, "pads"));
+    std::vector<std::int64_t> axes = {0, 1, 2, 3};
+    if (input(3))
+        axes = as_integers(given(3, ""));
     const std::string mode = attribute_text(*node_, "mode");
-    if (!in || in->view.rank() != 4 || pads.size() != 8 || (!mode.empty() && mode != "constant"))
+    if (!in || !known_from(1) || in->view.rank() != 4 || pads.size() != 2 * axes.size() ||
+        (!mode.empty() && mode != "constant"))
         return false;
-    for (std::size_t i = 0; i < 8; ++i)
-        if (pads[i] < 0 || (pads[i] > 0 && i % 4 < 2))
+    TwoSizes begin{}, end{};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::int64_t axis = axes[i] < 0 ? axes[i] + 4 : axes[i], before = pads[i],
+                           behind = pads[i + axes.size()];
+        if (before == 0 && behind == 0)
+            continue;
+        if (axis < 2 || axis > 3 || before < 0 || behind < 0)
             return false;
+        begin[static_cast<std::size_t>(axis) - 2] = before, end[static_cast<std::size_t>(axis) - 2] = behind;
+    }
     Operator op;
     op.kind = OperatorKind::pad;
-    op.pad = {pads[2], pads[3]};
-    if (pads[2] != pads[6] || pads[3] != pads[7])
-        op.pad_end = {pads[6], pads[7]};
+    op.pad = begin;
+    if (begin != end)
+        op.pad_end = end;
     if (const std::vector<double> value = given(2, "value"); value.size() == 1 && value[0] != 0.0)
         op.alpha = value[0];
-    give(add(std::move(op), {plain(*in)}));
+    give(begin == TwoSizes{} && end == TwoSizes{} ? *in : add(std::move(op), {plain(*in)}));
     return true;
 }
 

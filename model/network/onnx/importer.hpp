@@ -55,7 +55,7 @@ class Importer {
 
   private:
     /// Whether a node gives the numbers of its input as they are.
-    static bool passes_on(const OnnxNode &node);
+    bool passes_on(const OnnxNode &node) const;
     /// The tensor whose numbers a tensor has.
     std::string root_of(const std::string &name) const;
     int readers_of(const std::string &name) const;
@@ -92,6 +92,10 @@ class Importer {
     const Value *input(std::size_t i);
     const Value *tensor(std::size_t i);
     const Value *constant(std::size_t i);
+    /// Whether the numbers of all inputs that the node has from number `first` on are known.
+    bool known_from(std::size_t first);
+    /// Names of the node's outputs behind the first, without those that are left out.
+    std::vector<std::string> other_outputs() const;
     /// Numbers of an input, or else of an attribute.
     std::vector<double> given(std::size_t i, const char *name);
     /// Lets the name of the node's output stand for the value.
@@ -143,15 +147,17 @@ class Importer {
 
     // ---- products with weights ----
     bool gemm();
-    bool dense(const Value &in, std::int64_t outputs, std::size_t bias);
+    /// `outputs_at` is which of the two sizes of the weights is that of the outputs, `bias` the number of the
+    /// input with what is added.
+    bool dense(const Value &in, const Value &weights, std::size_t outputs_at, std::size_t bias);
     bool matmul();
 
     // ---- norms ----
     /// Folded into the convolution before it where nothing else reads that.
     bool batch_norm();
     const Operator *producer(const std::string &name) const;
-    /// Whether one node of the file reads what an operator gives; also where no name of the file stands for
-    /// it.
+    /// Whether every tensor of the file that has the numbers of an operator, under any sizes, is read by one
+    /// node: a chain of views with one reader at its end. Also where no tensor of the file has them.
     bool read_once(const std::string &of) const;
     bool layer_norm();
 
@@ -193,7 +199,8 @@ class Importer {
     std::map<std::string, int> readers_; ///< of a tensor's root
     std::map<std::string, std::string>
         same_; ///< of a tensor that another's numbers are passed on to, that other
-    std::map<std::string, std::string> given_; ///< of an operator, the first tensor of the file that it gives
+    std::map<std::string, std::vector<std::string>>
+        given_; ///< of an operator, the tensors of the file that have its numbers
     std::map<std::string, std::string> convolutions_; ///< of a node's output, the operator
     std::map<std::string, Value> values_;
     Value image_;
