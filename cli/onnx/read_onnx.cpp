@@ -291,6 +291,9 @@ OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
     } catch (const std::exception &error) {
         out.remarks.push_back("not every size could be inferred: " + plain(error.what()));
     }
+    for (const onnx::OperatorSetIdProto &set : model.opset_import())
+        if (set.domain().empty() || set.domain() == "ai.onnx")
+            out.opset = bounded(static_cast<std::int64_t>(set.version()));
     add_graph(graph, out);
     return out;
 }

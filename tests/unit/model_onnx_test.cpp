@@ -317,7 +317,11 @@ TEST(Onnx, OperatorsWithAnotherMeaningAreNotTakenForThoseThatAreKnown) {
               {numbers("s", {1, 4, 8, 8})}),
         "resize");
     EXPECT_EQ(kinds(node("Gelu", {"x"}, {"y"}, {{"approximate", {}, "tanh"}})), "unknown");
-    EXPECT_EQ(kinds(node("Sub", {"c", "x"}, {"y"}), {weights("c", {4, 1, 1})}), "unknown");
+    EXPECT_EQ(kinds(node("Div", {"c", "x"}, {"y"}), {weights("c", {4, 1, 1})}), "unknown");
+    EXPECT_EQ(kinds(node("Add", {"c", "x"}, {"y"}), {weights("c", {6, 6})}), "unknown"); // for each channel
+    EXPECT_EQ(kinds(node("Resize", {"x", "", "s"}, {"y"}, {{"mode", {}, "linear"}}),
+                    {numbers("s", {1, 1, 1.4, 1.4})}),
+              "unknown"); // 8 rows, 8.4 by the factor
     EXPECT_EQ(kinds(node("Clip", {"x", "c"}, {"y"}), {weights("c", {1})}),
               "unknown"); // of a limit that is not known
 }
@@ -374,6 +378,40 @@ TEST(Onnx, WhatIsNotKnownOfANodeIsNotTakenAsLeftOut) {
     EXPECT_EQ(kinds(node("Div", {"x", "nothing"}, {"y"})), "unknown");
     EXPECT_EQ(kinds(node("Slice", {"x", "nothing", "one"}, {"y"})), "unknown"); // the first image
     EXPECT_EQ(kinds(node("Max", {"x", "x"}, {"y"})), "unknown");
+}
+
+TEST(Onnx, LargestNumbersAreTakenWithoutTheirPlaces) {
+    const OnnxNode pool = node("MaxPool", {"x"}, {"y", "places"}, {{"kernel_shape", {2, 2}, ""}});
+    OnnxGraph graph = graph_of({pool}, {given("y", {0, 4, 5, 5}), given("places", {0, 4, 5, 5})});
+    EXPECT_EQ(kinds_of(graph), "max_pooling");
+    graph.outputs.push_back("places");
+    EXPECT_EQ(kinds_of(graph), "unknown unknown");
+}
+
+TEST(Onnx, AxesThatTheImagesLeaveAreNotMistaken) {
+    OnnxGraph graph = graph_of({node("GlobalAveragePool", {"x"}, {"p"}), node("Squeeze", {"p"}, {"y"})});
+    graph.tensors.back().sizes[0] = 1;
+    EXPECT_EQ(kinds_of(graph), "average_pooling");
+    graph = graph_of({node("Slice", {"x", "one", "two", "axis"}, {"s"}), node("Squeeze", {"s"}, {"y"})},
+                     {numbers("one", {1}), numbers("two", {2}), numbers("axis", {3}), given("y", {4, 6})});
+    EXPECT_EQ(kinds_of(graph), "slice");
+    graph.tensors.back().sizes[0] = 1; // the image goes with the column
+    EXPECT_EQ(kinds_of(graph), "slice unknown");
+}
+
+TEST(Onnx, AnOutputThatIsTheInputIsLeftOut) {
+    OnnxGraph graph = graph_of({node("Relu", {"x"}, {"y"})});
+    graph.outputs = {"x", "y"};
+    EXPECT_EQ(kinds_of(graph), "relu");
+    graph.outputs = {"x"};
+    EXPECT_THROW((void)import_onnx(graph, "mine.onnx"), InputError);
+}
+
+TEST(Onnx, ASoftmaxBeforeOpset13IsOverAllAxesFromItsOwn) {
+    OnnxGraph graph = graph_of({node("Softmax", {"x"}, {"y"})}, {given("y", {0, 4, 6, 6})});
+    EXPECT_EQ(kinds_of(graph), "unknown"); // of each row
+    graph.opset = 11;
+    EXPECT_EQ(kinds_of(graph), "softmax");
 }
 
 TEST(Onnx, ANodeThatIsNotKnownMovesItsBytes) {

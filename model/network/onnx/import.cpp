@@ -122,9 +122,10 @@ void Importer::finish() {
         if (const auto found = values_.find(name); found != values_.end() && found->second.is_tensor())
             outputs.push_back(found->second.view.in_order() ? found->second.of
                                                             : plain(Value(found->second)).of);
+    std::erase(outputs, image_name); // there is nothing to compute for it
     keep_used(outputs);
     std::vector<Operator> &operators = out_.operators;
-    if (operators.empty() || std::find(outputs.begin(), outputs.end(), image_name) != outputs.end())
+    if (operators.empty())
         return problem(
             file_ + " (ONNX)",
             "expected an output that is computed of the input, for example by a node of type Conv");
@@ -335,11 +336,15 @@ bool Importer::take_operator() {
                                                       {"Sub", &Importer::of_two},
                                                       {"Mul", &Importer::of_two},
                                                       {"Div", &Importer::of_two},
+                                                      {"Sum", &Importer::sum},
+                                                      {"Max", &Importer::bound},
+                                                      {"Min", &Importer::bound},
                                                       {"MaxPool", &Importer::pooling},
                                                       {"AveragePool", &Importer::pooling},
                                                       {"GlobalAveragePool", &Importer::global_pooling},
                                                       {"GlobalMaxPool", &Importer::global_pooling},
                                                       {"ReduceMean", &Importer::global_pooling},
+                                                      {"ReduceMax", &Importer::global_pooling},
                                                       {"Concat", &Importer::concat},
                                                       {"Split", &Importer::split},
                                                       {"Slice", &Importer::slice},

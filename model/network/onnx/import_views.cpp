@@ -78,7 +78,7 @@ bool Importer::take_constant_view(const Value &in) {
         // its sizes stay
     } else if (type == "Transpose" && !in.numbers) {
         std::vector<std::int64_t> order = integers(*node_, "perm");
-        for (std::int64_t i = rank; order.empty() && i-- > 0;)
+        for (std::int64_t i = rank; static_cast<std::int64_t>(order.size()) < rank && i-- > 0;)
             order.push_back(i);
         for (std::size_t i = 0; i < order.size(); ++i)
             if (order[i] < 0 || order[i] >= rank || order.size() != sizes.size())
@@ -139,17 +139,21 @@ bool Importer::take_view() {
         return true;
     }
     if (type == "Squeeze" || type == "Unsqueeze") {
-        const bool changed =
-            known_from(1) && change_sizes(
-                                 value.view.rank(), 1, [&](std::size_t at) { return value.view.size(at); },
-                                 [&](std::size_t at) { value.view = value.view.without(at); },
-                                 [&](std::size_t at) { value.view = value.view.with_one(at); });
-        if (changed)
-            give(std::move(value));
-        return changed;
+        // The only image of a batch goes with the other sizes of 1: then the axes have other numbers here.
+        const bool one_image = type == "Squeeze" && !names_axes() && fixed_images_ == 1;
+        const bool changed = change_sizes(
+            value.view.rank(), 1, [&](std::size_t at) { return value.view.size(at); },
+            [&](std::size_t at) { value.view = value.view.without(at); },
+            [&](std::size_t at) { value.view = value.view.with_one(at); });
+        if (!changed || (one_image && value.view.rank() > 2))
+            return false;
+        give(std::move(value));
+        return true;
     }
-    if (type == "Flatten" && integers(*node_, "axis", {1}).front() == 1)
-        return reshape(value, {0, -1});
+    if (type == "Flatten") {
+        const std::int64_t axis = integers(*node_, "axis", {1}).front();
+        return (axis == 1 || axis + rank == 1) && reshape(value, {0, -1});
+    }
     if (type == "Reshape" && constant(1) && constant(1)->numbers)
         return reshape(value, as_integers(constant(1)->numbers->values));
     return false;

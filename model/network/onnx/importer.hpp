@@ -105,12 +105,17 @@ class Importer {
     void take();
     bool take_numbers();
     /// Takes sizes of 1 out, or puts them in, as the node's axes say; the first that may be changed is
-    /// `first`. Whether the axes are such.
+    /// `first`. A Squeeze without axes takes all of them out. Whether the axes are such.
     template <class Size, class Erase, class Insert>
     bool change_sizes(std::size_t rank, std::int64_t first, const Size &size, const Erase &erase,
                       const Insert &insert) {
         const bool out = node_->type == "Squeeze";
+        if (!known_from(1))
+            return false;
         std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
+        for (auto at = static_cast<std::size_t>(first); out && !names_axes() && at < rank; ++at)
+            if (size(at) == 1)
+                axes.push_back(static_cast<std::int64_t>(at));
         const auto all = static_cast<std::int64_t>(rank + (out ? 0 : axes.size()));
         for (std::int64_t &axis : axes)
             axis = axis < 0 ? axis + all : axis;
@@ -124,8 +129,10 @@ class Importer {
             out ? erase(at) : insert(at);
             rank = out ? rank - 1 : rank + 1;
         }
-        return !axes.empty();
+        return out || !axes.empty();
     }
+    /// Whether the node says which axes it is about.
+    bool names_axes() { return input(1) || !attribute(*node_, "axes").empty(); }
     /// The sizes of a constant, such as weights, after a node that only changes them.
     bool take_constant_view(const Value &in);
     /// What changes only the view.
@@ -142,6 +149,9 @@ class Importer {
     static void set_windows(Operator &op, const std::array<Window, 2> &w);
     Value with_bias(const Value &value, std::size_t i);
     bool transposed();
+    /// Sets what is cut off the outputs of a transposed convolution at both ends, by the node's pads or the
+    /// size that it says. Less than nothing at the end: so many more pixels. Whether they are such.
+    bool set_transposed_pads(std::array<Window, 2> &w) const;
     bool pooling();
     bool global_pooling();
 
@@ -165,9 +175,21 @@ class Importer {
     bool function();
     bool of_two();
     bool with_constant(const Value &value, const Value &constant, bool swapped);
+    /// The value as one a channel of which a constant has a number: the value itself where the constant has a
+    /// number for each of its channels, each number as a channel where it has one for each of them.
+    std::optional<Value> by_channel(const Value &value, const Value &constant);
+    /// The sum of all inputs.
+    bool sum();
+    /// The larger or the smaller of one tensor and numbers.
+    bool bound();
+    /// The value's tensor under another shape; its view stays.
+    Value with_shape(const Value &value, const ImageShape &shape, const std::string &end);
+    Value negative(const Value &value);
     /// A factor behind a factor is one, and none where they make 1.
     Value scaled(Operator op, const Value &value);
-    bool two_tensors(Value a, Value b);
+    bool two_tensors(const Value &a, const Value &b);
+    /// Of two tensors number by number, one of which may have sizes of 1 where the other has more.
+    std::optional<Value> joined(OperatorKind kind, Value a, Value b);
     /// x times logistic(x), and x times hard_logistic(x): one function.
     bool activation(const Value &a, const Value &b);
     /// Whether it is 1 + erf(x / sqrt 2).
@@ -183,9 +205,18 @@ class Importer {
     bool slice();
     bool pad();
     bool resize();
+    /// Rows or columns of an input and of its output, and how far from each other in the input the places of
+    /// two neighbours of the output lie.
+    struct Resized {
+        std::int64_t in = 1, out = 1;
+        double step = 1.0;
+
+        double ratio() const { return static_cast<double>(in) / static_cast<double>(out); }
+    };
+    /// The rule by which the node finds places in its input; absent where a network's file has none like it.
+    std::optional<ResizeMode> resize_mode(bool old, const std::array<Resized, 2> &sizes) const;
     /// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
-    static bool takes_floors(const std::string &transform, const std::string &rounds, std::int64_t in,
-                             std::int64_t out);
+    static bool takes_floors(const std::string &transform, const std::string &rounds, const Resized &its);
     bool softmax();
     /// What reads the node's outputs is not looked at.
     void lose() { lost_.insert(node_->outputs.begin(), node_->outputs.end()); }
