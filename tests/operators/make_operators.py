@@ -439,6 +439,10 @@ def of_two():
     c = Case("add_of_numbers", (2, 3, 2, 2))
     y = c.add("Flatten", "x")
     c.gives(c.add("Add", c.add("Gemm", y, c.weights(12, 12)), y))
+    c = Case("add_of_rows", (2, 3, 2, 4))
+    y = c.add("Reshape", c.conv("x", 4, 3, (1, 1)), c.integers(0, 4, -1))
+    y = c.add("Slice", y, c.integers(0), c.integers(3), c.integers(1))
+    c.gives(c.add("Add", c.add("Reshape", "x", c.integers(0, 3, -1)), y))
     c = Case("mul_of_tokens", (2, 3, 2, 4))
     y = c.add("Reshape", "x", c.integers(0, 3, 8))
     c.gives(c.add("Mul", y, c.add("Tanh", y)))
@@ -507,6 +511,9 @@ def moves():
     c.gives(c.add("Concat", c.add("Flatten", "x"), c.add("Flatten", c.add("GlobalAveragePool", "x")), axis=1))
     c = Case("concat_of_turned_and_plain", (2, 3, 4, 4))
     c.gives(c.add("Concat", c.add("Transpose", "x", perm=[0, 1, 3, 2]), "x", axis=1))
+    c = Case("concat_of_rows", (2, 3, 2, 4))
+    y = c.add("Reshape", "x", c.integers(0, 3, -1))
+    c.gives(c.add("Concat", y, c.add("Slice", y, c.integers(1), c.integers(3), c.integers(1)), axis=1))
     c = Case("concat_of_boxes", (2, 3, 2, 2))  # as detectors do, of maps of two sizes
     y = c.conv("x", 4, 3, (1, 1))
     z = c.conv("x", 4, 3, (2, 2))
@@ -617,7 +624,8 @@ def resizes():
         coordinate_transformation_mode="tf_half_pixel_for_nn")
     c = Case("resize_axes", (2, 2, 3, 4), 18)
     c.gives(c.add("Resize", "x", "", "", c.integers(8, 6), mode="linear", axes=[3, 2]))
-    for name, mode, rows, columns in (("nearest", "nearest", 2.0, 3.0), ("linear", "linear", 2.0, 1.5), ("linear_smaller", "linear", 0.5, 0.5)):
+    for name, mode, rows, columns in (("nearest", "nearest", 2.0, 3.0), ("linear", "linear", 2.0, 1.5),
+                                      ("linear_smaller", "linear", 0.5, 0.5)):
         c = Case(f"resize_opset_10_{name}", (2, 2, 4, 6), 10)
         c.gives(c.add("Resize", "x", c.floats(1.0, 1.0, rows, columns), mode=mode))
     c = Case("upsample_linear", (2, 2, 3, 2), 9)

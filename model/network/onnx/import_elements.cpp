@@ -147,8 +147,8 @@ bool Importer::two_tensors(const Value &a, const Value &b) {
 }
 
 std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
-    if (a.view == b.view && a.shape == b.shape) {
-        Value out = add(kind, {a, b});
+    if (a.view == b.view) {
+        Value out = add(kind, {a, with_shape(b, a.shape, ".sizes")});
         out.view = a.view;
         return out;
     }

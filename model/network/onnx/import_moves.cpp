@@ -41,7 +41,11 @@ bool Importer::concat() {
         by_channel = by_channel && its && (&part == &parts.front() || *its == *view);
         view = by_channel ? its : view;
     }
-    if (!by_channel) {
+    const ImageShape map = parts.front().shape;
+    if (by_channel) {
+        for (Value &part : parts)
+            part = with_shape(part, {part.shape[0], map[1], map[2]}, ".sizes");
+    } else {
         if (axis != 1 || parts.front().view.rank() > 4)
             return false;
         for (Value &part : parts)
