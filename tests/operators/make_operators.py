@@ -575,6 +575,10 @@ def moves():
     pad("axes", [1, 2, 0, 1], opset=18, axes=[2, 3])
     pad("axes_turned", [2, 0, 1, 1], 0.25, opset=18, axes=[-1, 2])
     pad("one_axis", [1, 2], opset=18, axes=[3])
+    c = Case("pad_axes_then_shape", (2, 2, 3, 4), 18)  # where libonnx 1.12 crashes
+    y = c.add("Pad", "x", c.integers(0, 1, 0, 1), "", c.integers(2, 3))
+    sizes = c.add("Concat", c.add("Slice", c.add("Shape", y), c.integers(0), c.integers(2)), c.integers(-1), axis=0)
+    c.gives(c.add("Relu", c.add("Reshape", y, sizes)))
     c = Case("pad_nothing", (2, 2, 3, 4))
     c.gives(c.add("Relu", c.add("Pad", "x", c.integers(*[0] * 8))))
     c = Case("pad_before_max_pool", (2, 2, 5, 5))
