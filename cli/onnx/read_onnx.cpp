@@ -9,6 +9,10 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -281,16 +285,45 @@ void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
     }
 }
 
+/// Has the library work out the sizes of tensors; with `followed`, also those that nodes compute of sizes.
+void infer(onnx::ModelProto &model, bool followed) {
+    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                       onnx::ShapeInferenceOptions(false, 0, followed));
+}
+
+/// Whether the library survives that, which a child process tries. Versions of it crash at nodes of a newer
+/// opset than they know, such as a Shape of a Pad with axes (opset 18).
+bool survives(const onnx::ModelProto &model, bool followed) {
+    const pid_t child = fork();
+    if (child == 0) {
+        try {
+            onnx::ModelProto copy = model;
+            infer(copy, followed);
+        } catch (const std::exception &) { // said where it is done
+        }
+        _exit(0);
+    }
+    int status = 0;
+    return child < 0 || waitpid(child, &status, 0) != child || WIFEXITED(status);
+}
+
 OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
     OnnxGraph out;
     onnx::GraphProto &graph = *model.mutable_graph();
     set_open_sizes(graph, size, out);
-    try { // sizes that nodes compute of sizes are followed too
-        onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                           onnx::ShapeInferenceOptions(false, 0, true));
+    const bool followed = survives(model, true);
+    if (!followed)
+        out.remarks.push_back(
+            "sizes that nodes compute of sizes are not inferred, since the ONNX library crashes there");
+    try {
+        if (followed || survives(model, false))
+            infer(model, followed);
     } catch (const std::exception &error) {
         out.remarks.push_back("not every size could be inferred: " + plain(error.what()));
     }
+    for (const onnx::OperatorSetIdProto &set : model.opset_import())
+        if (set.domain().empty() || set.domain() == "ai.onnx")
+            out.opset = bounded(static_cast<std::int64_t>(set.version()));
     add_graph(graph, out);
     return out;
 }

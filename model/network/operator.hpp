@@ -57,11 +57,12 @@ BOOST_DESCRIBE_ENUM(OperatorKind, convolution, transposed_convolution, dense, bi
 
 /// How a resize finds where an output lies in its input.
 enum class ResizeMode {
-    nearest,          ///< row y of so many is row floor(y in / out) of the input
-    bilinear,         ///< between pixels' middles
-    bilinear_corners, ///< corners lie on corners
+    nearest,             ///< row y of so many is row floor(y in / out) of the input
+    bilinear,            ///< between pixels' middles
+    bilinear_corners,    ///< corners lie on corners
+    bilinear_asymmetric, ///< row y of so many lies at y in / out of the input: first rows on first rows
 };
-BOOST_DESCRIBE_ENUM(ResizeMode, nearest, bilinear, bilinear_corners)
+BOOST_DESCRIBE_ENUM(ResizeMode, nearest, bilinear, bilinear_corners, bilinear_asymmetric)
 
 /// Channels, rows and columns of one image's tensor; the batch comes with the question.
 using ImageShape = std::array<std::int64_t, 3>;

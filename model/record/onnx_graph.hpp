@@ -57,11 +57,15 @@ struct OnnxGraph {
     std::vector<OnnxNode> nodes;
     std::vector<OnnxSkipped> skipped; ///< nodes that convolve in the bodies of others
     std::vector<std::string> remarks;
-    bool open_images = false; ///< the model's inputs have no number of images: 1 was taken
-    bool open_size = false;   ///< they have no height or width, and none was given
+    bool open_images = false;          ///< the model's inputs have no number of images: 1 was taken
+    bool open_size = false;            ///< they have no height or width, and none was given
+    std::optional<std::int64_t> opset; ///< version of ONNX's own operators; absent: not said
     BOOST_DESCRIBE_CLASS(OnnxGraph, (),
-                         (schema, inputs, outputs, tensors, nodes, skipped, remarks, open_images, open_size),
+                         (schema, inputs, outputs, tensors, nodes, skipped, remarks, open_images, open_size,
+                          opset),
                          (), ())
+
+    static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };
 
 } // namespace convcast

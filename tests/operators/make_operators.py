@@ -31,12 +31,12 @@ class Case:
         self.seed = int(hashlib.sha256(name.encode()).hexdigest()[:6], 16)  # a new case changes no other
         MADE.append(self)
 
-    def add(self, kind, *inputs, outputs=1, **attributes):
-        """A node; the name of its output, or a list of them."""
+    def add(self, kind, *inputs, outputs=1, left_out=0, **attributes):
+        """A node; the name of its output, or a list of them. So many outputs behind them are left out."""
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         name = f"{kind.lower()}{self.kinds[kind]}"
         names = [f"{name}_{i}" for i in range(outputs)] if outputs > 1 else [f"{name}_out"]
-        self.nodes.append((kind, list(inputs), names, name, attributes))
+        self.nodes.append((kind, list(inputs), names + [""] * left_out, name, attributes))
         return names if outputs > 1 else names[0]
 
     def tensor(self, values, sizes, kind="float"):
@@ -149,6 +149,18 @@ def transposed_convolutions():
     one("groups", sizes=(2, 4, 3, 3), inputs=4, outputs=3, group=2, strides=[2, 2])
     one("depthwise", sizes=(2, 3, 3, 3), outputs=1, group=3, strides=[2, 2], window=(4, 4), pads=[1, 1, 1, 1])
     one("one_pixel", sizes=(2, 3, 1, 1), strides=[2, 2])
+    one("output_padding_without_pad", strides=[2, 2], output_padding=[1, 1])
+    one("output_padding_beyond_pad", strides=[3, 3], pads=[1, 1, 1, 1], output_padding=[2, 0])
+    for side in ("upper", "lower"):
+        pads = {"auto_pad": "SAME_" + side.upper()}
+        one(f"same_{side}", strides=[2, 2], **pads)
+        one(f"same_{side}_of_even_window", window=(4, 2), strides=[2, 2], **pads)
+        one(f"same_{side}_of_small_window", window=(2, 3), strides=[3, 2], **pads)
+        one(f"output_shape_same_{side}", strides=[2, 2], output_shape=[6, 8], **pads)
+    one("output_shape", strides=[2, 2], output_shape=[5, 8])
+    one("output_shape_larger", strides=[2, 2], output_shape=[8, 10])
+    c = Case("transposed_output_padding_norm", (2, 3, 3, 3))
+    c.gives(c.norm(c.transposed("x", 3, 2, strides=[2, 2], output_padding=[1, 1]), 2))
     c = Case("transposed_norm", (2, 3, 3, 3))
     c.gives(c.add("Relu", c.norm(c.transposed("x", 3, 2, (2, 2), False, strides=[2, 2]), 2)))
     c = Case("transposed_groups_norm", (2, 4, 3, 3))
@@ -174,6 +186,25 @@ def norms():
     c.gives(c.norm(c.add("Dropout", c.add("Identity", c.conv("x", 4, 3))), 4))
     c = Case("norm_behind_conv_and_added_numbers")
     c.gives(c.norm(c.add("Add", c.conv("x", 4, 3, bias=False), c.weights(1, 4, 1, 1)), 4))
+    c = Case("norm_behind_view_of_conv")
+    y = c.norm(c.add("Reshape", c.conv("x", 4, 3), c.integers(0, 4, 12)), 4)
+    c.gives(c.add("Relu", c.add("Reshape", y, c.integers(0, 4, 3, 4))))
+    c = Case("norm_behind_view_of_conv_read_twice")
+    y = c.conv("x", 4, 3)
+    z = c.norm(c.add("Reshape", y, c.integers(0, 4, 12)), 4)
+    c.gives(c.add("Add", c.add("Reshape", z, c.integers(0, 4, 3, 4)), y))
+    c = Case("norm_behind_slice_of_conv_read_twice")
+    y = c.conv("x", 4, 3, bias=False)
+    z = c.norm(c.add("Slice", y, c.integers(0), c.integers(LAST), c.integers(2)), 4)
+    c.gives(c.add("Add", z, y))
+    c = Case("norm_behind_squeezed_conv_read_twice", (2, 3, 3, 3))
+    y = c.conv("x", 4, 3)
+    z = c.norm(c.add("Squeeze", y, c.integers(2, 3)), 4)
+    c.gives(c.add("Add", c.add("Unsqueeze", z, c.integers(2, 3)), y))
+    c = Case("norm_behind_added_numbers_read_twice")
+    y = c.add("Add", c.conv("x", 4, 3, bias=False), c.weights(1, 4, 1, 1))
+    z = c.norm(c.add("Reshape", y, c.integers(0, 4, 12)), 4)
+    c.gives(c.add("Add", c.add("Reshape", z, c.integers(0, 4, 3, 4)), y))
     c = Case("norm_twice_behind_conv")
     c.gives(c.norm(c.norm(c.conv("x", 4, 3, bias=False), 4), 4))
     c = Case("norm_of_input")
@@ -228,6 +259,10 @@ def products():
     c.gives(c.add("Add", c.weights(5), c.add("MatMul", c.add("Flatten", "x"), c.weights(12, 5))))
     c = Case("matmul_of_transposed_weights", (2, 3, 2, 2))
     c.gives(c.add("MatMul", c.add("Flatten", "x"), c.add("Transpose", c.weights(5, 12), perm=[1, 0])))
+    c = Case("matmul_of_weights_turned_by_default", (2, 3, 2, 2))
+    c.gives(c.add("MatMul", c.add("Flatten", "x"), c.add("Transpose", c.weights(5, 12))))
+    c = Case("matmul_of_reshaped_weights", (2, 3, 2, 2))
+    c.gives(c.add("MatMul", c.add("Flatten", "x"), c.add("Reshape", c.weights(12, 5, 2), c.integers(0, -1))))
     c = Case("matmul_of_channels", (2, 3, 3, 4))
     y = c.add("Add", c.add("MatMul", c.add("Transpose", "x", perm=[0, 2, 3, 1]), c.weights(3, 5)), c.weights(5))
     c.gives(c.add("Transpose", y, perm=[0, 3, 1, 2]))
@@ -259,6 +294,10 @@ def poolings():
     one("AveragePool", "unequal_pad_counts", kernel_shape=[3, 3], pads=[1, 0, 0, 2], count_include_pad=1)
     one("AveragePool", "ceil_pad_counts", sizes=(2, 2, 5, 7), kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1],
         count_include_pad=1, ceil_mode=1)
+    hanging = {"opset": 19, "kernel_shape": [3, 2], "strides": [2, 2], "count_include_pad": 1, "ceil_mode": 1}
+    one("AveragePool", "ceil_hangs_over_pad_that_counts", sizes=(2, 2, 6, 7), pads=[1, 0, 1, 0], **hanging)
+    one("AveragePool", "ceil_hangs_over", sizes=(2, 2, 6, 5), **hanging)
+    one("MaxPool", "indices_left_out", left_out=1, kernel_shape=[2, 2])
     one("AveragePool", "same_upper_pad_counts", kernel_shape=[3, 2], auto_pad="SAME_UPPER", count_include_pad=1)
     # What exporters make of adaptive pooling of 6 x 6 to 3 x 2.
     one("AveragePool", "adaptive", sizes=(2, 3, 6, 6), kernel_shape=[2, 3], strides=[2, 3])
@@ -274,6 +313,18 @@ def poolings():
                                     ("opset_18", 18, {"keepdims": 1})):
         c = Case("reduce_mean_" + name, opset=opset)
         c.gives(c.add("ReduceMean", "x", *([c.integers(-2, -1)] if opset > 17 else []), **attributes))
+    c = Case("reduce_max")
+    c.gives(c.add("ReduceMax", "x", axes=[2, 3]))
+    for name, order, axes in (("channels_last", [0, 2, 3, 1], [1, 2]), ("channels_between", [0, 2, 1, 3], [1, 3])):
+        for keep in (0, 1):
+            c = Case(f"reduce_mean_of_{name}" + "_kept" * keep, (2, 3, 4, 2))
+            y = c.add("ReduceMean", c.add("Transpose", "x", perm=order), axes=axes, keepdims=keep)
+            c.gives(c.add("Relu", y))
+    c = Case("reduce_mean_of_rows_of_numbers", (2, 3, 4, 2))
+    c.gives(c.add("ReduceMean", c.add("Reshape", "x", c.integers(0, 3, -1)), axes=[-1], keepdims=0))
+    c = Case("reduce_mean_of_tokens", (2, 3, 4, 2))
+    y = c.add("Transpose", c.add("Reshape", "x", c.integers(0, 3, -1)), perm=[0, 2, 1])
+    c.gives(c.add("Gemm", c.add("ReduceMean", y, axes=[1], keepdims=0), c.weights(3, 4)))
     c = Case("reduce_mean_of_turned_image", (2, 3, 4, 2))
     c.gives(c.add("ReduceMean", c.add("Transpose", "x", perm=[0, 3, 1, 2]), axes=[2, 3], keepdims=0))
 
@@ -344,6 +395,17 @@ def functions():
     for name, opset, attributes in (("axis_1", 17, {"axis": 1}), ("axis_from_end", 17, {}), ("opset_11", 11, {})):
         c = Case("softmax_" + name, (2, 3, 1, 4), opset)
         c.gives(c.add("Softmax", c.add("Flatten", "x"), **attributes))
+    for name, sizes, opset, attributes in (("one_pixel", (2, 5, 1, 1), 17, {"axis": 1}), ("one_row", (2, 1, 1, 5), 17, {}),
+                                           ("one_pixel_opset_11", (2, 5, 1, 1), 11, {}), ("maps_opset_11", (2, 2, 2, 3), 11, {}),
+                                           ("one_channel_opset_11", (2, 1, 2, 3), 11, {"axis": -2})):
+        c = Case("softmax_of_" + name, sizes, opset)
+        c.gives(c.add("Softmax", "x", **attributes))
+    one("max_with_number", "Max", inputs=(-0.5,))
+    one("min_with_number", "Min", inputs=(1.5,))
+    c = Case("max_with_numbers")
+    c.gives(c.add("Max", c.scalar(-2.0), "x", c.floats(-0.25)))
+    c = Case("max_of_one", opset=13)
+    c.gives(c.add("Relu", c.add("Max", "x")))
     c = Case("softmax_of_large_numbers", (2, 3, 1, 2))
     c.gives(c.add("Softmax", c.add("Flatten", c.add("Mul", "x", c.scalar(64.0))), axis=-1))
     c = Case("softmax_of_one_number", (2, 1, 1, 1))
@@ -377,6 +439,10 @@ def of_two():
     c = Case("add_of_numbers", (2, 3, 2, 2))
     y = c.add("Flatten", "x")
     c.gives(c.add("Add", c.add("Gemm", y, c.weights(12, 12)), y))
+    c = Case("add_of_rows", (2, 3, 2, 4))
+    y = c.add("Reshape", c.conv("x", 4, 3, (1, 1)), c.integers(0, 4, -1))
+    y = c.add("Slice", y, c.integers(0), c.integers(3), c.integers(1))
+    c.gives(c.add("Add", c.add("Reshape", "x", c.integers(0, 3, -1)), y))
     c = Case("mul_of_tokens", (2, 3, 2, 4))
     y = c.add("Reshape", "x", c.integers(0, 3, 8))
     c.gives(c.add("Mul", y, c.add("Tanh", y)))
@@ -390,6 +456,25 @@ def of_two():
         c.gives(c.add(kind, c.conv("x", 4, 3, bias=False), c.weights(1, 4, 1, 1, least=-2.0, most=-0.5)))
     c = Case("sub_from_scalar")
     c.gives(c.add("Sub", c.scalar(1.0), "x"))
+    c = Case("sub_from_constant_a_channel")
+    c.gives(c.add("Sub", c.weights(3, 1, 1), "x"))
+    for kind in ("Add", "Sub", "Mul", "Div"):
+        c = Case(f"{kind.lower()}_constant_a_number_of_image", (2, 2, 2, 3))
+        c.gives(c.add(kind, "x", c.weights(*(1, 2, 2, 3)[kind == "Mul":], least=0.5, most=2.0)))
+    c = Case("sub_from_constant_a_number_of_image", (2, 2, 2, 3))
+    c.gives(c.conv(c.add("Sub", c.weights(1, 2, 2, 3), "x"), 2, 2, (2, 2)))
+    c = Case("add_constant_a_number_of_turned_image", (2, 2, 2, 3))
+    c.gives(c.add("Relu", c.add("Add", c.add("Transpose", "x", perm=[0, 2, 3, 1]), c.weights(1, 2, 3, 2))))
+    c = Case("add_constant_a_number_of_tokens", (2, 3, 2, 2))  # places, as transformers have them
+    y = c.conv("x", 4, 3, (1, 1))
+    y = c.add("Transpose", c.add("Reshape", y, c.integers(0, 4, -1)), perm=[0, 2, 1])
+    c.gives(c.add("MatMul", c.add("Add", y, c.weights(1, 4, 4)), c.weights(4, 2)))
+    c = Case("sum")
+    c.gives(c.add("Relu", c.add("Sum", "x", c.conv("x", 3, 3, (1, 1)), c.add("Tanh", "x"))))
+    c = Case("sum_with_number_a_channel")
+    c.gives(c.add("Sum", c.add("GlobalAveragePool", "x"), "x"))
+    c = Case("sum_of_one")
+    c.gives(c.add("Relu", c.add("Sum", "x")))
     c = Case("add_list_of_one_number")
     c.gives(c.add("Add", c.floats(-1.5), "x"))
     c = Case("mul_scalars")
@@ -426,6 +511,9 @@ def moves():
     c.gives(c.add("Concat", c.add("Flatten", "x"), c.add("Flatten", c.add("GlobalAveragePool", "x")), axis=1))
     c = Case("concat_of_turned_and_plain", (2, 3, 4, 4))
     c.gives(c.add("Concat", c.add("Transpose", "x", perm=[0, 1, 3, 2]), "x", axis=1))
+    c = Case("concat_of_rows", (2, 3, 2, 4))
+    y = c.add("Reshape", "x", c.integers(0, 3, -1))
+    c.gives(c.add("Concat", y, c.add("Slice", y, c.integers(1), c.integers(3), c.integers(1)), axis=1))
     c = Case("concat_of_boxes", (2, 3, 2, 2))  # as detectors do, of maps of two sizes
     y = c.conv("x", 4, 3, (1, 1))
     z = c.conv("x", 4, 3, (2, 2))
@@ -447,7 +535,7 @@ def moves():
     def cut(name, starts, ends, axes=None, steps=None, sizes=(2, 6, 5, 4), opset=17):
         c = Case("slice_" + name, sizes, opset)
         if opset < 10:
-            c.gives(c.add("Relu", c.add("Slice", "x", starts=starts, ends=ends, axes=axes)))
+            c.gives(c.add("Relu", c.add("Slice", "x", starts=starts, ends=ends, **({"axes": axes} if axes else {}))))
         else:
             c.gives(c.add("Relu", c.add("Slice", "x", *(c.integers(*i) for i in (starts, ends, axes, steps) if i))))
     cut("channels", [1], [4], [1])
@@ -458,6 +546,10 @@ def moves():
     cut("beyond_the_end", [3], [100], [1])
     cut("of_all", [0], [LAST], [1])
     cut("opset_9", [1, 2], [5, 4], [2, 3], opset=9)
+    cut("without_axes", [0, 1, 0, -3], [2, LAST, -1, 4])
+    cut("without_axes_opset_9", [0, 2], [LAST, 5], opset=9)
+    cut("of_all_images", [0, 1], [LAST, 3], [0, 3])
+    cut("of_all_images_of_open_batch", [0, 1], [2**31 - 1, 3], [-4, 1], sizes=("batch", 4, 2, 2))
     c = Case("slice_of_numbers", (2, 3, 2, 2))
     c.gives(c.add("Slice", c.add("Flatten", "x"), c.integers(2), c.integers(11), c.integers(1), c.integers(3)))
     c = Case("slice_of_turned_image", (2, 3, 4, 5))
@@ -469,15 +561,26 @@ def moves():
         parts.append(c.add("Slice", y, c.integers(column), c.integers(LAST), c.integers(3), c.integers(2)))
     c.gives(c.add("Concat", *parts, axis=1))
 
-    def pad(name, pads, value=None, opset=17, sizes=(2, 2, 3, 4), **attributes):
+    def pad(name, pads, value=None, opset=17, sizes=(2, 2, 3, 4), axes=None, **attributes):
         c = Case("pad_" + name, sizes, opset)
         given = () if opset < 11 else (c.integers(*pads),) + (() if value is None else (c.scalar(value),))
+        if axes:
+            given += ("",) * (2 - len(given)) + (c.integers(*axes),)
         c.gives(c.add("Pad", "x", *given, **({"pads": pads, "value": value or 0.0} if opset < 11 else {}), **attributes))
     pad("zeros", [0, 0, 1, 2, 0, 0, 1, 2])
     pad("unequal", [0, 0, 0, 2, 0, 0, 1, 0], mode="constant")
     pad("value", [0, 0, 1, 1, 0, 0, 1, 1], -1.5)
     pad("opset_2", [0, 0, 2, 0, 0, 0, 0, 1], 0.5, 9)
     pad("one_pixel", [0, 0, 1, 1, 0, 0, 1, 1], sizes=(2, 3, 1, 1))
+    pad("axes", [1, 2, 0, 1], opset=18, axes=[2, 3])
+    pad("axes_turned", [2, 0, 1, 1], 0.25, opset=18, axes=[-1, 2])
+    pad("one_axis", [1, 2], opset=18, axes=[3])
+    c = Case("pad_axes_then_shape", (2, 2, 3, 4), 18)  # where libonnx 1.12 crashes
+    y = c.add("Pad", "x", c.integers(0, 1, 0, 1), "", c.integers(2, 3))
+    sizes = c.add("Concat", c.add("Slice", c.add("Shape", y), c.integers(0), c.integers(2)), c.integers(-1), axis=0)
+    c.gives(c.add("Relu", c.add("Reshape", y, sizes)))
+    c = Case("pad_nothing", (2, 2, 3, 4))
+    c.gives(c.add("Relu", c.add("Pad", "x", c.integers(*[0] * 8))))
     c = Case("pad_before_max_pool", (2, 2, 5, 5))
     y = c.add("Pad", "x", c.integers(0, 0, 0, 0, 0, 0, 1, 1), c.scalar(-1e9))
     c.gives(c.add("MaxPool", y, kernel_shape=[3, 3], strides=[2, 2]))
@@ -510,6 +613,27 @@ def resizes():
         one(f"linear_{mode}_of_one_pixel", 3, 2, sizes=(2, 3, 1, 1), **linear)
     one("linear_align_corners_to_one_row", 1, 4, **linear)
     one("linear_half_pixel_to_one_pixel", 1, 1, mode="linear")
+    linear["coordinate_transformation_mode"] = "asymmetric"
+    one("linear_asymmetric", 6, 8, True, **linear)
+    one("linear_asymmetric_uneven", 7, 5, **linear)
+    one("linear_asymmetric_smaller", 2, 3, sizes=(2, 2, 5, 7), **linear)
+
+    def by_half(name, sizes, opset=17, **attributes):
+        c = Case("resize_half_as_large_again_" + name, sizes, opset)
+        c.gives(c.add("Resize", "x", "", c.floats(1.0, 1.0, 1.5, 1.5), **attributes))
+    by_half("linear", (2, 2, 4, 6), mode="linear")
+    by_half("corners_of_odd_map", (2, 2, 3, 5), mode="linear", coordinate_transformation_mode="align_corners")
+    by_half("nearest_of_odd_map", (2, 2, 3, 5), **floors)
+    one("nearest_middles_of_tensorflow", 6, 8, True, opset=11, mode="nearest", nearest_mode="floor",
+        coordinate_transformation_mode="tf_half_pixel_for_nn")
+    c = Case("resize_axes", (2, 2, 3, 4), 18)
+    c.gives(c.add("Resize", "x", "", "", c.integers(8, 6), mode="linear", axes=[3, 2]))
+    for name, mode, rows, columns in (("nearest", "nearest", 2.0, 3.0), ("linear", "linear", 2.0, 1.5),
+                                      ("linear_smaller", "linear", 0.5, 0.5)):
+        c = Case(f"resize_opset_10_{name}", (2, 2, 4, 6), 10)
+        c.gives(c.add("Resize", "x", c.floats(1.0, 1.0, rows, columns), mode=mode))
+    c = Case("upsample_linear", (2, 2, 3, 2), 9)
+    c.gives(c.add("Upsample", "x", c.floats(1.0, 1.0, 2.0, 3.0), mode="linear"))
     c = Case("resize_to_its_own_size", (2, 2, 3, 4))
     c.gives(c.add("Relu", c.add("Resize", "x", "", "", c.integers(2, 2, 3, 4), mode="linear")))
     c = Case("upsample_opset_9", (2, 2, 3, 2), 9)
@@ -554,6 +678,16 @@ def views():
     c.gives(c.add("Relu", c.add("Reshape", y, c.integers(2, 6, 4))))
     c = Case("flatten")
     c.gives(c.add("Tanh", c.add("Flatten", "x", axis=1)))
+    c = Case("flatten_axis_from_end")
+    c.gives(c.add("Tanh", c.add("Flatten", "x", axis=-3)))
+    c = Case("squeeze_without_axes")
+    c.gives(c.add("Relu", c.add("Squeeze", c.add("GlobalAveragePool", "x"))))
+    c = Case("squeeze_without_axes_of_one_image", (1, 3, 5, 6), 11)
+    c.gives(c.add("Relu", c.add("Squeeze", c.add("GlobalAveragePool", "x"))))
+    c = Case("reshape_by_computed_sizes_of_two_images", (2, 3, 2, 2))
+    images = c.add("Gather", c.add("Shape", "x"), c.tensor([0], (), "int64"), axis=0)
+    sizes = c.add("Concat", c.add("Unsqueeze", images, c.integers(0)), c.integers(-1), axis=0)
+    c.gives(c.add("Gemm", c.add("Reshape", "x", sizes), c.weights(12, 3)))
     c = Case("flatten_of_one_pixel", (2, 3, 1, 1))
     c.gives(c.add("Relu", c.add("Flatten", "x")))
     c = Case("squeeze", (2, 3, 5, 6))

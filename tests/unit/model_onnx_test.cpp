@@ -32,6 +32,10 @@ OnnxNode node(const std::string &type, std::vector<std::string> inputs, std::vec
 OnnxTensor weights(const std::string &name, std::vector<std::int64_t> sizes) {
     return {name, std::move(sizes), true, std::nullopt};
 }
+/// What a node gives.
+OnnxTensor given(const std::string &name, std::vector<std::int64_t> sizes) {
+    return {name, std::move(sizes), false, std::nullopt};
+}
 OnnxTensor numbers(const std::string &name, std::vector<double> values) {
     const bool whole = std::ranges::all_of(values, [](double value) { return value == std::floor(value); });
     return {
@@ -271,6 +275,26 @@ TEST(Onnx, WhatReadsTheSumsByAnotherNameKeepsBatchNorm) {
               "convolution bias");
 }
 
+TEST(Onnx, BatchNormIsNotFoldedWhereAViewOfItsInputIsReadElsewhere) {
+    const std::vector<OnnxTensor> tensors = {weights("w", {8, 4, 1, 1}), weights("b", {8}),
+                                             weights("b3", {8, 1, 1}), numbers("rows", {0, 8, 36}),
+                                             numbers("map", {0, 8, 6, 6})};
+    const OnnxNode norm = node("BatchNormalization", {"v", "b", "b", "b", "b"}, {"n"}),
+                   back = node("Reshape", {"n", "map"}, {"m"}), view = node("Reshape", {"c", "rows"}, {"v"}),
+                   sum = node("Add", {"m", "c"}, {"y"});
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"c"}), view, norm, back, sum}, tensors)),
+              "convolution scale bias add");
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w", "b"}, {"c"}), view, norm, back, sum}, tensors)),
+              "convolution bias scale bias add");
+    EXPECT_EQ(kinds_of(graph_of(
+                  {node("Conv", {"x", "w"}, {"s"}), node("Add", {"s", "b3"}, {"c"}), view, norm, back, sum},
+                  tensors)),
+              "convolution bias scale bias add");
+    EXPECT_EQ(kinds_of(graph_of({node("Conv", {"x", "w"}, {"c"}), view, norm, node("Relu", {"n"}, {"y"})},
+                                tensors)),
+              "convolution bias relu"); // a view that nothing else reads
+}
+
 TEST(Onnx, AnOutputInAnotherOrderIsMoved) {
     EXPECT_EQ(kinds_of(graph_of({node("Relu", {"x"}, {"r"}),
                                  node("Transpose", {"r"}, {"y"}, {{"perm", {0, 2, 3, 1}, ""}})})),
@@ -293,9 +317,101 @@ TEST(Onnx, OperatorsWithAnotherMeaningAreNotTakenForThoseThatAreKnown) {
               {numbers("s", {1, 4, 8, 8})}),
         "resize");
     EXPECT_EQ(kinds(node("Gelu", {"x"}, {"y"}, {{"approximate", {}, "tanh"}})), "unknown");
-    EXPECT_EQ(kinds(node("Sub", {"c", "x"}, {"y"}), {weights("c", {4, 1, 1})}), "unknown");
+    EXPECT_EQ(kinds(node("Div", {"c", "x"}, {"y"}), {weights("c", {4, 1, 1})}), "unknown");
+    EXPECT_EQ(kinds(node("Add", {"c", "x"}, {"y"}), {weights("c", {6, 6})}), "unknown"); // for each channel
+    EXPECT_EQ(kinds(node("Resize", {"x", "", "s"}, {"y"}, {{"mode", {}, "linear"}}),
+                    {numbers("s", {1, 1, 1.4, 1.4})}),
+              "unknown"); // 8 rows, 8.4 by the factor
     EXPECT_EQ(kinds(node("Clip", {"x", "c"}, {"y"}), {weights("c", {1})}),
               "unknown"); // of a limit that is not known
+}
+
+TEST(Onnx, WhatTrainsIsNotTakenForInference) {
+    const std::vector<OnnxTensor> its = {weights("b", {4}), numbers("ratio", {0.5}), numbers("yes", {1}),
+                                         numbers("no", {0}), given("y", {0, 4, 6, 6})};
+    const std::vector<std::string> inputs = {"x", "b", "b", "b", "b"};
+    EXPECT_EQ(kinds_of(graph_of({node("BatchNormalization", inputs, {"y"})}, its)), "scale bias");
+    EXPECT_EQ(kinds_of(graph_of({node("BatchNormalization", inputs, {"y", "mean", "variance"},
+                                      {{"training_mode", {1}, ""}})},
+                                its)),
+              "unknown");
+    EXPECT_EQ(kinds_of(graph_of({node("BatchNormalization", inputs,
+                                      {"y", "mean", "variance", "saved_mean", "saved_variance"})},
+                                its)),
+              "unknown"); // as it was said before opset 14
+    EXPECT_EQ(kinds_of(graph_of({node("Dropout", {"x", "ratio", "yes"}, {"y"})}, its)), "unknown");
+    EXPECT_EQ(
+        kinds_of(graph_of({node("Dropout", {"x", "ratio", "no"}, {"d"}), node("Relu", {"d"}, {"y"})}, its)),
+        "relu");
+}
+
+TEST(Onnx, WeightsMustFitTheirInput) {
+    OnnxGraph graph = graph_of({node("Reshape", {"x", "s"}, {"r"}), node("Gemm", {"r", "w"}, {"y"})},
+                               {numbers("s", {1, -1}), weights("w", {288, 5})});
+    const auto message_of = [&] {
+        try {
+            return kinds_of(graph);
+        } catch (const InputError &error) {
+            return std::string(error.what());
+        }
+    };
+    EXPECT_THAT(message_of(), HasSubstr("its input has 144 numbers of an image, its weights are for 288"));
+    graph.tensors.back().sizes[0] = 2; // two images as one
+    graph.tensors.push_back({"r", {1, 288}, false, std::nullopt});
+    EXPECT_EQ(message_of(), "unknown dense");
+    graph = graph_of({node("Flatten", {"x"}, {"r"}), node("Gemm", {"r", "w", "c"}, {"y"})},
+                     {weights("w", {144, 5}), weights("c", {2, 5}), given("y", {2, 5})});
+    EXPECT_EQ(kinds_of(graph), "unknown"); // a row of numbers for each image
+}
+
+TEST(Onnx, WhatIsNotKnownOfANodeIsNotTakenAsLeftOut) {
+    const std::vector<OnnxTensor> its = {
+        weights("any", {1}),        numbers("one", {1}),      numbers("two", {2}),    numbers("pads", {1, 1}),
+        weights("w", {4, 4, 3, 3}), given("y", {0, 4, 5, 6}), numbers("nothing", {0})};
+    const auto kinds = [&](OnnxNode each) { return kinds_of(graph_of({std::move(each)}, its)); };
+    EXPECT_EQ(kinds(node("Slice", {"x", "one", "two", "any"}, {"y"})), "unknown");
+    EXPECT_EQ(kinds(node("Pad", {"x", "pads", "", "any"}, {"y"})), "unknown");
+    EXPECT_EQ(kinds(node("Pad", {"x", "pads", "any", "two"}, {"y"})), "unknown");
+    EXPECT_EQ(kinds(node("Pad", {"x", "pads", "", "two"}, {"y"})), "pad");
+    EXPECT_EQ(kinds(node("Pad", {"x", "pads", "", "one"}, {"y"})), "unknown"); // of channels
+    EXPECT_EQ(kinds(node("Squeeze", {"x", "any"}, {"y"})), "unknown");
+    EXPECT_EQ(kinds(node("Div", {"x", "nothing"}, {"y"})), "unknown");
+    EXPECT_EQ(kinds(node("Slice", {"x", "nothing", "one"}, {"y"})), "unknown"); // the first image
+    EXPECT_EQ(kinds(node("Max", {"x", "x"}, {"y"})), "unknown");
+}
+
+TEST(Onnx, LargestNumbersAreTakenWithoutTheirPlaces) {
+    const OnnxNode pool = node("MaxPool", {"x"}, {"y", "places"}, {{"kernel_shape", {2, 2}, ""}});
+    OnnxGraph graph = graph_of({pool}, {given("y", {0, 4, 5, 5}), given("places", {0, 4, 5, 5})});
+    EXPECT_EQ(kinds_of(graph), "max_pooling");
+    graph.outputs.push_back("places");
+    EXPECT_EQ(kinds_of(graph), "unknown unknown");
+}
+
+TEST(Onnx, AxesThatTheImagesLeaveAreNotMistaken) {
+    OnnxGraph graph = graph_of({node("GlobalAveragePool", {"x"}, {"p"}), node("Squeeze", {"p"}, {"y"})});
+    graph.tensors.back().sizes[0] = 1;
+    EXPECT_EQ(kinds_of(graph), "average_pooling");
+    graph = graph_of({node("Slice", {"x", "one", "two", "axis"}, {"s"}), node("Squeeze", {"s"}, {"y"})},
+                     {numbers("one", {1}), numbers("two", {2}), numbers("axis", {3}), given("y", {4, 6})});
+    EXPECT_EQ(kinds_of(graph), "slice");
+    graph.tensors.back().sizes[0] = 1; // the image goes with the column
+    EXPECT_EQ(kinds_of(graph), "slice unknown");
+}
+
+TEST(Onnx, AnOutputThatIsTheInputIsLeftOut) {
+    OnnxGraph graph = graph_of({node("Relu", {"x"}, {"y"})});
+    graph.outputs = {"x", "y"};
+    EXPECT_EQ(kinds_of(graph), "relu");
+    graph.outputs = {"x"};
+    EXPECT_THROW((void)import_onnx(graph, "mine.onnx"), InputError);
+}
+
+TEST(Onnx, ASoftmaxBeforeOpset13IsOverAllAxesFromItsOwn) {
+    OnnxGraph graph = graph_of({node("Softmax", {"x"}, {"y"})}, {given("y", {0, 4, 6, 6})});
+    EXPECT_EQ(kinds_of(graph), "unknown"); // of each row
+    graph.opset = 11;
+    EXPECT_EQ(kinds_of(graph), "softmax");
 }
 
 TEST(Onnx, ANodeThatIsNotKnownMovesItsBytes) {

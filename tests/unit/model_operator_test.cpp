@@ -141,6 +141,9 @@ TEST(Operators, AResizeKnowsWherePixelsLie) {
     EXPECT_THAT(computed(resize, {{1, 1, 2}}, {{0, 8}}), ElementsAre(0, 0, 8, 8));
     resize.mode = ResizeMode::bilinear; // middles at 1/4, 3/4, 5/4, 7/4 of a pixel, less a half
     EXPECT_THAT(computed(resize, {{1, 1, 2}}, {{0, 8}}), ElementsAre(0, 2, 6, 8));
+    resize.mode =
+        ResizeMode::bilinear_asymmetric; // at 0, 1/2, 1 and 3/2: behind the last pixel there is none
+    EXPECT_THAT(computed(resize, {{1, 1, 2}}, {{0, 8}}), ElementsAre(0, 4, 8, 8));
     resize.mode = ResizeMode::bilinear_corners;
     EXPECT_THAT(computed(resize, {{1, 1, 2}}, {{0, 9}}), Pointwise(DoubleNear(1e-12), {0.0, 3.0, 6.0, 9.0}));
 }

@@ -150,12 +150,20 @@ class Weights {
         if (const auto found = item_.weights.find(name); found != item_.weights.end())
             return found->second;
         const OnnxNode *from = producer(name);
-        if (from && from->type == "Identity")
+        if (from && (from->type == "Identity" || from->type == "Reshape"))
             return input(*from, 0);
         if (from && from->type == "Transpose") // of a matrix
             if (const OnnxTensor *of = tensor(from->inputs[0]); of && of->sizes.size() == 2)
                 return turned(input(*from, 0), of->sizes[0]);
         return {};
+    }
+
+    /// Channels of an image or of a row of pixels that a node of the file has put last; else 0.
+    std::int64_t channels_last(const OnnxNode &node, std::size_t i) const {
+        const OnnxNode *from = producer(node.inputs[i]);
+        const bool last = from && from->type == "Transpose" && integers(*from, "perm").back() == 1;
+        const OnnxTensor *of = last ? tensor(from->inputs[0]) : nullptr;
+        return of ? of->sizes[1] : 0;
     }
 
     /// A matrix of so many rows, its rows as columns.
@@ -198,8 +206,11 @@ class Weights {
             }
         } else if (own && is_by_channel(node.name)) {
             *own = second.empty() ? input(node, 0) : second;
+            if (const std::int64_t channels = channels_last(node, second.empty() ? 1 : 0); channels > 0)
+                *own = turned(*own, static_cast<std::int64_t>(own->size()) / channels);
+            const bool less = node.type == "Sub" && !second.empty();
             for (double &number : *own)
-                number = node.type == "Sub" ? -number : node.type == "Div" ? 1.0 / number : number;
+                number = less ? -number : node.type == "Div" ? 1.0 / number : number;
         }
     }
 
@@ -227,7 +238,8 @@ class Weights {
         }
         // Into a bias that is there: of the layer, or added by a node behind it.
         const OnnxNode *before = producer(node.inputs[0]);
-        while (before && (before->type == "Identity" || before->type == "Dropout"))
+        const std::set<std::string> same = {"Identity", "Dropout", "Reshape"}; // numbers
+        while (before && same.contains(before->type))
             before = producer(before->inputs[0]);
         const bool added = before && before->type == "Add";
         const std::string name = added ? before->name : before ? before->name + ".bias" : "";

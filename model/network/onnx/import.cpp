@@ -67,9 +67,14 @@ Network Importer::run() {
     return std::move(out_);
 }
 
-bool Importer::passes_on(const OnnxNode &node) {
-    return (node.type == "Identity" || node.type == "Dropout" || node.type == "Cast") &&
-           !node.inputs.empty() && !node.outputs.empty();
+bool Importer::passes_on(const OnnxNode &node) const {
+    if (node.inputs.empty() || node.outputs.empty())
+        return false;
+    if (node.type == "Dropout" && node.inputs.size() > 2 && !node.inputs[2].empty()) {
+        const auto training = constants_.find(node.inputs[2]);
+        return training != constants_.end() && training->second->numbers == std::vector<double>{0.0};
+    }
+    return node.type == "Identity" || node.type == "Dropout" || node.type == "Cast";
 }
 
 std::string Importer::root_of(const std::string &name) const {
@@ -117,9 +122,10 @@ void Importer::finish() {
         if (const auto found = values_.find(name); found != values_.end() && found->second.is_tensor())
             outputs.push_back(found->second.view.in_order() ? found->second.of
                                                             : plain(Value(found->second)).of);
+    std::erase(outputs, image_name); // there is nothing to compute for it
     keep_used(outputs);
     std::vector<Operator> &operators = out_.operators;
-    if (operators.empty() || std::find(outputs.begin(), outputs.end(), image_name) != outputs.end())
+    if (operators.empty())
         return problem(
             file_ + " (ONNX)",
             "expected an output that is computed of the input, for example by a node of type Conv");
@@ -272,6 +278,21 @@ const Value *Importer::constant(std::size_t i) {
     return found && !found->is_tensor() ? found : nullptr;
 }
 
+bool Importer::known_from(std::size_t first) {
+    for (std::size_t i = first; i < node_->inputs.size(); ++i)
+        if (!node_->inputs[i].empty() && !(constant(i) && constant(i)->numbers))
+            return false;
+    return true;
+}
+
+std::vector<std::string> Importer::other_outputs() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < node_->outputs.size(); ++i)
+        if (!node_->outputs[i].empty())
+            names.push_back(node_->outputs[i]);
+    return names;
+}
+
 std::vector<double> Importer::given(std::size_t i, const char *name) {
     const Value *found = constant(i);
     return found && found->numbers ? found->numbers->values : attribute(*node_, name);
@@ -280,7 +301,7 @@ std::vector<double> Importer::given(std::size_t i, const char *name) {
 void Importer::give(Value value, std::size_t output) {
     if (output >= node_->outputs.size())
         return;
-    given_.try_emplace(value.of, node_->outputs[output]);
+    given_[value.of].push_back(node_->outputs[output]);
     values_[node_->outputs[output]] = std::move(value);
 }
 
@@ -315,11 +336,15 @@ bool Importer::take_operator() {
                                                       {"Sub", &Importer::of_two},
                                                       {"Mul", &Importer::of_two},
                                                       {"Div", &Importer::of_two},
+                                                      {"Sum", &Importer::sum},
+                                                      {"Max", &Importer::bound},
+                                                      {"Min", &Importer::bound},
                                                       {"MaxPool", &Importer::pooling},
                                                       {"AveragePool", &Importer::pooling},
                                                       {"GlobalAveragePool", &Importer::global_pooling},
                                                       {"GlobalMaxPool", &Importer::global_pooling},
                                                       {"ReduceMean", &Importer::global_pooling},
+                                                      {"ReduceMax", &Importer::global_pooling},
                                                       {"Concat", &Importer::concat},
                                                       {"Split", &Importer::split},
                                                       {"Slice", &Importer::slice},

@@ -1,8 +1,10 @@
 // Nodes that work number by number.
 #include "model/network/onnx/importer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,12 +15,9 @@ namespace convcast::onnx {
 
 bool Importer::function() {
     const Value *in = tensor(0);
-    if (!in || attribute_text(*node_, "approximate") == "tanh" ||
+    if (!in || !known_from(1) || attribute_text(*node_, "approximate") == "tanh" ||
         (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
         return false;
-    for (const std::size_t limit : {1, 2})
-        if (node_->type == "Clip" && input(limit) && !input(limit)->numbers)
-            return false;
     static const std::map<std::string, OperatorKind> kinds = {{"Relu", OperatorKind::relu},
                                                               {"LeakyRelu", OperatorKind::leaky_relu},
                                                               {"Sigmoid", OperatorKind::logistic},
@@ -55,21 +54,25 @@ bool Importer::of_two() {
     if (a->is_tensor() && b->is_tensor())
         return two_tensors(*a, *b);
     const bool swapped = !a->is_tensor();
-    if (swapped && (node_->type == "Div" || (node_->type == "Sub" && a->constant_count() != 1)))
+    if (swapped && node_->type == "Div")
         return false;
     return with_constant(swapped ? *b : *a, swapped ? *a : *b, swapped);
 }
 
 bool Importer::with_constant(const Value &value, const Value &constant, bool swapped) {
     const bool product = node_->type == "Mul" || node_->type == "Div";
+    if (constant.constant_sizes.size() > value.view.rank())
+        return false;
     if (constant.constant_count() == 1) {
         if (!constant.numbers || constant.numbers->values.empty())
             return false;
         Operator op;
         op.kind = OperatorKind::linear;
         const double number = constant.numbers->values.front();
+        if (node_->type == "Div" && number == 0.0)
+            return false;
         if (product)
-            op.alpha = node_->type == "Div" ? 1.0 / (number == 0.0 ? 1.0 : number) : number;
+            op.alpha = node_->type == "Div" ? 1.0 / number : number;
         else
             op.beta = node_->type == "Sub" && !swapped ? -number : number;
         if (node_->type == "Sub" && swapped)
@@ -77,20 +80,47 @@ bool Importer::with_constant(const Value &value, const Value &constant, bool swa
         give(scaled(std::move(op), value));
         return true;
     }
-    // One number a channel: all sizes but that of the channels are 1.
-    std::optional<std::size_t> its;
-    const std::size_t rank = value.view.rank(), given_rank = constant.constant_sizes.size();
-    for (std::size_t i = 0; i < given_rank; ++i)
-        if (constant.constant_sizes[i] != 1) {
-            if (its || given_rank > rank)
-                return false;
-            its = rank - given_rank + i;
-        }
-    if (!its || value.view.size(*its) != value.shape[0] || constant.constant_count() != value.shape[0] ||
-        !value.view.with_channels(*its, value.shape[1] * value.shape[2], value.shape[0]))
+    std::optional<Value> to = by_channel(value, constant);
+    if (!to)
         return false;
-    give(each(product ? OperatorKind::scale : OperatorKind::bias, value));
+    if (node_->type == "Sub" && swapped)
+        to = negative(*to);
+    give(with_shape(each(product ? OperatorKind::scale : OperatorKind::bias, *to), value.shape, ".sizes"));
     return true;
+}
+
+std::optional<Value> Importer::by_channel(const Value &value, const Value &constant) {
+    const std::vector<std::int64_t> &sizes = constant.constant_sizes;
+    const std::size_t missing = value.view.rank() - sizes.size();
+    std::vector<std::size_t> axes; // whose size is not 1
+    bool each_number = constant.constant_count() == elements(value.shape);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        each_number = each_number && sizes[i] == value.view.size(missing + i);
+        if (sizes[i] != 1)
+            axes.push_back(missing + i);
+    }
+    if (axes.size() == 1 && value.view.size(axes[0]) == value.shape[0] &&
+        constant.constant_count() == value.shape[0] &&
+        value.view.with_channels(axes[0], value.shape[1] * value.shape[2], value.shape[0]))
+        return value;
+    return each_number ? std::optional(with_shape(value, {elements(value.shape), 1, 1}, ".numbers"))
+                       : std::nullopt;
+}
+
+Value Importer::with_shape(const Value &value, const ImageShape &shape, const std::string &end) {
+    if (value.shape == shape)
+        return value;
+    Operator op;
+    op.kind = OperatorKind::reshape;
+    op.output = shape;
+    return each(std::move(op), value, end);
+}
+
+Value Importer::negative(const Value &value) {
+    Operator op;
+    op.kind = OperatorKind::linear;
+    op.alpha = -1.0;
+    return each(std::move(op), value, ".negative");
 }
 
 Value Importer::scaled(Operator op, const Value &value) {
@@ -103,26 +133,27 @@ Value Importer::scaled(Operator op, const Value &value) {
     return std::abs(*op.alpha - 1.0) < exact ? from : each(std::move(op), from);
 }
 
-bool Importer::two_tensors(Value a, Value b) {
+bool Importer::two_tensors(const Value &a, const Value &b) {
     if (node_->type == "Div")
         return false;
     if (node_->type == "Mul" && activation(a, b))
         return true;
-    if (node_->type == "Sub") {
-        Operator op;
-        op.kind = OperatorKind::linear;
-        op.alpha = -1.0;
-        b = each(std::move(op), b, ".negative");
-    }
     const OperatorKind kind = node_->type == "Mul" ? OperatorKind::multiply : OperatorKind::add;
-    if (a.view == b.view && a.shape == b.shape) {
-        Value out = add(kind, {a, b});
+    std::optional<Value> out = joined(kind, a, node_->type == "Sub" ? negative(b) : b);
+    if (!out)
+        return false;
+    give(std::move(*out));
+    return true;
+}
+
+std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
+    if (a.view == b.view) {
+        Value out = add(kind, {a, with_shape(b, a.shape, ".sizes")});
         out.view = a.view;
-        give(std::move(out));
-        return true;
+        return out;
     }
     if (a.view.rank() != b.view.rank() || a.view.rank() > 4)
-        return false;
+        return std::nullopt;
     a = plain(a), b = plain(b);
     const auto fits = [](const ImageShape &all, const ImageShape &part) {
         for (std::size_t i = 0; i < 3; ++i)
@@ -133,10 +164,51 @@ bool Importer::two_tensors(Value a, Value b) {
     if (!fits(a.shape, b.shape))
         std::swap(a, b);
     if (!fits(a.shape, b.shape))
-        return false;
+        return std::nullopt;
     Value out = add(kind, {a, b});
     out.view = View::of_rank(a.view.rank(), out.shape);
-    give(std::move(out));
+    return out;
+}
+
+bool Importer::sum() {
+    std::optional<Value> out;
+    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
+        if (!tensor(i))
+            return false;
+        out = i == 0 ? std::optional(*tensor(i)) : joined(OperatorKind::add, *out, *tensor(i));
+        if (!out)
+            return false;
+    }
+    if (!out)
+        return false;
+    give(std::move(*out));
+    return true;
+}
+
+bool Importer::bound() {
+    const Value *value = nullptr;
+    Operator op;
+    op.kind = OperatorKind::clip;
+    const bool least = node_->type == "Max";
+    for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
+        if (tensor(i) && !value) {
+            value = tensor(i);
+            continue;
+        }
+        const Value *its = constant(i);
+        if (!its || !its->numbers || its->numbers->values.size() != 1)
+            return false;
+        const double number = its->numbers->values.front();
+        if (std::abs(number) >= 1e30) // no limit
+            continue;
+        if (least)
+            op.low = std::max(op.low.value_or(number), number);
+        else
+            op.high = std::min(op.high.value_or(number), number);
+    }
+    if (!value)
+        return false;
+    give(op.low || op.high ? each(std::move(op), *value) : *value);
     return true;
 }
 

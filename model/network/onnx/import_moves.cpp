@@ -2,6 +2,7 @@
 #include "model/network/onnx/importer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +41,11 @@ bool Importer::concat() {
         by_channel = by_channel && its && (&part == &parts.front() || *its == *view);
         view = by_channel ? its : view;
     }
-    if (!by_channel) {
+    const ImageShape map = parts.front().shape;
+    if (by_channel) {
+        for (Value &part : parts)
+            part = with_shape(part, {part.shape[0], map[1], map[2]}, ".sizes");
+    } else {
         if (axis != 1 || parts.front().view.rank() > 4)
             return false;
         for (Value &part : parts)
@@ -71,7 +76,7 @@ bool Importer::split() {
     if (!in || in->view.rank() > 4)
         return false;
     const auto axis = axis_of(*in, integers(*node_, "axis", {0}).front());
-    if (!axis)
+    if (!axis || !known_from(1))
         return false;
     std::vector<std::int64_t> counts = as_integers(given(1, "split"));
     const std::int64_t all = in->view.size(*axis);
@@ -101,27 +106,40 @@ bool Importer::split() {
 
 bool Importer::slice() {
     const Value *in = tensor(0);
-    std::vector<std::int64_t> starts = as_integers(given(1, "starts")), ends = as_integers(given(2, "ends")),
-                              axes = as_integers(given(3, "axes")), steps = as_integers(given(4, "steps"));
-    if (!in || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
+    const std::vector<std::int64_t> starts = as_integers(given(1, "starts")),
+                                    ends = as_integers(given(2, "ends")),
+                                    axes = as_integers(given(3, "axes")),
+                                    steps = as_integers(given(4, "steps"));
+    if (!in || !known_from(1) || in->view.rank() > 4 || starts.empty() || starts.size() != ends.size())
         return false;
-    const Value from = plain(*in);
-    ImageShape begin{0, 0, 0}, count = from.shape, step{1, 1, 1};
+    const auto rank = static_cast<std::int64_t>(in->view.rank());
+    const ImageShape all = in->view.shape();
+    ImageShape begin{0, 0, 0}, count = all, step{1, 1, 1};
     for (std::size_t i = 0; i < starts.size(); ++i) {
-        const auto axis = axis_of(*in, i < axes.size() ? axes[i] : static_cast<std::int64_t>(i));
+        std::int64_t axis = i < axes.size() ? axes[i] : static_cast<std::int64_t>(i);
+        axis += axis < 0 ? rank : 0;
         const std::int64_t by = i < steps.size() ? steps[i] : 1;
-        if (!axis || by < 1)
+        if (axis < 0 || axis >= rank || by < 1)
             return false;
-        const std::int64_t size = in->view.size(*axis);
+        const std::int64_t any_images = fixed_images_ > 0 ? fixed_images_ : most_size - 1,
+                           size = axis == 0 ? any_images : in->view.size(static_cast<std::size_t>(axis));
         const auto place = [&](std::int64_t at) {
             return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
         };
         const std::int64_t first = place(starts[i]), last = place(ends[i]);
-        begin[*axis - 1] = first, step[*axis - 1] = by, count[*axis - 1] = (last - first + by - 1) / by;
-        if (last <= first)
+        const bool whole = first == 0 && last == size && by == 1;
+        if (last <= first || (axis == 0 && !whole))
             return false;
+        if (axis == 0)
+            continue;
+        const auto at = static_cast<std::size_t>(axis) - 1;
+        begin[at] = first, step[at] = by, count[at] = (last - first + by - 1) / by;
     }
-    Value out = count == from.shape ? from : part(from, begin, count, step, "");
+    if (count == all) {
+        give(*in);
+        return true;
+    }
+    Value out = part(plain(*in), begin, count, step, "");
     out.view = View::of_rank(in->view.rank(), out.shape);
     give(std::move(out));
     return true;
@@ -130,82 +148,119 @@ bool Importer::slice() {
 bool Importer::pad() {
     const Value *in = tensor(0);
     const std::vector<std::int64_t> pads = as_integers(given(1, "pads"));
+    std::vector<std::int64_t> axes = {0, 1, 2, 3};
+    if (input(3))
+        axes = as_integers(given(3, ""));
     const std::string mode = attribute_text(*node_, "mode");
-    if (!in || in->view.rank() != 4 || pads.size() != 8 || (!mode.empty() && mode != "constant"))
+    if (!in || !known_from(1) || in->view.rank() != 4 || pads.size() != 2 * axes.size() ||
+        (!mode.empty() && mode != "constant"))
         return false;
-    for (std::size_t i = 0; i < 8; ++i)
-        if (pads[i] < 0 || (pads[i] > 0 && i % 4 < 2))
+    TwoSizes begin{}, end{};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::int64_t axis = axes[i] < 0 ? axes[i] + 4 : axes[i], before = pads[i],
+                           behind = pads[i + axes.size()];
+        if (before == 0 && behind == 0)
+            continue;
+        if (axis < 2 || axis > 3 || before < 0 || behind < 0)
             return false;
+        begin[static_cast<std::size_t>(axis) - 2] = before, end[static_cast<std::size_t>(axis) - 2] = behind;
+    }
     Operator op;
     op.kind = OperatorKind::pad;
-    op.pad = {pads[2], pads[3]};
-    if (pads[2] != pads[6] || pads[3] != pads[7])
-        op.pad_end = {pads[6], pads[7]};
+    op.pad = begin;
+    if (begin != end)
+        op.pad_end = end;
     if (const std::vector<double> value = given(2, "value"); value.size() == 1 && value[0] != 0.0)
         op.alpha = value[0];
-    give(add(std::move(op), {plain(*in)}));
+    give(begin == TwoSizes{} && end == TwoSizes{} ? *in : add(std::move(op), {plain(*in)}));
     return true;
 }
 
 bool Importer::resize() {
     const Value *in = tensor(0);
-    const bool upsample = node_->type == "Upsample";
+    // Until opset 10, in which a Resize has one input beside the image.
+    const bool old = node_->type == "Upsample" || node_->inputs.size() == 2;
     const std::string policy = attribute_text(*node_, "keep_aspect_ratio_policy");
-    if (!in || in->view.rank() != 4 || integers(*node_, "antialias", {0}).front() != 0 ||
-        !integers(*node_, "axes").empty() || (!policy.empty() && policy != "stretch"))
+    if (!in || in->view.rank() != 4 || !known_from(old ? 1 : 2) ||
+        integers(*node_, "antialias", {0}).front() != 0 || (!policy.empty() && policy != "stretch"))
         return false;
-    const std::vector<double> scales = given(upsample ? 1 : 2, "scales"), sizes = given(3, "");
+    const std::vector<double> scales = given(old ? 1 : 2, "scales"), sizes = given(3, "");
+    const std::vector<double> &said = sizes.empty() ? scales : sizes;
+    const std::vector<std::int64_t> axes = integers(*node_, "axes", {0, 1, 2, 3});
+    if (said.size() != axes.size())
+        return false;
     const Value from = plain(*in);
+    std::array<Resized, 2> its{Resized{from.shape[1], from.shape[1]}, Resized{from.shape[2], from.shape[2]}};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::int64_t axis = axes[i] < 0 ? axes[i] + 4 : axes[i];
+        const bool stays =
+            sizes.empty() ? said[i] == 1.0 : axis == 0 || said[i] == static_cast<double>(from.shape[0]);
+        if (axis < 0 || axis > 3 || (axis < 2 && !stays))
+            return false;
+        if (axis < 2)
+            continue;
+        Resized &size = its[static_cast<std::size_t>(axis) - 2];
+        const double out =
+            sizes.empty()
+                ? static_cast<double>(std::floor(static_cast<float>(said[i]) * static_cast<float>(size.in)))
+                : said[i];
+        if (!(out >= 1.0 && out <= static_cast<double>(most_size)))
+            return false;
+        size.out = static_cast<std::int64_t>(out);
+        const double step = sizes.empty() ? 1.0 / said[i] : size.ratio(), ratio = size.ratio();
+        size.step = std::abs(step - ratio) < 1e-6 * ratio ? ratio : step; // a factor is rounded
+    }
     Operator op;
     op.kind = OperatorKind::resize;
-    op.output = from.shape;
-    if (sizes.size() == 4 ? sizes[1] != static_cast<double>(from.shape[0])
-                          : scales.size() != 4 || scales[0] != 1.0 || scales[1] != 1.0)
+    op.mode = resize_mode(old, its);
+    op.output = {from.shape[0], its[0].out, its[1].out};
+    if (!op.mode)
         return false;
-    for (std::size_t i = 0; i < 2; ++i) {
-        const double size =
-            sizes.size() == 4 ? sizes[i + 2] : scales[i + 2] * static_cast<double>(from.shape[i + 1]);
-        // Else a place lies otherwise than the sizes say.
-        if (!(size >= 1.0 && size <= static_cast<double>(most_size)) || size != std::floor(size))
-            return false;
-        op.output[i + 1] = static_cast<std::int64_t>(size);
-    }
-    const std::string mode = attribute_text(*node_, "mode");
-    const std::string places = attribute_text(*node_, "coordinate_transformation_mode");
-    if (mode.empty() || mode == "nearest") {
-        const std::string transform = upsample ? "asymmetric" : places.empty() ? "half_pixel" : places;
-        const std::string rounds = upsample ? "floor" : attribute_text(*node_, "nearest_mode");
-        for (std::size_t i = 1; i < 3; ++i)
-            if (!takes_floors(transform, rounds, from.shape[i], op.output[i]))
-                return false;
-        op.mode = ResizeMode::nearest;
-    } else if (mode == "linear" && places == "align_corners") {
-        op.mode = ResizeMode::bilinear_corners;
-    } else if (mode == "linear" && !upsample &&
-               (places.empty() || places == "half_pixel" ||
-                (places == "pytorch_half_pixel" && op.output[1] > 1 && op.output[2] > 1))) {
-        op.mode = ResizeMode::bilinear;
-    } else {
-        return false;
-    }
-    give(op.output == from.shape ? from : add(std::move(op), {from}));
+    give(op.output == from.shape ? *in : add(std::move(op), {from}));
     return true;
 }
 
-bool Importer::takes_floors(const std::string &transform, const std::string &rounds, std::int64_t in,
-                            std::int64_t out) {
+std::optional<ResizeMode> Importer::resize_mode(bool old, const std::array<Resized, 2> &sizes) const {
+    const std::string mode = attribute_text(*node_, "mode"),
+                      said = attribute_text(*node_, "coordinate_transformation_mode"),
+                      places = old            ? "asymmetric"
+                               : said.empty() ? "half_pixel"
+                                              : said;
+    const auto all = [&](const auto &holds) { return holds(sizes[0]) && holds(sizes[1]); };
+    if (mode.empty() || mode == "nearest") {
+        const bool floors = all([&](const Resized &its) {
+            const std::string rounds = its.step > 1.0 ? "ceil" : "floor"; // until opset 10
+            return takes_floors(places, old ? rounds : attribute_text(*node_, "nearest_mode"), its);
+        });
+        return floors ? std::optional(ResizeMode::nearest) : std::nullopt;
+    }
+    if (mode != "linear")
+        return std::nullopt;
+    if (places == "align_corners")
+        return ResizeMode::bilinear_corners;
+    const bool whole = all([](const Resized &its) { return its.step == its.ratio(); });
+    const bool several = all([](const Resized &its) { return its.out > 1; });
+    if (whole && places == "asymmetric")
+        return ResizeMode::bilinear_asymmetric;
+    if (whole && (places == "half_pixel" || (places == "pytorch_half_pixel" && several)))
+        return ResizeMode::bilinear;
+    return std::nullopt;
+}
+
+bool Importer::takes_floors(const std::string &transform, const std::string &rounds, const Resized &its) {
     constexpr std::int64_t most_rows = 1 << 20;
-    if ((transform != "half_pixel" && transform != "asymmetric") || out > most_rows)
+    const bool middles = transform == "half_pixel", shifted = transform == "tf_half_pixel_for_nn";
+    if ((!middles && !shifted && transform != "asymmetric") || its.out > most_rows)
         return false;
-    const double ratio = static_cast<double>(in) / static_cast<double>(out);
-    for (std::int64_t y = 0; y < out; ++y) {
+    for (std::int64_t y = 0; y < its.out; ++y) {
         const auto at = static_cast<double>(y);
-        const double place = transform == "asymmetric" ? at * ratio : (at + 0.5) * ratio - 0.5;
+        const double place = (middles || shifted ? at + 0.5 : at) * its.step - (middles ? 0.5 : 0.0);
         const double row = rounds == "floor"               ? std::floor(place)
                            : rounds == "ceil"              ? std::ceil(place)
                            : rounds == "round_prefer_ceil" ? std::floor(place + 0.5)
                                                            : std::ceil(place - 0.5);
-        if (std::clamp(row, 0.0, static_cast<double>(in - 1)) != static_cast<double>(y * in / out))
+        if (std::clamp(row, 0.0, static_cast<double>(its.in - 1)) !=
+            static_cast<double>(y * its.in / its.out))
             return false;
     }
     return true;
@@ -213,8 +268,14 @@ bool Importer::takes_floors(const std::string &transform, const std::string &rou
 
 bool Importer::softmax() {
     const Value *in = tensor(0);
-    const std::int64_t axis = integers(*node_, "axis", {-1}).front();
-    if (!in || in->view.rank() != 2 || (axis != 1 && axis != -1) || !in->view.in_order())
+    const bool old = graph_.opset.value_or(13) < 13; // then over that axis and all behind it
+    const auto axis = in ? axis_of(*in, integers(*node_, "axis", {old ? 1 : -1}).front()) : std::nullopt;
+    if (!axis)
+        return false;
+    std::int64_t count = in->view.size(*axis);
+    for (std::size_t i = *axis + 1; old && i < in->view.rank(); ++i)
+        count *= in->view.size(i);
+    if (count != elements(in->shape))
         return false;
     give(each(OperatorKind::softmax, *in));
     return true;

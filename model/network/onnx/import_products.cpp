@@ -1,6 +1,9 @@
 // Products with weights, and norms.
 #include "model/network/onnx/importer.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,12 +16,24 @@ bool Importer::gemm() {
     if (!in || !weights || tensor(2) || weights->constant_sizes.size() != 2 || in->view.rank() != 2 ||
         integers(*node_, "transA", {0}).front() != 0)
         return false;
-    return dense(*in, weights->constant_sizes[integers(*node_, "transB", {0}).front() != 0 ? 0 : 1], 2);
+    return dense(*in, *weights, integers(*node_, "transB", {0}).front() != 0 ? 0 : 1, 2);
 }
 
-bool Importer::dense(const Value &in, std::int64_t outputs, std::size_t bias) {
-    if (!is_size(outputs))
+bool Importer::dense(const Value &in, const Value &weights, std::size_t outputs_at, std::size_t bias) {
+    const std::int64_t outputs = weights.constant_sizes[outputs_at],
+                       inputs = weights.constant_sizes[1 - outputs_at];
+    const Value *added = constant(bias);
+    const bool same_for_all_images =
+        !added || added->constant_count() == 1 ||
+        (added->constant_count() == outputs && added->constant_sizes.back() == outputs);
+    if (!is_size(outputs) || !same_for_all_images)
         return false;
+    if (inputs != elements(in.shape)) {
+        problem(fmt::format("its input has {} numbers of an image, its weights are for {}; expected as many",
+                            elements(in.shape), inputs));
+        lose();
+        return true;
+    }
     Operator op;
     op.kind = OperatorKind::dense;
     op.outputs = outputs;
@@ -37,9 +52,9 @@ bool Importer::matmul() {
     if (!is_size(outputs))
         return false;
     if (in->view.rank() == 2)
-        return dense(*in, outputs, 99);
+        return dense(*in, *weights, 1, 99);
     Value from = *in;
-    if (in->view.size(in->view.rank() - 1) != in->shape[0])
+    if (in->view.size(in->view.rank() - 1) != in->shape[0] || weights->constant_sizes[0] != in->shape[0])
         return false;
     auto view = from.view.with_channels(from.view.rank() - 1, from.shape[1] * from.shape[2], outputs);
     if (!view)
@@ -56,7 +71,10 @@ bool Importer::matmul() {
 
 bool Importer::batch_norm() {
     const Value *in = tensor(0);
-    if (!in || in->view.rank() < 2 || in->view.size(1) != in->shape[0] ||
+    const bool training = integers(*node_, "training_mode", {0}).front() != 0 ||
+                          !other_outputs().empty(); // as opsets before 14 say it
+    if (!in || training || integers(*node_, "spatial", {1}).front() == 0 || in->view.rank() < 2 ||
+        in->view.size(1) != in->shape[0] ||
         !in->view.with_channels(1, in->shape[1] * in->shape[2], in->shape[0]))
         return false;
     const Operator *before = producer(in->of);
@@ -67,9 +85,9 @@ bool Importer::batch_norm() {
                         (is(producer(before->from.front()), OperatorKind::convolution) ||
                          is(producer(before->from.front()), OperatorKind::transposed_convolution)) &&
                         read_once(before->from.front());
-    if (readers_of(node_->inputs[0]) == 1 && biased)
+    if (biased && read_once(in->of))
         give(*in);
-    else if (readers_of(node_->inputs[0]) == 1 && sums)
+    else if (sums && read_once(in->of))
         give(each(OperatorKind::bias, *in, ".bias"));
     else
         give(each(OperatorKind::bias, each(OperatorKind::scale, *in, ".scale"), ".bias"));
@@ -83,7 +101,8 @@ const Operator *Importer::producer(const std::string &name) const {
 
 bool Importer::read_once(const std::string &of) const {
     const auto found = given_.find(of);
-    return found == given_.end() || readers_of(found->second) == 1;
+    const auto once = [&](const std::string &tensor) { return readers_of(tensor) == 1; };
+    return found == given_.end() || std::all_of(found->second.begin(), found->second.end(), once);
 }
 
 bool Importer::layer_norm() {

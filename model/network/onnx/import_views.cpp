@@ -36,6 +36,8 @@ bool Importer::take_numbers() {
     if (node_->type == "Shape" && input(0) != nullptr) {
         Value value;
         std::vector<std::int64_t> sizes = input(0)->sizes();
+        if (tensor(0) && !sizes.empty())
+            sizes.front() = std::max<std::int64_t>(1, fixed_images_);
         const auto count = static_cast<std::int64_t>(sizes.size());
         const auto place = [&](const char *name, std::int64_t otherwise) {
             const std::int64_t at = integers(*node_, name, {otherwise}).front();
@@ -76,7 +78,7 @@ bool Importer::take_constant_view(const Value &in) {
         // its sizes stay
     } else if (type == "Transpose" && !in.numbers) {
         std::vector<std::int64_t> order = integers(*node_, "perm");
-        for (std::int64_t i = rank; order.empty() && i-- > 0;)
+        for (std::int64_t i = rank; static_cast<std::int64_t>(order.size()) < rank && i-- > 0;)
             order.push_back(i);
         for (std::size_t i = 0; i < order.size(); ++i)
             if (order[i] < 0 || order[i] >= rank || order.size() != sizes.size())
@@ -85,6 +87,13 @@ bool Importer::take_constant_view(const Value &in) {
                 sizes[i] = in.constant_sizes[static_cast<std::size_t>(order[i])];
     } else if (type == "Reshape" && input(1) && input(1)->numbers && !in.numbers) {
         sizes = as_integers(input(1)->numbers->values);
+        std::int64_t known = 1;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (sizes[i] == 0 && i < in.constant_sizes.size())
+                sizes[i] = in.constant_sizes[i];
+            known = sizes[i] > 0 ? std::min(most_size, known * std::min(most_size, sizes[i])) : known;
+        }
+        std::replace(sizes.begin(), sizes.end(), std::int64_t{-1}, in.constant_count() / known);
     } else if ((type == "Unsqueeze" || type == "Squeeze") && rank > 0) {
         const bool changed = change_sizes(
             sizes.size(), 0, [&](std::size_t at) { return sizes[at]; },
@@ -110,7 +119,7 @@ bool Importer::take_view() {
     const auto rank = static_cast<std::int64_t>(value.view.rank());
     const std::vector<std::int64_t> to = integers(*node_, "to", {1});
     const bool real = to.front() == 1 || to.front() == 10 || to.front() == 11 || to.front() == 16;
-    if (type == "Identity" || type == "Dropout" || (type == "Cast" && real)) {
+    if (passes_on(*node_) && (type != "Cast" || real)) {
         give(std::move(value));
         return true;
     }
@@ -130,16 +139,21 @@ bool Importer::take_view() {
         return true;
     }
     if (type == "Squeeze" || type == "Unsqueeze") {
+        // The only image of a batch goes with the other sizes of 1: then the axes have other numbers here.
+        const bool one_image = type == "Squeeze" && !names_axes() && fixed_images_ == 1;
         const bool changed = change_sizes(
             value.view.rank(), 1, [&](std::size_t at) { return value.view.size(at); },
             [&](std::size_t at) { value.view = value.view.without(at); },
             [&](std::size_t at) { value.view = value.view.with_one(at); });
-        if (changed)
-            give(std::move(value));
-        return changed;
+        if (!changed || (one_image && value.view.rank() > 2))
+            return false;
+        give(std::move(value));
+        return true;
     }
-    if (type == "Flatten" && integers(*node_, "axis", {1}).front() == 1)
-        return reshape(value, {1, -1});
+    if (type == "Flatten") {
+        const std::int64_t axis = integers(*node_, "axis", {1}).front();
+        return (axis == 1 || axis + rank == 1) && reshape(value, {0, -1});
+    }
     if (type == "Reshape" && constant(1) && constant(1)->numbers)
         return reshape(value, as_integers(constant(1)->numbers->values));
     return false;
@@ -149,6 +163,8 @@ bool Importer::reshape(Value value, std::vector<std::int64_t> sizes) {
     const std::int64_t all = elements(value.shape);
     std::int64_t product = 1;
     std::optional<std::size_t> open;
+    if (fixed_images_ > 1 && !sizes.empty() && sizes.front() == 1)
+        return false; // all images as one
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == 0 && i < value.view.rank())
             sizes[i] = value.view.size(i);

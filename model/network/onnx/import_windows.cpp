@@ -83,35 +83,69 @@ Value Importer::with_bias(const Value &value, std::size_t i) {
 
 bool Importer::transposed() {
     const Value *in = tensor(0), *filters = constant(1);
-    const std::string pads = attribute_text(*node_, "auto_pad");
-    if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4 ||
-        (!pads.empty() && pads != "NOTSET") || !integers(*node_, "output_shape").empty())
+    if (!in || !filters || tensor(2) || filters->constant_sizes.size() != 4)
         return false;
-    const std::vector<std::int64_t> sizes = filters->constant_sizes,
-                                    more = integers(*node_, "output_padding", {0, 0});
+    const std::vector<std::int64_t> sizes = filters->constant_sizes;
     auto w = windows(*in, {sizes[2], sizes[3]});
-    if (!w || more.size() != 2 || more[0] > (*w)[0].end || more[1] > (*w)[1].end)
-        return false;
     Operator op;
     op.kind = OperatorKind::transposed_convolution;
     const std::int64_t groups = integers(*node_, "group", {1}).front();
-    if (!std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups))
+    if (!w || !std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups) ||
+        !set_transposed_pads(*w))
         return false;
     op.outputs = sizes[1] * groups;
     op.window = {sizes[2], sizes[3]};
     set_windows(op, *w);
-    if (const TwoSizes end = {(*w)[0].end - more[0], (*w)[1].end - more[1]}; end != op.pad_or_none())
+    // Pixels that no filter reaches are put behind the others.
+    TwoSizes end{}, more{};
+    for (std::size_t i = 0; i < 2; ++i) {
+        const std::int64_t its = (*w)[i].end;
+        end[i] = std::max<std::int64_t>(its, 0), more[i] = std::max<std::int64_t>(-its, 0);
+    }
+    if (end != op.pad_or_none())
         op.pad_end = end;
     if (groups != 1)
         op.groups = groups;
-    give(with_bias(add(std::move(op), {plain(*in)}), 2));
+    Value out = add(std::move(op), {plain(*in)});
+    if (more != TwoSizes{}) {
+        Operator behind;
+        behind.kind = OperatorKind::pad;
+        behind.pad = {0, 0}, behind.pad_end = more;
+        out = add(std::move(behind), {out}, ".pad");
+    }
+    give(with_bias(out, 2));
+    return true;
+}
+
+bool Importer::set_transposed_pads(std::array<Window, 2> &w) const {
+    const std::vector<std::int64_t> more = integers(*node_, "output_padding", {0, 0}),
+                                    said = integers(*node_, "output_shape");
+    const std::string pads = attribute_text(*node_, "auto_pad");
+    const bool same = pads == "SAME_UPPER" || pads == "SAME_LOWER";
+    if (more.size() != 2 || said.size() == 1)
+        return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+        Window &its = w[i];
+        const std::int64_t reached = (its.input - 1) * its.stride + (its.window - 1) * its.dilation + 1;
+        const std::int64_t out = !said.empty() ? said[said.size() - 2 + i]
+                                 : same        ? std::min(its.input * its.stride, reached + more[i])
+                                               : reached + more[i] - its.begin - its.end;
+        if (!is_size(out) || more[i] < 0 || more[i] > most_size)
+            return false;
+        const std::int64_t cut = std::max<std::int64_t>(reached + more[i] - out, 0);
+        if (!said.empty() || same)
+            its.begin = pads == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+        its.end = reached - its.begin - out;
+    }
     return true;
 }
 
 bool Importer::pooling() {
     const Value *in = tensor(0);
     const std::vector<std::int64_t> window = integers(*node_, "kernel_shape");
-    if (!in || node_->outputs.size() > 1)
+    const std::vector<std::string> indices = other_outputs();
+    const auto is_read = [&](const std::string &name) { return readers_of(name) > 0; };
+    if (!in || std::any_of(indices.begin(), indices.end(), is_read))
         return false;
     const auto w = windows(*in, window);
     const bool means = node_->type == "AveragePool", ceil = integers(*node_, "ceil_mode", {0}).front() != 0,
@@ -122,8 +156,8 @@ bool Importer::pooling() {
     op.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling;
     op.window = {window[0], window[1]};
     op.stride = {(*w)[0].stride, (*w)[1].stride};
-    TwoSizes begin{}, end{};
-    bool padded = false;
+    Value from = plain(*in);
+    TwoSizes begin{}, end{}, over{};
     for (std::size_t i = 0; i < 2; ++i) {
         const Window &its = (*w)[i];
         begin[i] = its.begin, end[i] = its.end;
@@ -134,42 +168,66 @@ bool Importer::pooling() {
                 --places;
             end[i] =
                 std::max<std::int64_t>((places - 1) * its.stride + its.window - its.input - its.begin, 0);
-            if (means && counts_pad && end[i] > its.end)
-                return false; // divides by another number at the end
+            over[i] = std::max<std::int64_t>(end[i] - its.end, 0);
         }
-        padded = padded || begin[i] > 0 || end[i] > 0;
     }
+    const bool hangs_over = means && counts_pad && over != TwoSizes{};
+    if (hangs_over) { // the padding counts, what lies behind it does not: here it is part of the image
+        Operator around;
+        around.kind = OperatorKind::pad;
+        around.pad = begin, around.pad_end = {(*w)[0].end, (*w)[1].end};
+        if (around.pad != TwoSizes{} || around.pad_end != TwoSizes{})
+            from = add(std::move(around), {from}, ".pad");
+        begin = {}, end = over;
+    }
+    const bool padded = begin != TwoSizes{} || end != TwoSizes{};
     if (begin != TwoSizes{})
         op.pad = begin;
     if (end != begin)
         op.pad_end = end;
-    if (means && padded && !counts_pad)
+    if (means && padded && (!counts_pad || hangs_over))
         op.inside = true;
-    give(add(std::move(op), {plain(*in)}));
+    give(add(std::move(op), {from}));
     return true;
 }
 
 bool Importer::global_pooling() {
     const Value *in = tensor(0);
-    if (!in || in->view.rank() != 4)
+    const bool reduces = node_->type.starts_with("Reduce");
+    if (!in || (!reduces && in->view.rank() != 4) || in->view.rank() < 3)
         return false;
-    bool keep = true;
-    if (node_->type == "ReduceMean") {
-        std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
-        for (std::int64_t &axis : axes)
-            axis = axis < 0 ? axis + 4 : axis;
-        std::sort(axes.begin(), axes.end());
-        keep = integers(*node_, "keepdims", {1}).front() != 0;
-        if (axes != std::vector<std::int64_t>{2, 3})
+    const std::size_t rank = in->view.rank();
+    std::vector<bool> gone(rank, false);
+    for (const std::int64_t axis :
+         reduces ? as_integers(given(1, "axes")) : std::vector<std::int64_t>{2, 3}) {
+        const auto at = axis_of(*in, axis);
+        if (!at)
             return false;
+        gone[*at] = true;
     }
-    const Value from = plain(*in);
+    // All sizes but one, which is that of the channels. Where the numbers lie otherwise they are moved first.
+    const auto its = static_cast<std::size_t>(std::find(gone.begin() + 1, gone.end(), false) - gone.begin());
+    if (!known_from(1) || std::count(gone.begin(), gone.end(), true) != static_cast<std::ptrdiff_t>(rank) - 2)
+        return false;
+    const auto channels_of = [&](const Value &value) {
+        return value.view.size(its) == value.shape[0]
+                   ? value.view.with_channels(its, value.shape[1] * value.shape[2], value.shape[0])
+                   : std::nullopt;
+    };
+    if (!channels_of(*in) && rank > 4)
+        return false;
+    const Value from = channels_of(*in) ? *in : plain(*in);
+    if (!channels_of(from))
+        return false;
     Operator op;
-    op.kind = node_->type == "GlobalMaxPool" ? OperatorKind::max_pooling : OperatorKind::average_pooling;
+    const bool means = node_->type == "GlobalAveragePool" || node_->type == "ReduceMean";
+    op.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling;
     op.window = {from.shape[1], from.shape[2]};
     Value out = add(std::move(op), {from});
-    if (!keep)
-        out.view = View::of_numbers(out.shape[0]);
+    out.view = View::of_numbers(out.shape[0]);
+    if (integers(*node_, "keepdims", {1}).front() != 0)
+        for (std::size_t i = 1; i < rank; ++i)
+            out.view = i == its ? out.view : out.view.with_one(i);
     give(std::move(out));
     return true;
 }

@@ -55,7 +55,7 @@ class Importer {
 
   private:
     /// Whether a node gives the numbers of its input as they are.
-    static bool passes_on(const OnnxNode &node);
+    bool passes_on(const OnnxNode &node) const;
     /// The tensor whose numbers a tensor has.
     std::string root_of(const std::string &name) const;
     int readers_of(const std::string &name) const;
@@ -92,6 +92,10 @@ class Importer {
     const Value *input(std::size_t i);
     const Value *tensor(std::size_t i);
     const Value *constant(std::size_t i);
+    /// Whether the numbers of all inputs that the node has from number `first` on are known.
+    bool known_from(std::size_t first);
+    /// Names of the node's outputs behind the first, without those that are left out.
+    std::vector<std::string> other_outputs() const;
     /// Numbers of an input, or else of an attribute.
     std::vector<double> given(std::size_t i, const char *name);
     /// Lets the name of the node's output stand for the value.
@@ -101,12 +105,17 @@ class Importer {
     void take();
     bool take_numbers();
     /// Takes sizes of 1 out, or puts them in, as the node's axes say; the first that may be changed is
-    /// `first`. Whether the axes are such.
+    /// `first`. A Squeeze without axes takes all of them out. Whether the axes are such.
     template <class Size, class Erase, class Insert>
     bool change_sizes(std::size_t rank, std::int64_t first, const Size &size, const Erase &erase,
                       const Insert &insert) {
         const bool out = node_->type == "Squeeze";
+        if (!known_from(1))
+            return false;
         std::vector<std::int64_t> axes = as_integers(given(1, "axes"));
+        for (auto at = static_cast<std::size_t>(first); out && !names_axes() && at < rank; ++at)
+            if (size(at) == 1)
+                axes.push_back(static_cast<std::int64_t>(at));
         const auto all = static_cast<std::int64_t>(rank + (out ? 0 : axes.size()));
         for (std::int64_t &axis : axes)
             axis = axis < 0 ? axis + all : axis;
@@ -120,8 +129,10 @@ class Importer {
             out ? erase(at) : insert(at);
             rank = out ? rank - 1 : rank + 1;
         }
-        return !axes.empty();
+        return out || !axes.empty();
     }
+    /// Whether the node says which axes it is about.
+    bool names_axes() { return input(1) || !attribute(*node_, "axes").empty(); }
     /// The sizes of a constant, such as weights, after a node that only changes them.
     bool take_constant_view(const Value &in);
     /// What changes only the view.
@@ -138,20 +149,25 @@ class Importer {
     static void set_windows(Operator &op, const std::array<Window, 2> &w);
     Value with_bias(const Value &value, std::size_t i);
     bool transposed();
+    /// Sets what is cut off the outputs of a transposed convolution at both ends, by the node's pads or the
+    /// size that it says. Less than nothing at the end: so many more pixels. Whether they are such.
+    bool set_transposed_pads(std::array<Window, 2> &w) const;
     bool pooling();
     bool global_pooling();
 
     // ---- products with weights ----
     bool gemm();
-    bool dense(const Value &in, std::int64_t outputs, std::size_t bias);
+    /// `outputs_at` is which of the two sizes of the weights is that of the outputs, `bias` the number of the
+    /// input with what is added.
+    bool dense(const Value &in, const Value &weights, std::size_t outputs_at, std::size_t bias);
     bool matmul();
 
     // ---- norms ----
     /// Folded into the convolution before it where nothing else reads that.
     bool batch_norm();
     const Operator *producer(const std::string &name) const;
-    /// Whether one node of the file reads what an operator gives; also where no name of the file stands for
-    /// it.
+    /// Whether every tensor of the file that has the numbers of an operator, under any sizes, is read by one
+    /// node: a chain of views with one reader at its end. Also where no tensor of the file has them.
     bool read_once(const std::string &of) const;
     bool layer_norm();
 
@@ -159,9 +175,21 @@ class Importer {
     bool function();
     bool of_two();
     bool with_constant(const Value &value, const Value &constant, bool swapped);
+    /// The value as one a channel of which a constant has a number: the value itself where the constant has a
+    /// number for each of its channels, each number as a channel where it has one for each of them.
+    std::optional<Value> by_channel(const Value &value, const Value &constant);
+    /// The sum of all inputs.
+    bool sum();
+    /// The larger or the smaller of one tensor and numbers.
+    bool bound();
+    /// The value's tensor under another shape; its view stays.
+    Value with_shape(const Value &value, const ImageShape &shape, const std::string &end);
+    Value negative(const Value &value);
     /// A factor behind a factor is one, and none where they make 1.
     Value scaled(Operator op, const Value &value);
-    bool two_tensors(Value a, Value b);
+    bool two_tensors(const Value &a, const Value &b);
+    /// Of two tensors number by number, one of which may have sizes of 1 where the other has more.
+    std::optional<Value> joined(OperatorKind kind, Value a, Value b);
     /// x times logistic(x), and x times hard_logistic(x): one function.
     bool activation(const Value &a, const Value &b);
     /// Whether it is 1 + erf(x / sqrt 2).
@@ -177,9 +205,18 @@ class Importer {
     bool slice();
     bool pad();
     bool resize();
+    /// Rows or columns of an input and of its output, and how far from each other in the input the places of
+    /// two neighbours of the output lie.
+    struct Resized {
+        std::int64_t in = 1, out = 1;
+        double step = 1.0;
+
+        double ratio() const { return static_cast<double>(in) / static_cast<double>(out); }
+    };
+    /// The rule by which the node finds places in its input; absent where a network's file has none like it.
+    std::optional<ResizeMode> resize_mode(bool old, const std::array<Resized, 2> &sizes) const;
     /// Whether a nearest resize takes row floor(y in / out) for each row y of its output.
-    static bool takes_floors(const std::string &transform, const std::string &rounds, std::int64_t in,
-                             std::int64_t out);
+    static bool takes_floors(const std::string &transform, const std::string &rounds, const Resized &its);
     bool softmax();
     /// What reads the node's outputs is not looked at.
     void lose() { lost_.insert(node_->outputs.begin(), node_->outputs.end()); }
@@ -193,7 +230,8 @@ class Importer {
     std::map<std::string, int> readers_; ///< of a tensor's root
     std::map<std::string, std::string>
         same_; ///< of a tensor that another's numbers are passed on to, that other
-    std::map<std::string, std::string> given_; ///< of an operator, the first tensor of the file that it gives
+    std::map<std::string, std::vector<std::string>>
+        given_; ///< of an operator, the tensors of the file that have its numbers
     std::map<std::string, std::string> convolutions_; ///< of a node's output, the operator
     std::map<std::string, Value> values_;
     Value image_;

@@ -24,7 +24,7 @@ struct Places {
 };
 Places places_of(ResizeMode mode, std::int64_t in, std::int64_t out) {
     const double ratio = static_cast<double>(in) / static_cast<double>(out);
-    if (mode == ResizeMode::nearest)
+    if (mode == ResizeMode::nearest || mode == ResizeMode::bilinear_asymmetric)
         return {ratio, 0.0};
     if (mode == ResizeMode::bilinear)
         return {ratio, 0.5 * ratio - 0.5};
