@@ -41,6 +41,8 @@ class Set(typing.NamedTuple):
 
 DRAWN = "drawn_df4eb4b8"
 LAST = "drawn_7a613134"
+LATEST = "drawn_98738e1e"
+LATEST_PROFILES = {gpu: f"{LATEST}/profile.json" for gpu in NAMES}
 DRAWN_PROFILES = {gpu: f"{DRAWN}/profile.json" for gpu in NAMES}
 SETS = [
     Set("layers of 15 networks", "defdd5a", "layers", {"h100": "profile.json"},
@@ -57,6 +59,12 @@ SETS = [
         {"h100": (110, 31, 7.2, 5.8, 15.8, 0.989, 90, 3.7)}),
     Set("grouped shapes", "7a613134", f"{LAST}/grouped", {"h100": f"{LAST}/profile.json"},
         {"h100": (88, 24, 8.9, 7.5, 18.2, 0.999, 95, 2.3)}),
+    Set("layers of 9 networks of timm", "98738e1e", f"{LATEST}/layers", LATEST_PROFILES,
+        {"h200": (231, 40, 7.4, 5.8, 15.3, 0.997, 93, 2.1), "h100": (231, 40, 8.2, 5.9, 17.2, 1.039, 88, 2.3)}),
+    Set("depthwise shapes", "98738e1e", f"{LATEST}/depthwise", LATEST_PROFILES,
+        {"h200": (69, 18, 6.7, 4.9, 16.8, 0.991, 88, 2.3), "h100": (60, 16, 6.1, 3.8, 14.1, 0.989, 88, 2.1)}),
+    Set("grouped shapes", "98738e1e", f"{LATEST}/grouped", LATEST_PROFILES,
+        {"h200": (92, 24, 9.0, 7.2, 18.2, 0.957, 95, 1.7), "h100": (92, 24, 10.6, 7.4, 21.5, 0.981, 89, 2.3)}),
 ]
 
 

@@ -74,7 +74,7 @@ def whole():
 def onnx():
     folder = RECORDED / "networks_onnx"
     # Of a network that ran in several sittings the first counts, and the fastest of PyTorch's times.
-    sittings = [json.loads((folder / name).read_text()) for name in ("again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
+    sittings = [json.loads((folder / name).read_text()) for name in ("in_place.json", "again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
     rows, fp32, right = {}, {}, {}
     for row in (row for sitting in sittings for row in sitting["runs"]):
         key = row["network"], row["batch"]
@@ -119,7 +119,7 @@ def h100():
 
 
 # Folders of networks drawn by the hash of a commit behind the last change to its model.
-DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134") for gpu in ("h200", "h100")
+DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e") for gpu in ("h200", "h100")
          if (RECORDED.parent / gpu / folder).exists()]
 
 
@@ -148,7 +148,7 @@ def drawn_again(binary):
     """The same networks, forecast by a program that may have been changed since they ran."""
     for folder in DRAWN:
         gpu, ratios = f"{folder.parent.name.upper()}, {folder.name}", {}
-        for path in sorted(folder.glob("*_b*.json.gz")):
+        for path in sorted(path for path in folder.glob("*_b*.json.gz") if not path.name.endswith(".network.json.gz")):
             case = json.loads(gzip.open(path).read())["cases"][0]
             network = folder / (path.name.rsplit("_b", 1)[0] + ".network.json.gz")
             profile = [] if folder == RECORDED / "networks_drawn" else ["--gpu", str(folder / "profile.json")]

@@ -624,8 +624,6 @@ def resizes():
     by_half("linear", (2, 2, 4, 6), mode="linear")
     by_half("corners_of_odd_map", (2, 2, 3, 5), mode="linear", coordinate_transformation_mode="align_corners")
     by_half("nearest_of_odd_map", (2, 2, 3, 5), **floors)
-    one("nearest_middles_of_tensorflow", 6, 8, True, opset=11, mode="nearest", nearest_mode="floor",
-        coordinate_transformation_mode="tf_half_pixel_for_nn")
     c = Case("resize_axes", (2, 2, 3, 4), 18)
     c.gives(c.add("Resize", "x", "", "", c.integers(8, 6), mode="linear", axes=[3, 2]))
     for name, mode, rows, columns in (("nearest", "nearest", 2.0, 3.0), ("linear", "linear", 2.0, 1.5),
