@@ -43,7 +43,7 @@ std::vector<std::string> figure_words() {
     std::vector<std::string> words;
     for (const Figure &figure : report_figures({}, {}))
         words.push_back(figure.id);
-    for (const char *of_a_run : {"regimes", "stalls", "waterfall", "speedup_other_shapes"})
+    for (const char *of_a_run : {"regimes", "regime_plane", "stalls", "waterfall", "speedup_other_shapes"})
         words.emplace_back(of_a_run);
     for (const std::string &name : shipped_studies()) {
         words.push_back("speedup_" + name);

@@ -18,4 +18,7 @@ constexpr double throttled_below = 0.9;
 /// places, if the limits or the id in it cannot be those of one.
 GpuProfile analyze(const RawSamples &raw, const std::string &id);
 
+/// Whether only published profiles have the field, since a measured one has a curve in its place.
+bool is_of_published_profiles(const std::string &field);
+
 } // namespace convcast

@@ -515,10 +515,14 @@ Table launches_table(const NetworkRun &run) {
             its.measured ? std::optional(its.measured->time_s.median_s * untraced) : std::nullopt;
         const bool has_parameters = counted && its.parameters.value_or(0) > 0;
         table.rows.push_back(
-            {its.label(), its.shape, its.candidates.empty() ? Cell() : Cell(its.strategy()),
+            {its.label(), its.shape,
+             !its.candidates.empty()          ? Cell(its.strategy())
+             : its.kind == LaunchKind::placed ? Cell(std::string("in place"))
+                                              : Cell(),
              timed ? Cell(measured) : Cell(), its.time_s, timed ? ratio_of(its.time_s, measured) : Cell(),
              timed ? its.measured->share : its.share,
-             its.light_s ? Cell(measured.value_or(its.time_s) / *its.light_s) : Cell(),
+             its.light_s && *its.light_s > Seconds(0.0) ? Cell(measured.value_or(its.time_s) / *its.light_s)
+                                                        : Cell(),
              its.helps ? its.helps->change + " " + change_text(its.helps->time_s / its.time_s - 1.0, 0) : "",
              its.flops ? Cell(readable(*its.flops, "FLOP")) : Cell(),
              has_parameters ? Cell(grouped(*its.parameters)) : Cell(), timed ? Cell(ends[i]) : Cell(),

@@ -28,7 +28,8 @@ struct TimeSpread {
     BOOST_DESCRIBE_CLASS(TimeSpread, (), (median_s, p05_s, p95_s, samples), (), ())
 
     static constexpr Range range_of(std::string_view field) {
-        return field == "samples" ? count_above_zero : time_above_zero;
+        return field == "samples" ? count_above_zero
+                                  : Range{0.0, time_above_zero.high}; // 0 of what is placed
     }
     void check(const FieldProblem &problem) const; ///< in ascending order
 };
@@ -96,10 +97,10 @@ struct NetworkLaunch {
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
-        if (field == "time_s" || field == "light_s")
-            return time_above_zero;
+        if (field == "time_s" || field == "light_s") // 0 of what is placed
+            return Range{0.0, time_above_zero.high};
         if (field == "nodes")
-            return count_above_zero;
+            return Range{0.0, count_above_zero.high};
         if (field == "share")
             return Range{0.0, 1.0};
         if (field == "l2_error")

@@ -400,7 +400,7 @@ bool only_places(const Network &network, std::size_t i, std::int64_t batch) {
 } // namespace
 
 void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule, std::int64_t batch) {
-    constexpr std::int64_t together = 4; // numbers that a kernel reads at once
+    constexpr std::int64_t sector_floats = 8;
     if (streams_of(schedule) > 1)
         return;
     Parts placed;
@@ -411,7 +411,7 @@ void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule,
         const std::vector<PartOfTensor> parts = parts_of(network, launch);
         std::set<Tensor> each;
         const bool may = std::ranges::all_of(parts, [&](const PartOfTensor &part) {
-            return part.begin % together == 0 && part.part != Tensor{} && part.whole != Tensor{} &&
+            return part.begin % sector_floats == 0 && part.part != Tensor{} && part.whole != Tensor{} &&
                    !placed.is_part(part.part) && each.insert(part.part).second;
         });
         if (!may)

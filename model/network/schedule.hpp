@@ -103,8 +103,9 @@ std::vector<PartOfTensor> parts_of(const Network &network, const ScheduledLaunch
 
 /// Makes `placed` of each launch that is a concat, slice or reshape alone where its tensors may lie one in
 /// another. That takes one stream; one image, unless it is a reshape, since the images of a part would not
-/// follow each other; parts that begin at a whole four of numbers, since kernels read four at once; and
-/// tensors that are neither the images nor what the last launch writes. A tensor lies in one other at most.
+/// follow each other; parts that begin at a whole sector of 32 bytes, since a kernel that starts early may
+/// have read the rest of a sector before it was written; and tensors that are neither the images nor what the
+/// last launch writes. A tensor lies in one other at most.
 void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule, std::int64_t batch);
 
 /// Does operator i where the launch writes, behind its last operator.
