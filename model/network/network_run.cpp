@@ -21,6 +21,12 @@
 namespace convcast {
 namespace {
 
+/// What is no place in memory takes time.
+void check_takes_time(const std::string &field, Seconds time, const FieldProblem &problem) {
+    if (time.value < time_above_zero.low)
+        problem(field, "expected a number from 1e-12 to 1e+06");
+}
+
 template <class Launch> void check_span(const Launch &launch, const FieldProblem &problem) {
     if (launch.begins_s && launch.ends_s && !(*launch.begins_s <= *launch.ends_s))
         problem("ends_s", "expected at least begins_s");
@@ -45,7 +51,26 @@ void LaunchMeasurement::check(const FieldProblem &problem) const {
     check_span(*this, problem);
 }
 
+void TracedTimes::check(const FieldProblem &problem) const {
+    const auto check_time = [&](const char *field, const std::optional<TimeSpread> &time) {
+        if (time)
+            check_takes_time(std::string(field) + "/median_s", time->median_s, problem);
+    };
+    check_time("graph_s", graph_s);
+    check_time("graph_cold_s", graph_cold_s);
+    check_time("stream_s", stream_s);
+}
+
 void NetworkLaunch::check(const FieldProblem &problem) const {
+    if (kind != LaunchKind::placed) {
+        check_takes_time("time_s", time_s, problem);
+        if (light_s)
+            check_takes_time("light_s", *light_s, problem);
+        if (measured)
+            check_takes_time("measured/time_s/median_s", measured->time_s.median_s, problem);
+        if (nodes && *nodes < 1)
+            problem("nodes", "expected an integer from 1");
+    }
     if (operators.empty()) // the first names it
         problem("operators", "expected the operators that the launch computes, for example [\"conv1\", "
                              "\"relu1\"]");

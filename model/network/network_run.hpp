@@ -162,6 +162,8 @@ struct TracedTimes {
     TimeSpread graph_s;                               ///< as one CUDA graph
     std::optional<TimeSpread> graph_cold_s, stream_s; ///< with L2 flushed before; one launch after the other
     BOOST_DESCRIBE_CLASS(TracedTimes, (), (graph_s, graph_cold_s, stream_s), (), ())
+
+    void check(const FieldProblem &problem) const; ///< calls take time
 };
 
 /// A phase of a launch's CTA, or what bounds the launch.
