@@ -301,7 +301,7 @@ std::string to_text(const MeasurePlan &plan) {
     }
     for (const std::string &what : plan.left_out)
         text += "# not measured: " + what + "\n";
-    return text;
+    return text.empty() ? "# nothing to measure: --run has all that these pages ask for\n" : text;
 }
 
 std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours,

@@ -5,6 +5,7 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cli/version.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -295,6 +296,10 @@ int reproduce(const Arguments &arguments) {
                         arguments.text("gpu")},
                        *outputs.artifact);
         text += (text.empty() ? "" : "\n") + *outputs.artifact + "\n";
+        if (commit().ends_with("-dirty"))
+            note("this program was built from files that are in no commit, so nobody can build it again "
+                 "from " +
+                 commit() + "; before you hand the artifact in, commit, build and make it anew");
     }
     write_file_atomically("-", arguments.has("json") ? to_text(described::write(answers)) : printable(text));
     return 0;

@@ -13,6 +13,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 convcast=${CONVCAST:-convcast}
 again=${1:-${here}_again}
 [ $# -eq 0 ] || shift
+command -v "$convcast" >/dev/null || {
+    echo "there is no program '$convcast'; name it, for example: CONVCAST=/path/to/convcast sh make_again.sh" >&2
+    exit 2
+}
 (cd "$here" && sha256sum -c --quiet SHA256SUMS) || {
     echo "this artifact is not complete, or something in it was changed" >&2
     exit 2

@@ -327,7 +327,8 @@ std::string paper_bib(const Paper &paper) {
 std::string paper_tex(const Reproduction &r) {
     std::string out = fmt::format(
         "% latexmk -pdf {0}.tex\n\\documentclass[a4paper]{{article}}\n\\usepackage[T1]{{fontenc}}\n"
-        "\\usepackage[utf8]{{inputenc}}\n\\usepackage{{lmodern}}\n\\usepackage[margin=2cm]{{geometry}}\n"
+        "\\usepackage[utf8]{{inputenc}}\n\\IfFileExists{{lmodern.sty}}{{\\usepackage{{lmodern}}}}{{}}"
+        "\n\\usepackage[margin=2cm]{{geometry}}\n"
         "\\usepackage{{array,booktabs,float,graphicx,longtable,pdflscape,pgfplots}}\n"
         "\\pgfplotsset{{compat=1.17, table/search path={{figures}}}}\n\\graphicspath{{{{figures/}}}}\n"
         "\\emergencystretch=3em\n"
