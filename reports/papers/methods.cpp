@@ -272,7 +272,7 @@ class MethodRunner {
             finding.found = told(*claim.found, scope);
             finding.sentence = told(*claim.says, scope);
         } else {
-            finding.sentence = told(claim.otherwise.value_or("Nothing was measured on {ours}."), scope);
+            finding.sentence = told(claim.otherwise.value_or("That was not measured on {ours}."), scope);
         }
         answer_.findings.push_back(std::move(finding));
     }

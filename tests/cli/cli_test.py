@@ -1900,7 +1900,7 @@ class Json(Cli):
         self.ok("reproduce", "chang", "--docs", "new/docs")
         self.assertTrue((self.folder / "new/docs/chang.md").is_file())
         self.ok("reproduce", "chang", "--only", "figure_5", "--gpu", "toy", "-o", "toy")  # nothing was measured on it
-        self.assertIn("Nothing was measured", (self.folder / "toy/chang/claims.csv").read_text())
+        self.assertIn("That was not measured", (self.folder / "toy/chang/claims.csv").read_text())
 
     def test_reproduce_shows_no_measurement_of_another_gpu(self):
         """The profile of an H200 under the name of a GPU that nobody has recorded."""
