@@ -1916,6 +1916,10 @@ class Json(Cli):
             self.assertNotIn(f"{100 * accuracy:.2f}", page)
         self.assertIn("were not measured on Mine", "".join(pages))
         self.assertIn("No training on Mine is recorded", "".join(pages))
+        claims = (self.folder / "out/vadlamudi/claims.csv").read_text()
+        self.assertRegex(claims, r"µs: [\d.]+× forecast for the Mine")
+        self.assertNotIn("× on the Mine", claims)
+        self.assertRegex(claims, r"an image \(forecast Mine\),.* is forecast to take ")
         answers = self.ok("reproduce", "all", "--gpu", "mine.json", "--json", timeout=300).json()
         for answer in answers:
             self.assertEqual(answer["measured"], "", answer["paper"])
