@@ -73,18 +73,19 @@ struct ReadBytes {
 /// Bytes of a launch: what it reads, parameters included, and writes.
 struct LaunchBytes {
     ReadBytes read;
-    ReadBytes
-        beside; ///< of `read` what a convolution or dense layer reads for its end: biases, the other input
+    /// Of `read` what the end of a convolution or dense layer reads behind its sums: the other input, and
+    /// biases unless they come with the pixels.
+    ReadBytes beside;
     double written = 0.0;
 };
 
 LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, const HeldForLaunch &held,
-                     std::int64_t batch) {
+                     std::int64_t batch, bool biases_with_pixels) {
     LaunchBytes bytes;
     for (const std::size_t i : launch.operators) {
         const double its = 4.0 * static_cast<double>(network.parameters(i));
         bytes.read.add(its, held.parameters);
-        if (i != launch.operators.front())
+        if (i != launch.operators.front() && !biases_with_pixels)
             bytes.beside.add(its, held.parameters);
     }
     for (std::size_t i = 0; i < launch.reads.size(); ++i) {
@@ -103,12 +104,10 @@ LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, cons
 
 /// N3: its CTAs are there, and have their code and their arguments, which come from L2.
 Seconds started(LaunchKind kind, const LaunchGrid &grid, const Machine &m) {
-    // Latencies of L2: one for arguments, one for a kernel of little code. A kernel made for the launch
-    // has several pieces of it; a layer norm has more, and two sums that the whole CTA waits for.
-    constexpr double small = 2.0, made = 4.0, norm = 6.0;
-    const bool is_small = grid.row_threads > 0 || kind == LaunchKind::softmax ||
-                          kind == LaunchKind::to_columns || kind == LaunchKind::to_rows;
-    const double waits = kind == LaunchKind::layer_norm ? norm : is_small ? small : made;
+    // Latencies of L2: for arguments and for code; a layer norm has more code, and two sums that the whole
+    // CTA waits for.
+    constexpr double plain = 3.0, norm = 7.0;
+    const double waits = kind == LaunchKind::layer_norm ? norm : plain;
     return Seconds(m.cta_s * static_cast<double>(grid.x * grid.y) + waits * m.l2_latency_s);
 }
 
@@ -222,6 +221,13 @@ HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     return found == held_.end() ? HeldByL2{} : found->second;
 }
 
+/// Filters that a launch reads while the one before still runs are there when it goes on.
+HeldByL2 NetworkForecaster::at_its_start(const Plan &plan, HeldByL2 held) const {
+    if (early_ && filters_before_waiting(plan))
+        held.filters = 1.0;
+    return held;
+}
+
 /// The settings of all strategies that are asked. Where none is feasible `why` says why.
 std::vector<PlannedStrategy> NetworkForecaster::settings_of(const ConvShape &shape, std::string &why) const {
     std::vector<PlannedStrategy> settings;
@@ -257,7 +263,8 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
         plan.prepare.clear(); // filters stay the same from image to image
         if (question_.strategies.empty() && uses_tensor_cores(plan))
             continue;
-        if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration, held))
+        if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration,
+                                                 at_its_start(plan, held)))
             all.push_back({{to_text(setting.strategy), *time}, &setting});
     }
     if (all.empty())
@@ -295,7 +302,8 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, co
     auto &good = std::get<PlannedStrategy>(planned);
     Plan once = good.feasible.plan;
     once.prepare.clear(); // as of the candidates
-    const auto time = forecast_call_time(once, shape, gpu_, knowledge_.calibration, held_for(shape));
+    const auto time =
+        forecast_call_time(once, shape, gpu_, knowledge_.calibration, at_its_start(once, held_for(shape)));
     if (!time)
         return no_time(profile_, missing_for_forecast(profile_, good.feasible.plan));
     Ways ways;
@@ -328,7 +336,9 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
         launch.nodes = 0, launch.bytes = 0.0, launch.light_s = Seconds(0.0);
         return launch;
     }
-    const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch());
+    const bool biases_with_pixels = scheduled.shape && scheduled.kind != LaunchKind::dense &&
+                                    filters_before_waiting(ways_of(*scheduled.shape, scheduled.strategy).plan);
+    const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch(), biases_with_pixels);
     launch.bytes = bytes.read.bytes + bytes.written;
     if (scheduled.shape) {
         time_planned(scheduled, launch);

@@ -78,6 +78,7 @@ class NetworkForecaster {
     Seconds light_of(double fmas) const;
 
   private:
+    HeldByL2 at_its_start(const Plan &plan, HeldByL2 held) const;
     HeldByL2 held_for(const ConvShape &shape) const;
     const WaysOrWhy &known(const ConvShape &shape, const std::optional<Strategy> &strategy);
     std::vector<PlannedStrategy> settings_of(const ConvShape &shape, std::string &why) const;
