@@ -385,7 +385,7 @@ void count_work(Partition &part, const Tiling &t) {
 
     const OfBoth reads = requested_bytes(t, part), alike = alike_shares(t);
     if (t.by_filter && t.pitch != t.slice) // else L1 and the GPC merge requests
-        part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t);
+        part.line_turns = double(t.pixel_tiles) * requests_of_filter_line(t) * double(part.steps);
     work.l2_read_bytes = reads.pixels + reads.filters;
     part.mergeable_reads =
         mergeable_tiles(reads.pixels * alike.pixels, reads.filters * alike.filters, part, t.gpu);

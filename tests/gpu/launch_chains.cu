@@ -1,12 +1,13 @@
-// What a kernel of a chain takes that a graph launches (N2 of docs/equations.md), before and after another stream
-// of the process has been busy by turns with the one that is timed.
+// What a kernel of a chain takes that a graph launches (N2 of docs/equations.md), before and after another
+// stream of the process has been busy by turns with the one that is timed.
 //
 //   nvcc -O3 -arch=sm_90 -o launch_chains tests/gpu/launch_chains.cu && ./launch_chains > launch_chains.tsv
 //
-// A chain of 256 kernels minus one of 64, over 192. `empty` does nothing, `touch` loads a number and stores it.
-// Both wait for the kernel before them where they start early (programmatic stream serialization); `touch` lets the
-// next one start before it stores. `turns` counts how often a memset on the default stream and a kernel on the
-// timed stream have taken turns, each waited for. A row has the medians of 15 differences, in nanoseconds.
+// A chain of 256 kernels minus one of 64, over 192. `empty` does nothing, `touch` loads a number and stores
+// it. Both wait for the kernel before them where they start early (programmatic stream serialization);
+// `touch` lets the next one start before it stores. `turns` counts how often a memset on the default stream
+// and a kernel on the timed stream have taken turns, each waited for. A row has the medians of 15
+// differences, in nanoseconds.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -113,8 +114,8 @@ int main() {
     char date[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%FT%TZ", std::gmtime(&now));
-    std::printf("# tests/gpu/launch_chains.cu on %s, CUDA %d, driver %d; %s; %u threads a CTA\n", device_facts.name,
-                runtime, driver, date, threads);
+    std::printf("# tests/gpu/launch_chains.cu on %s, CUDA %d, driver %d; %s; %u threads a CTA\n",
+                device_facts.name, runtime, driver, date, threads);
     std::printf("# turns\tkernel\tstart\tctas\tns\n");
     Device device;
     constexpr std::size_t bytes = std::size_t{4} << 20;

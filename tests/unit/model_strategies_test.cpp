@@ -370,7 +370,9 @@ TEST(ImplicitGemm, PaddedRowsOfRawFiltersTakeTurns) {
     // requests, and one more where a row crosses from one line of shared memory to the next.
     EXPECT_DOUBLE_EQ(turns("n64c8h112w112k64r1s1", 8, 1).value(), 12544 * 9 / 2.0);
     EXPECT_DOUBLE_EQ(turns("n64c16h112w112k32r1s1", 16, 1).value(),
-                     12544 * 11 / 4.0);                  // of 64 B at 80 B: three more
+                     12544 * 11 / 4.0); // of 64 B at 80 B: three more
+    EXPECT_DOUBLE_EQ(turns("n64c16h112w112k32r1s1", 8, 1).value(),
+                     2 * 12544 * 9 / 4.0);               // two steps, each of half of every row
     EXPECT_FALSE(turns("n64c12h112w112k64r1s1", 12, 1)); // rows of 48 B lie as they do in memory
     EXPECT_FALSE(turns("n64c8h112w112k64r1s1", 8, 2));   // prepared filters do
 }
