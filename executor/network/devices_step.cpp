@@ -2,6 +2,7 @@
 
 #include "executor/network/network_source.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/ranks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -84,19 +85,11 @@ struct SplitSteps::Sizes {
     std::int64_t batches() const { return (count + batch - 1) / batch; }
     /// Images of a batch.
     std::int64_t images(std::int64_t which) const { return std::min(batch, count - which * batch); }
-    /// Images of a GPU in a batch.
-    std::int64_t images(std::int64_t which, std::size_t device) const {
-        if (splits_rows(split) || split == DeviceSplit::one)
-            return images(which);
-        return images(which) / devices() + // the last batch may have fewer images than GPUs
-               (static_cast<std::int64_t>(device) < images(which) % devices() ? 1 : 0);
-    }
-    /// And of the GPUs before it.
-    std::int64_t images_before(std::int64_t which, std::size_t device) const {
-        std::int64_t before = 0;
-        for (std::size_t i = 0; i < device; ++i)
-            before += images(which, i);
-        return before;
+    /// Of them those of a GPU. The last batch may have fewer images than GPUs.
+    RankShare images(std::int64_t which, std::size_t device) const {
+        return splits_rows(split)
+                   ? RankShare{0, images(which)}
+                   : share_of_rank(images(which), static_cast<int>(device), static_cast<int>(devices()));
     }
 };
 
@@ -130,11 +123,10 @@ struct SplitSteps::Share {
           features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
           image_rows(rows * sizes.pool_rows + sizes.halo_rows), images(its_images),
           pixels(room(images * image_rows * sizes.image_columns)), labels(room(images)),
-          parameters(room(sizes.all)), out(room(sizes.images(0, index) * sizes.outputs)),
-          parts(blocks_for(sizes.images(0, index), sizes.block_images()).x * room(parameter_count)),
-          gradient(room(sizes.all)), settings(std::span<const float>(std::array{sizes.rate, 0.0F, 0.0F})),
-          velocity(std::span<const float>(std::vector<float>(room(sizes.all)))),
-          own(splits_rows(sizes.split) ? room(sizes.batch * features) : 1), places(own.size()) {
+          parameters(room(sizes.all)), out(room(sizes.images(0, index).count * sizes.outputs)),
+          parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * room(parameter_count)),
+          gradient(room(sizes.all)), own(splits_rows(sizes.split) ? room(sizes.batch * features) : 1),
+          places(own.size()) {
         const std::int64_t devices = sizes.devices();
         const std::size_t exchanged =
             sizes.split == DeviceSplit::rows         ? room(sizes.batch * sizes.features(sizes.rows))
@@ -154,8 +146,7 @@ struct SplitSteps::Share {
     DeviceBuffer<float> pixels;
     DeviceBuffer<std::uint8_t> labels;
     DeviceBuffer<float> parameters, out, parts, gradient;
-    DeviceBuffer<float> settings, velocity; ///< of plain gradient descent: the rate, no momentum, no decay
-    DeviceBuffer<float> own;                ///< features, where others get only sums
+    DeviceBuffer<float> own; ///< features, where others get only sums
     DeviceBuffer<std::uint8_t> places;
     std::array<DeviceBuffer<float>, 2> gradients; ///< of all GPUs, for even and odd steps
     std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
@@ -169,7 +160,7 @@ SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Ne
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
-            own_images += sizes_->images(batch, i);
+            own_images += sizes_->images(batch, i).count;
         shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->share_rows[i]),
                                                   *sizes_, i, own_images));
     }
@@ -227,9 +218,8 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
         std::vector<std::uint8_t> labels;
         std::int64_t done = 0;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
-            const bool all = splits_rows(sizes.split) || sizes.split == DeviceSplit::one;
-            const std::int64_t first = batch * sizes.batch + (all ? 0 : sizes.images_before(batch, i)),
-                               count = sizes.images(batch, i);
+            const RankShare its = sizes.images(batch, i);
+            const std::int64_t first = batch * sizes.batch + its.first, count = its.count;
             upload_images(images.pixels, image, first, count, sizes.shares.first[i] * sizes.pool_rows, rows,
                           share.image_rows,
                           share.pixels.data() + done * share.image_rows * sizes.image_columns);
@@ -346,7 +336,7 @@ class SplitSteps::Enqueued {
     void gather() {
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i);
+            const std::int64_t images = sizes_.images(batch_, i).count;
             const float weight =
                 static_cast<float>(static_cast<double>(images) / static_cast<double>(sizes_.images(batch_)));
             launch(i, "gather", blocks_for(share.parameter_count, sizes_.update.block[0]), update_block(), 0,
@@ -365,12 +355,13 @@ class SplitSteps::Enqueued {
                shares_[i]->gradient.data());
     }
 
-    /// One GPU, or each with its images.
+    /// Each with its images.
     void by_images() {
         const int *const as_they_lie = nullptr; // no other order of the images
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i), before = batch_ * sizes_.images(0, i);
+            const std::int64_t images = sizes_.images(batch_, i).count,
+                               before = batch_ * sizes_.images(0, i).count;
             if (images > 0)
                 launch(i, sizes_.step.kernel, blocks_for(images, sizes_.block_images()),
                        dim3(static_cast<unsigned>(sizes_.step.block[0])),
@@ -381,15 +372,6 @@ class SplitSteps::Enqueued {
         }
         if (!trains_)
             return;
-        if (sizes_.split == DeviceSplit::one) {
-            const Share &share = *shares_.front();
-            launch(0, sizes_.update.kernel, blocks_for(sizes_.all, sizes_.update.block[0]), update_block(), 0,
-                   share.parts.data(),
-                   static_cast<int>(blocks_for(sizes_.images(batch_), sizes_.block_images()).x),
-                   share.settings.data(), share.velocity.data(), share.parameters.data(),
-                   share.gradient.data());
-            return;
-        }
         gather();
         if (exchanges_)
             send_gradients(sizes_.all);
@@ -474,15 +456,14 @@ StreamedWork SplitSteps::work(StepPart part, std::int64_t first, std::int64_t co
     return steps.take();
 }
 
-SplitOutcome SplitSteps::outcome(std::int64_t step) const {
+StepOutcome SplitSteps::outcome(std::int64_t step) const {
     const Sizes &sizes = *sizes_;
     group_.wait();
-    SplitOutcome outcome;
-    const bool shared_out = !splits_rows(sizes.split) && sizes.split != DeviceSplit::one;
-    for (std::size_t i = 0; i < (shared_out ? shares_.size() : 1); ++i) {
+    StepOutcome outcome;
+    for (std::size_t i = 0; i < (splits_rows(sizes.split) ? 1 : shares_.size()); ++i) {
         const std::vector<float> all = shares_[i]->out.to_host();
         outcome.outputs.insert(outcome.outputs.end(), all.begin(),
-                               all.begin() + sizes.images(step % sizes.batches(), i) * sizes.outputs);
+                               all.begin() + sizes.images(step % sizes.batches(), i).count * sizes.outputs);
     }
     if (sizes.split != DeviceSplit::parameters) {
         for (const auto &share : shares_) {

@@ -1,7 +1,5 @@
 #include "executor/network/rank_steps.hpp"
 
-#include "executor/network/network_data.hpp"
-#include "executor/network/split_measure.hpp"
 #include "model/network/training.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +38,8 @@ const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
     return ladder.splits.at(to_text(split));
 }
 
-/// What the ladder's training takes, or a step that moves every parameter.
+} // namespace
+
 StepSettings settings_of(const Ladder &ladder) {
     Descent descent;
     descent.rate = 0.5;
@@ -49,8 +48,6 @@ StepSettings settings_of(const Ladder &ladder) {
     return {static_cast<float>(descent.rate), static_cast<float>(descent.momentum),
             static_cast<float>(descent.decay)};
 }
-
-} // namespace
 
 /// An implementation with its memory, its images and its kernels.
 class RankCases::Steps {
@@ -81,11 +78,11 @@ class RankCases::Steps {
         call(stream.handle());
         wait();
         outcome.outputs = memory_.output(output_of(rung_));
-        outcome.gradient = memory_.gradient();
+        outcome.gradients = {memory_.gradient()};
         for (std::int64_t step = 1; step < verified_steps; ++step)
             call(stream.handle());
         wait();
-        outcome.parameters = memory_.trained();
+        outcome.parameters = {memory_.trained()};
         return outcome;
     }
 
@@ -101,41 +98,23 @@ class RankCases::Steps {
 };
 
 RankCases::RankCases(Compiler &compiler, const DeviceFacts &gpu, const Ladder &ladder, const Network &network,
-                     std::uint64_t seed, bool time)
-    : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), seed_(seed), time_(time) {}
+                     const NetworkData &pool, const StepSettings &settings, bool time)
+    : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), pool_(pool), settings_(settings),
+      time_(time) {}
 
 std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const RankShare &share,
                                                       const std::optional<SharedBatch> &shared) const {
     const Rung &rung = *rung_named(ladder_, id);
-    // The same pool for every share: what is drawn depends on how much is.
-    const std::int64_t total = shared ? shared->total : share.count;
-    const NetworkData pool = network_data(network_, std::min(total, pool_images), seed_, {});
     return std::make_unique<Steps>(network_module(compiler_, ladder_, rung.source, gpu_.compute_capability()),
-                                   network_, rung, images_of(pool, share), pool.parameters,
-                                   settings_of(ladder_), gpu_.sm_count, shared);
+                                   network_, rung, images_of(pool_, share), pool_.parameters, settings_,
+                                   gpu_.sm_count, shared);
 }
 
 const StepOutcome &RankCases::alone(std::int64_t batch) {
-    const auto found = alone_.find(batch);
-    if (found != alone_.end())
-        return found->second;
-    return alone_
-        .emplace(
-            batch,
-            steps_of(declared(ladder_, DeviceSplit::one).step, {0, batch}, std::nullopt)->outcome(nullptr))
-        .first->second;
-}
-
-std::optional<std::string> RankCases::compare(const StepOutcome &its, const RankShare &share,
-                                              NetworkCase &item) {
-    const StepOutcome &one = alone(item.batch);
-    const auto numbers = static_cast<std::ptrdiff_t>(one.outputs.size()) / item.batch;
-    const std::vector<float> outputs(one.outputs.begin() + share.first * numbers,
-                                     one.outputs.begin() + (share.first + share.count) * numbers);
-    item.output_error = relative_l2<float>(its.outputs, outputs);
-    item.gradient_error = relative_l2<float>(its.gradient, one.gradient);
-    item.parameter_error = relative_l2<float>(its.parameters, one.parameters);
-    return why_not_as_one_gpu(item);
+    if (!alone_.contains(batch))
+        alone_[batch] =
+            steps_of(declared(ladder_, DeviceSplit::one).step, {0, batch}, std::nullopt)->outcome(nullptr);
+    return alone_.at(batch);
 }
 
 /// By several steps as one CUDA graph.
@@ -175,7 +154,8 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
         return;
     }
     const std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
-    item.reason = compare(steps->outcome(&rank), share, item);
+    const StepOutcome outcome = steps->outcome(&rank);
+    item.reason = why_not_as_one_gpu(outcome, share, alone(item.batch), item);
     item.status = item.reason ? Status::wrong_result : Status::ok;
     // A step is timed by all ranks or by none.
     std::string why = item.reason.value_or("");

@@ -5,6 +5,7 @@
 #include "executor/network/network_source.hpp"
 #include "executor/network/node_spans.hpp"
 #include "executor/network/sequential.hpp"
+#include "executor/network/settle.hpp"
 #include "gpu/check.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
@@ -48,30 +49,19 @@ class Ladders {
           watch_(compiler, device.facts()) {}
 
     void settle(const Rung &rung, NetworkCase &result) {
-        try {
-            if (const auto why = refused(rung)) {
-                result.status = Status::infeasible;
-                result.reason = why;
-                return;
-            }
-            NetworkMemory memory(network_, rung, options_.batch);
-            memory.set(verified_step);
-            const BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
-            result.reason = verify(memory, bound, rung, result);
-            result.status = result.reason ? Status::wrong_result : Status::ok;
-            if (!result.reason && options_.time)
-                time(bound, rung, result);
-        } catch (const DeviceLost &error) {
-            result.status = Status::failed;
-            result.reason = error.what();
-            lost_ = true;
-        } catch (const GpuError &error) {
-            result.status = Status::failed;
-            result.reason = error.what();
+        if (const auto why = refused(rung)) {
+            result.status = Status::infeasible;
+            result.reason = why;
+            return;
         }
+        NetworkMemory memory(network_, rung, options_.batch);
+        memory.set(verified_step);
+        const BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
+        result.reason = verify(memory, bound, rung, result);
+        result.status = result.reason ? Status::wrong_result : Status::ok;
+        if (!result.reason && options_.time)
+            time(bound, rung, result);
     }
-
-    bool lost() const { return lost_; }
 
   private:
     /// Why this GPU cannot run the rung; absent if it can.
@@ -207,7 +197,6 @@ class Ladders {
     const LadderOptions &options_;
     StopWatch watch_;
     std::map<std::string, Module> modules_;
-    bool lost_ = false;
 };
 
 } // namespace
@@ -225,16 +214,12 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
         run.sequential_s = sequential_time(network, data.images, parameters);
     }
     Ladders ladders(compiler, device, ladder, network, options);
-    for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
-        NetworkCase &item = run.cases[i];
-        if (ladders.lost()) {
-            item.reason = "the GPU stopped answering before";
-            continue;
-        }
-        ladders.settle(ladder.rungs[i], item);
-        if (options.done)
-            options.done(item);
-    }
+    settle_cases(
+        run, "the GPU", [&](NetworkCase &item) { ladders.settle(*rung_named(ladder, *item.id), item); },
+        [&](const NetworkCase &item) {
+            if (options.done)
+                options.done(item);
+        });
     return run;
 }
 

@@ -217,7 +217,7 @@ TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
     Compiler compiler;
     NetworkRun run;
     const DeviceGroup one({0});
-    const Parameters wanted = train_split(compiler, one, network, DeviceSplit::one, images, options, run);
+    const Parameters wanted = train_split(compiler, one, network, DeviceSplit::batch, images, options, run);
     EXPECT_EQ(run.first().training->steps, 9);
     for (const int devices : {2, 3})
         for (const DeviceSplit split : by_copies) {
