@@ -222,14 +222,11 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     if (images.shape != network.input)
         throw UsageError("the images are " + to_text(images.shape) + ", the network " + network.id +
                          " takes " + to_text(network.input));
-    NetworkCase &item = run.cases.emplace_back();
-    item.split = split;
-    item.devices = static_cast<int>(group.size());
-    item.batch = std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels));
-    if (split == DeviceSplit::rows || split == DeviceSplit::parameters)
-        (void)row_shares(network, item.devices);
-    else
-        (void)batch_shares(item.batch, item.devices);
+    NetworkCase &item = run.cases.emplace_back(
+        case_of(network, split, static_cast<int>(group.size()),
+                std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels))));
+    if (item.reason)
+        throw UsageError(*item.reason);
     SplitModules modules(compiler, group.facts(0).compute_capability());
     const std::vector<float> start =
         flattened(options.start ? *options.start : seeded_parameters(network, options.seed));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -86,9 +87,9 @@ struct SplitSteps::Sizes {
     /// Images of a batch.
     std::int64_t images(std::int64_t which) const { return std::min(batch, count - which * batch); }
     /// Of them those of a GPU. The last batch may have fewer images than GPUs.
-    RankShare images(std::int64_t which, std::size_t device) const {
+    ImageShare images(std::int64_t which, std::size_t device) const {
         return splits_rows(split)
-                   ? RankShare{0, images(which)}
+                   ? ImageShare{0, images(which)}
                    : share_of_rank(images(which), static_cast<int>(device), static_cast<int>(devices()));
     }
 };
@@ -107,11 +108,8 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     shares.devices = item.devices;
     share_rows.assign(room(item.devices), rows);
     if (splits_rows(split)) {
-        const std::vector<RowShare> given = row_shares(network, item.devices);
-        for (std::size_t i = 0; i < given.size(); ++i) {
-            share_rows[i] = given[i].windows();
-            shares.first[i + 1] = static_cast<int>(given[i].last_window);
-        }
+        share_rows = item.shares;
+        std::partial_sum(share_rows.begin(), share_rows.end(), shares.first + 1);
     }
 }
 
@@ -218,7 +216,7 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
         std::vector<std::uint8_t> labels;
         std::int64_t done = 0;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
-            const RankShare its = sizes.images(batch, i);
+            const ImageShare its = sizes.images(batch, i);
             const std::int64_t first = batch * sizes.batch + its.first, count = its.count;
             upload_images(images.pixels, image, first, count, sizes.shares.first[i] * sizes.pool_rows, rows,
                           share.image_rows,

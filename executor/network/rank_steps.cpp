@@ -23,7 +23,7 @@ struct ShareImages {
     std::vector<std::uint8_t> labels;
 };
 
-ShareImages images_of(const NetworkData &pool, const RankShare &share) {
+ShareImages images_of(const NetworkData &pool, const ImageShare &share) {
     const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
     ShareImages images;
     for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
@@ -102,7 +102,7 @@ RankCases::RankCases(Compiler &compiler, const DeviceFacts &gpu, const Ladder &l
     : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), pool_(pool), settings_(settings),
       time_(time) {}
 
-std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const RankShare &share,
+std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const ImageShare &share,
                                                       const std::optional<SharedBatch> &shared) const {
     const Rung &rung = *rung_named(ladder_, id);
     return std::make_unique<Steps>(network_module(compiler_, ladder_, rung.source, gpu_.compute_capability()),
@@ -132,7 +132,7 @@ Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
         [&](const Event &last) { rank != nullptr ? rank->wait(last) : last.wait(); });
 }
 
-void RankCases::time_forward(const DeclaredSplit &split, const RankShare &share, NetworkTimes &times) const {
+void RankCases::time_forward(const DeclaredSplit &split, const ImageShare &share, NetworkTimes &times) const {
     if (!split.forward)
         return;
     std::string how;
@@ -141,7 +141,7 @@ void RankCases::time_forward(const DeclaredSplit &split, const RankShare &share,
 }
 
 void RankCases::settle(Rank &rank, NetworkCase &item) {
-    const RankShare share = rank.share(item.batch);
+    const ImageShare share = rank.share(item.batch);
     const DeclaredSplit &split = declared(ladder_, DeviceSplit::batch_nccl);
     const std::optional<std::int64_t> most =
         rung_named(ladder_, declared(ladder_, DeviceSplit::one).step)->most_images;
@@ -181,7 +181,7 @@ void RankCases::settle_alone(NetworkCase &item) {
     item.status = Status::ok;
     if (!time_)
         return;
-    const RankShare all{0, item.batch};
+    const ImageShare all{0, item.batch};
     const DeclaredSplit &split = declared(ladder_, DeviceSplit::one);
     NetworkTimes &times = item.measured.emplace();
     item.issued.emplace();

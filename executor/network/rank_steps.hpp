@@ -43,11 +43,11 @@ class RankCases {
     class Steps;
 
     /// Of the implementation with this id.
-    std::unique_ptr<Steps> steps_of(const std::string &id, const RankShare &share,
+    std::unique_ptr<Steps> steps_of(const std::string &id, const ImageShare &share,
                                     const std::optional<SharedBatch> &shared) const;
     Seconds time_of(Steps &steps, Rank *rank, std::string &how) const;
     /// The forward part, where there are kernels for it alone.
-    void time_forward(const DeclaredSplit &split, const RankShare &share, NetworkTimes &times) const;
+    void time_forward(const DeclaredSplit &split, const ImageShare &share, NetworkTimes &times) const;
 
     Compiler &compiler_;
     DeviceFacts gpu_;

@@ -61,7 +61,7 @@ double worst_error(const std::vector<std::vector<float>> &values, const std::vec
 
 } // namespace
 
-std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const RankShare &share,
+std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const ImageShare &share,
                                               const StepOutcome &one, NetworkCase &item) {
     // Relative L2: sums in another order. Of two nearly equal pixels another one may be the largest once
     // parameters differ by rounding.

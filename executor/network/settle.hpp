@@ -37,7 +37,7 @@ struct StepOutcome {
 
 /// Sets how far a case's steps, of the images in `share`, are from what one GPU makes of the batch. A
 /// sentence where that is more than sums in another order explain.
-std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const RankShare &share,
+std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const ImageShare &share,
                                               const StepOutcome &one, NetworkCase &item);
 
 /// Of a step: the median over repetitions of `launch`, which queues timed_steps of them on the stream. All

@@ -121,7 +121,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     const DeviceBuffer<std::uint8_t> all_labels{std::span<const std::uint8_t>(images.labels)};
     const std::int64_t batch = std::min(options.descent.batch, count);
     const auto share_of = [&](std::int64_t total) {
-        return rank != nullptr ? rank->share(total) : RankShare{0, total};
+        return rank != nullptr ? rank->share(total) : ImageShare{0, total};
     };
     const std::int64_t most = std::max<std::int64_t>(1, share_of(batch).count);
     NetworkMemory memory(network, rung, most);
@@ -132,7 +132,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     std::deque<BoundRung> steps;
     for (std::int64_t at = 0; at < count; at += batch) {
         const std::int64_t total = std::min(batch, count - at);
-        const RankShare share = share_of(total);
+        const ImageShare share = share_of(total);
         memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at + share.first);
         steps.emplace_back(module, rung, memory, share.count, sms,
                            rank != nullptr ? std::optional(SharedBatch{total, rank->sum()}) : std::nullopt);

@@ -6,6 +6,7 @@
 #include "model/network/descent.hpp"
 #include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
+#include "model/network/ranks.hpp"
 #include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
@@ -162,9 +163,6 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
 
 /// The images of a stream of a rung: equal shares, the last streams with what is left.
-struct ImageShare {
-    std::int64_t first = 0, count = 0;
-};
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
 
 extern template const described::Type &described::type_of<Ladder>();

@@ -55,12 +55,12 @@ Front front_of(const Network &network) {
     return front;
 }
 
-/// Starts of `count` things in `parts` shares, the larger ones first, and `count` behind.
-std::vector<std::int64_t> starts_of(std::int64_t count, std::int64_t parts) {
-    std::vector<std::int64_t> starts = {0};
-    for (std::int64_t part = 0; part < parts; ++part)
-        starts.push_back(starts.back() + count / parts + (part < count % parts ? 1 : 0));
-    return starts;
+/// `count` things in shares that differ by at most one.
+std::vector<ImageShare> shares_of(std::int64_t count, int devices) {
+    std::vector<ImageShare> shares;
+    for (int device = 0; device < devices; ++device)
+        shares.push_back(share_of_rank(count, device, devices));
+    return shares;
 }
 
 /// 2, 4, ... below all, and all.
@@ -98,9 +98,8 @@ NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std:
             for (const RowShare &share : row_shares(network, devices))
                 item.shares.push_back(share.windows());
         } else {
-            const std::vector<std::int64_t> starts = batch_shares(batch, devices);
-            for (std::size_t i = 1; i < starts.size(); ++i)
-                item.shares.push_back(starts[i] - starts[i - 1]);
+            for (const ImageShare &share : batch_shares(batch, devices))
+                item.shares.push_back(share.count);
         }
     } catch (const UsageError &error) {
         item.status = Status::infeasible;
@@ -130,18 +129,17 @@ std::vector<RowShare> row_shares(const Network &network, int devices) {
     if (rows < devices)
         throw UsageError(fmt::format("{} has {} rows of pooling windows, fewer than {} GPUs: split the batch",
                                      network.id, rows, devices));
-    const std::vector<std::int64_t> starts = starts_of(rows, devices);
     std::vector<RowShare> shares;
-    for (std::size_t i = 0; i + 1 < starts.size(); ++i)
-        shares.push_back({starts[i], starts[i + 1], starts[i] * pool, starts[i + 1] * pool + filter - 1});
+    for (const auto &[first, count] : shares_of(rows, devices))
+        shares.push_back({first, first + count, first * pool, (first + count) * pool + filter - 1});
     return shares;
 }
 
-std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices) {
+std::vector<ImageShare> batch_shares(std::int64_t batch, int devices) {
     if (batch < devices)
         throw UsageError(
             fmt::format("{} images cannot be split over {} GPUs: at least one each", batch, devices));
-    return starts_of(batch, devices);
+    return shares_of(batch, devices);
 }
 
 std::vector<int> parse_devices(const std::string &verb, const std::string &text) {

@@ -24,8 +24,8 @@ struct RowShare {
 /// not begin with a convolution of one channel and a pooling.
 std::vector<RowShare> row_shares(const Network &network, int devices);
 
-/// First images of the GPUs' shares, and `batch` behind: shares differ by at most one image.
-std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices);
+/// The GPUs' images. Throws UsageError where there are fewer than GPUs.
+std::vector<ImageShare> batch_shares(std::int64_t batch, int devices);
 
 /// The split by images on a number of GPUs.
 struct ScalingPoint {

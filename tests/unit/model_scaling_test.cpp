@@ -58,8 +58,9 @@ TEST(EquationSc1, AnyNumberOfGpusHasEachWindowOnce) {
 }
 
 TEST(Scaling, ImagesAreSharedAsEvenlyAsTheyGo) {
-    EXPECT_THAT(batch_shares(2048, 2), ElementsAre(0, 1024, 2048));
-    EXPECT_THAT(batch_shares(11, 4), ElementsAre(0, 3, 6, 9, 11));
+    using Share = ImageShare;
+    EXPECT_THAT(batch_shares(2048, 2), ElementsAre(Share{0, 1024}, Share{1024, 1024}));
+    EXPECT_THAT(batch_shares(11, 4), ElementsAre(Share{0, 3}, Share{3, 3}, Share{6, 3}, Share{9, 2}));
     EXPECT_THAT([] { batch_shares(3, 4); }, ThrowsMessage<UsageError>(HasSubstr("at least one each")));
 }
 
