@@ -209,32 +209,18 @@ Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::st
     return tensor_value(out_.operators.back().name, out_.operators.back().output);
 }
 
-Value Importer::add(OperatorKind kind, const std::vector<Value> &inputs, const std::string &end) {
-    Operator op;
-    op.kind = kind;
-    return add(std::move(op), inputs, end);
-}
-
 Value Importer::each(Operator op, const Value &input, const std::string &end) {
     Value out = add(std::move(op), {input}, end);
     out.view = input.view;
     return out;
 }
 
-Value Importer::each(OperatorKind kind, const Value &input, const std::string &end) {
-    Operator op;
-    op.kind = kind;
-    return each(std::move(op), input, end);
-}
-
 Value Importer::plain(const Value &value) {
     const ImageShape shape = value.view.shape();
     Value out = tensor_value(value.of, shape);
     if (!value.view.in_order() || shape != value.shape) {
-        Operator op;
-        op.output = shape;
         const bool ordered = value.view.in_order();
-        op.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose;
+        Operator op{.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose, .output = shape};
         if (!ordered) {
             const std::vector<Factor> factors = value.view.factors();
             std::vector<Factor> sorted = factors;
@@ -315,6 +301,17 @@ void Importer::take() {
 }
 
 bool Importer::take_operator() {
+    using Kind = OperatorKind;
+    static const std::map<std::string, OperatorKind> functions = {{"Relu", Kind::relu},
+                                                                  {"LeakyRelu", Kind::leaky_relu},
+                                                                  {"Sigmoid", Kind::logistic},
+                                                                  {"HardSigmoid", Kind::hard_logistic},
+                                                                  {"HardSwish", Kind::hard_swish},
+                                                                  {"Swish", Kind::silu},
+                                                                  {"Gelu", Kind::gelu},
+                                                                  {"Tanh", Kind::tanh},
+                                                                  {"Erf", Kind::erf},
+                                                                  {"Clip", Kind::clip}};
     using Take = bool (Importer::*)();
     static const std::map<std::string, Take> takes = {{"Conv", &Importer::convolution},
                                                       {"ConvTranspose", &Importer::transposed},
@@ -322,16 +319,6 @@ bool Importer::take_operator() {
                                                       {"MatMul", &Importer::matmul},
                                                       {"BatchNormalization", &Importer::batch_norm},
                                                       {"LayerNormalization", &Importer::layer_norm},
-                                                      {"Relu", &Importer::function},
-                                                      {"LeakyRelu", &Importer::function},
-                                                      {"Sigmoid", &Importer::function},
-                                                      {"HardSigmoid", &Importer::function},
-                                                      {"HardSwish", &Importer::function},
-                                                      {"Swish", &Importer::function},
-                                                      {"Gelu", &Importer::function},
-                                                      {"Tanh", &Importer::function},
-                                                      {"Erf", &Importer::function},
-                                                      {"Clip", &Importer::function},
                                                       {"Add", &Importer::of_two},
                                                       {"Sub", &Importer::of_two},
                                                       {"Mul", &Importer::of_two},
@@ -352,6 +339,8 @@ bool Importer::take_operator() {
                                                       {"Resize", &Importer::resize},
                                                       {"Upsample", &Importer::resize},
                                                       {"Softmax", &Importer::softmax}};
+    if (const auto known = functions.find(node_->type); known != functions.end())
+        return function(known->second);
     const auto found = takes.find(node_->type);
     return found != takes.end() && (this->*found->second)();
 }
@@ -386,11 +375,9 @@ void Importer::take_unknown() {
         std::int64_t stride = 1;
         for (std::size_t at = sizes.size(); at-- > 1; stride *= sizes[at])
             view.insert(view.begin() + 1, ViewSize{{sizes[at], stride}});
-        Operator op;
-        op.kind = OperatorKind::unknown;
-        op.node = shortened(node_->type, 60);
-        op.output = View(view).shape();
-        Value out = add(std::move(op), inputs, i == 0 ? "" : "." + std::to_string(i));
+        Value out = add(
+            {.kind = OperatorKind::unknown, .node = shortened(node_->type, 60), .output = View(view).shape()},
+            inputs, i == 0 ? "" : "." + std::to_string(i));
         out.view = View(view);
         give(std::move(out), i);
     }
