@@ -77,7 +77,7 @@ Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &gr
 class Splits {
   public:
     Splits(Compiler &compiler, const DeviceGroup &group, const Network &network, const NetworkRun &run,
-           const SplitRunOptions &options)
+           const CaseOptions &options)
         : group_(group), network_(network), options_(options),
           modules_(compiler, group.facts(0).compute_capability()), ladder_(find_ladder(network)),
           pool_(pool_of(network, run, options.seed)), parameters_(flattened(pool_.parameters)),
@@ -162,7 +162,7 @@ class Splits {
 
     const DeviceGroup &group_;
     const Network &network_;
-    const SplitRunOptions &options_;
+    const CaseOptions &options_;
     SplitModules modules_;
     Ladder ladder_;
     NetworkData pool_;
@@ -174,7 +174,7 @@ class Splits {
 } // namespace
 
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
-                 const SplitRunOptions &options) {
+                 const CaseOptions &options) {
     run.conditions["gpu"] = group.facts(0).name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
     if (!group.distinct())
@@ -195,7 +195,7 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
 }
 
 void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
-               const SplitRunOptions &options) {
+               const CaseOptions &options) {
     run.conditions["gpu"] = device.facts().name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
     run.conditions["ranks"] = std::to_string(rank.count());

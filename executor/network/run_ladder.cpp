@@ -44,9 +44,9 @@ std::size_t index_of(std::int64_t value) {
 class Ladders {
   public:
     Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-            const LadderOptions &options)
-        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), options_(options),
-          watch_(compiler, device.facts()) {}
+            std::int64_t batch, const CaseOptions &options)
+        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), batch_(batch),
+          options_(options), watch_(compiler, device.facts()) {}
 
     void settle(const Rung &rung, NetworkCase &result) {
         if (const auto why = refused(rung)) {
@@ -54,9 +54,9 @@ class Ladders {
             result.reason = why;
             return;
         }
-        NetworkMemory memory(network_, rung, options_.batch);
+        NetworkMemory memory(network_, rung, batch_);
         memory.set(verified_step);
-        const BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
+        const BoundRung bound(module_of(rung.source), rung, memory, batch_, device_.sm_count);
         result.reason = verify(memory, bound, rung, result);
         result.status = result.reason ? Status::wrong_result : Status::ok;
         if (!result.reason && options_.time)
@@ -71,7 +71,7 @@ class Ladders {
                 index_of(needed) > device_.shared_per_block_bytes)
                 return fmt::format("{} needs {} bytes of shared memory a block, {} has {}", launch.kernel,
                                    needed, device_.name, device_.shared_per_block_bytes);
-        return refusal(rung, network_, options_.batch, device_.compute_capability());
+        return refusal(rung, network_, batch_, device_.compute_capability());
     }
 
     const Module &module_of(const std::string &source) {
@@ -97,7 +97,7 @@ class Ladders {
     }
 
     NetworkData data_of(bool integers) const {
-        return network_data(network_, options_.batch, options_.seed, {integers, false});
+        return network_data(network_, batch_, options_.seed, {integers, false});
     }
 
     std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
@@ -119,7 +119,7 @@ class Ladders {
         const std::vector<double> images(data.images.begin(), data.images.end());
         std::vector<double> wanted;
         for (const std::vector<double> &of :
-             convcast::gradient(network_, options_.batch, images, data.parameters, data.labels))
+             convcast::gradient(network_, batch_, images, data.parameters, data.labels))
             wanted.insert(wanted.end(), of.begin(), of.end());
         const std::vector<float> gradient = memory.gradient(), before = flattened(data.parameters),
                                  after = memory.trained();
@@ -140,9 +140,8 @@ class Ladders {
     /// Of the first and last images.
     double output_error(const NetworkMemory &memory, const std::string &last, const NetworkData &data) {
         std::vector<std::int64_t> chosen;
-        for (std::int64_t i = 0; i < options_.batch; ++i)
-            if (options_.batch <= most_verified || i < most_verified / 2 ||
-                i >= options_.batch - most_verified / 2)
+        for (std::int64_t i = 0; i < batch_; ++i)
+            if (batch_ <= most_verified || i < most_verified / 2 || i >= batch_ - most_verified / 2)
                 chosen.push_back(i);
         const std::int64_t pixels = elements(network_.input);
         std::vector<double> images;
@@ -186,15 +185,16 @@ class Ladders {
         times.stream_cold_s = measured(L2State::cold, one_by_one);
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
-        result.kernels = kernel_times(rung, options_.batch,
-                                      node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
+        result.kernels =
+            kernel_times(rung, batch_, node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
     }
 
     Compiler &compiler_;
     DeviceFacts device_;
     const Ladder &ladder_;
     const Network &network_;
-    const LadderOptions &options_;
+    std::int64_t batch_;
+    const CaseOptions &options_;
     StopWatch watch_;
     std::map<std::string, Module> modules_;
 };
@@ -202,8 +202,8 @@ class Ladders {
 } // namespace
 
 NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                      const LadderOptions &options) {
-    NetworkRun run = ladder_run(ladder, network, options.batch);
+                      std::int64_t batch, const CaseOptions &options) {
+    NetworkRun run = ladder_run(ladder, network, batch);
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     if (options.time) {
@@ -213,12 +213,12 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
             parameters.emplace_back(of.begin(), of.end());
         run.sequential_s = sequential_time(network, data.images, parameters);
     }
-    Ladders ladders(compiler, device, ladder, network, options);
+    Ladders ladders(compiler, device, ladder, network, batch, options);
     settle_cases(
         run, "the GPU", [&](NetworkCase &item) { ladders.settle(*rung_named(ladder, *item.id), item); },
         [&](const NetworkCase &item) {
             if (options.done)
-                options.done(item);
+                options.done(run, item);
         });
     return run;
 }

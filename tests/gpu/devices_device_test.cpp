@@ -41,7 +41,7 @@ int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceS
     scaling.devices = devices;
     scaling.cases = scaling_cases(network, {devices, std::move(splits), std::move(batches), false, true});
     Compiler compiler;
-    SplitRunOptions options;
+    CaseOptions options;
     options.seed = 20240601;
     options.time = false;
     run_scaling(compiler, group, network, scaling, options);
