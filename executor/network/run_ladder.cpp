@@ -3,7 +3,6 @@
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
-#include "executor/network/node_spans.hpp"
 #include "executor/network/sequential.hpp"
 #include "executor/network/settle.hpp"
 #include "gpu/check.hpp"

@@ -1,10 +1,11 @@
-// How the cases of a network's run are settled, and how steps of training on several GPUs are held to one
-// GPU's and timed, by whichever way they are split.
+// How the cases of a network's run are settled, when the nodes of their calls ran, and how steps of training
+// on several GPUs are held to one GPU's and timed, by whichever way they are split.
 #pragma once
 
 #include "executor/network/network_data.hpp"
-#include "gpu/stream.hpp"
+#include "gpu/stopwatch.hpp"
 #include "model/base/units.hpp"
+#include "model/network/launch_times.hpp"
 #include "model/network/network_run.hpp"
 
 #include <cstdint>
@@ -20,6 +21,11 @@ namespace convcast {
 /// others.
 void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<void(NetworkCase &)> &settle,
                   const std::function<void(const NetworkCase &)> &settled);
+
+/// Of some calls from a warm L2, by their activity records: of each call the nodes in the order in which they
+/// began or, of several streams, in that of the host's calls. Empty lists where there are no such records.
+std::vector<CallNodes> node_spans(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
+                                  bool only_kernels);
 
 /// Steps that are compared with one GPU's, and steps of a graph that is timed.
 constexpr std::int64_t verified_steps = 3, timed_steps = 40;
