@@ -1,6 +1,7 @@
 #include "executor/network/devices_step.hpp"
 
 #include "executor/network/network_source.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/ranks.hpp"
 
@@ -23,10 +24,6 @@ struct DeviceShares { ///< Shares of mnist_devices.cu
     int devices = 0;
     int first[most_split_devices + 1] = {};
 };
-
-std::size_t room(std::int64_t count) {
-    return static_cast<std::size_t>(count);
-}
 
 /// The launch of a kernel in the ladder's step of training.
 LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
@@ -83,7 +80,7 @@ struct SplitSteps::Sizes {
     std::int64_t block_images() const { return *step.group_images; }
     std::int64_t image_floats() const { return image_rows * image_columns; }
 
-    std::int64_t batches() const { return (count + batch - 1) / batch; }
+    std::int64_t batches() const { return ceil_div(count, batch); }
     /// Images of a batch.
     std::int64_t images(std::int64_t which) const { return std::min(batch, count - which * batch); }
     /// Of them those of a GPU. The last batch may have fewer images than GPUs.
@@ -106,7 +103,7 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     all = network.all_parameters();
     convolution = all - outputs * features(rows) - outputs;
     shares.devices = item.devices;
-    share_rows.assign(room(item.devices), rows);
+    share_rows.assign(as_size(item.devices), rows);
     if (splits_rows(split)) {
         share_rows = item.shares;
         std::partial_sum(share_rows.begin(), share_rows.end(), shares.first + 1);
@@ -120,22 +117,22 @@ struct SplitSteps::Share {
         : device(its_device), module(its_module), rows(sizes.share_rows[index]),
           features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
           image_rows(rows * sizes.pool_rows + sizes.halo_rows), images(its_images),
-          pixels(room(images * image_rows * sizes.image_columns)), labels(room(images)),
-          parameters(room(sizes.all)), out(room(sizes.images(0, index).count * sizes.outputs)),
-          parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * room(parameter_count)),
-          gradient(room(sizes.all)), own(splits_rows(sizes.split) ? room(sizes.batch * features) : 1),
+          pixels(as_size(images * image_rows * sizes.image_columns)), labels(as_size(images)),
+          parameters(as_size(sizes.all)), out(as_size(sizes.images(0, index).count * sizes.outputs)),
+          parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * as_size(parameter_count)),
+          gradient(as_size(sizes.all)), own(splits_rows(sizes.split) ? as_size(sizes.batch * features) : 1),
           places(own.size()) {
         const std::int64_t devices = sizes.devices();
         const std::size_t exchanged =
-            sizes.split == DeviceSplit::rows         ? room(sizes.batch * sizes.features(sizes.rows))
-            : sizes.split == DeviceSplit::parameters ? room(devices * sizes.batch * sizes.outputs)
+            sizes.split == DeviceSplit::rows         ? as_size(sizes.batch * sizes.features(sizes.rows))
+            : sizes.split == DeviceSplit::parameters ? as_size(devices * sizes.batch * sizes.outputs)
                                                      : 1;
         for (std::size_t parity = 0; parity < 2; ++parity) {
-            gradients[parity] = DeviceBuffer<float>(room(devices * sizes.stride()));
+            gradients[parity] = DeviceBuffer<float>(as_size(devices * sizes.stride()));
             received[parity] = DeviceBuffer<float>(exchanged);
         }
         if (!splits_rows(sizes.split))
-            module.kernel(sizes.step.kernel).allow_shared(room(sizes.step.shared_bytes.value_or(0)));
+            module.kernel(sizes.step.kernel).allow_shared(as_size(sizes.step.shared_bytes.value_or(0)));
     }
 
     int device;
@@ -154,7 +151,7 @@ SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Ne
                        const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
                        float rate)
     : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group) {
-    for (std::size_t i = 0; i < room(sizes_->devices()); ++i) {
+    for (std::size_t i = 0; i < as_size(sizes_->devices()); ++i) {
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
@@ -177,12 +174,12 @@ namespace {
 void upload_images(std::span<const float> pool, const ImageShape &image, std::int64_t first,
                    std::int64_t count, std::int64_t first_row, std::int64_t rows, std::int64_t to_rows,
                    float *to) {
-    const std::size_t row_bytes = room(image[2]) * sizeof(float);
+    const std::size_t row_bytes = as_size(image[2]) * sizeof(float);
     const std::int64_t floats = image[1] * image[2], given = std::ssize(pool) / floats;
     while (count > 0) {
         const std::int64_t at = first % given, now = std::min(count, given - at);
-        check(cudaMemcpy2D(to, room(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
-                           room(image[1]) * row_bytes, room(rows) * row_bytes, room(now),
+        check(cudaMemcpy2D(to, as_size(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
+                           as_size(image[1]) * row_bytes, as_size(rows) * row_bytes, as_size(now),
                            cudaMemcpyHostToDevice),
               "cudaMemcpy2D of images");
         first += now, count -= now, to += now * to_rows * image[2];
@@ -222,7 +219,7 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
                           share.image_rows,
                           share.pixels.data() + done * share.image_rows * sizes.image_columns);
             for (std::int64_t at = first; at < first + count; ++at)
-                labels.push_back(images.labels[room(at % pool)]);
+                labels.push_back(images.labels[as_size(at % pool)]);
             done += count;
         }
         share.labels.copy_from(labels);
@@ -238,21 +235,21 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
 
 /// The halo below a share comes from the GPU that has those rows, by a copy between the two.
 void SplitSteps::copy_halos() {
-    const std::size_t row_bytes = room(sizes_->image_columns) * sizeof(float);
+    const std::size_t row_bytes = as_size(sizes_->image_columns) * sizeof(float);
     for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
         Share &share = *shares_[i], &next = *shares_[i + 1];
         const OnDevice here(share.device);
         const auto images_of = [&](Share &of) {
-            return cudaPitchedPtr{of.pixels.data(), room(of.image_rows) * row_bytes,
-                                  room(of.image_rows) * row_bytes, room(of.images)};
+            return cudaPitchedPtr{of.pixels.data(), as_size(of.image_rows) * row_bytes,
+                                  as_size(of.image_rows) * row_bytes, as_size(of.images)};
         };
         cudaMemcpy3DPeerParms copy{};
         copy.srcDevice = next.device;
         copy.dstDevice = share.device;
         copy.srcPtr = images_of(next);
         copy.dstPtr = images_of(share);
-        copy.dstPos = cudaPos{room(share.image_rows - sizes_->halo_rows) * row_bytes, 0, 0};
-        copy.extent = cudaExtent{room(sizes_->halo_rows) * row_bytes, room(share.images), 1};
+        copy.dstPos = cudaPos{as_size(share.image_rows - sizes_->halo_rows) * row_bytes, 0, 0};
+        copy.extent = cudaExtent{as_size(sizes_->halo_rows) * row_bytes, as_size(share.images), 1};
         check(cudaMemcpy3DPeer(&copy), "cudaMemcpy3DPeer of the halo");
     }
 }
@@ -277,7 +274,7 @@ class SplitSteps::Enqueued {
     }
 
     void add(StepPart part, std::int64_t step) {
-        parity_ = room(step % 2);
+        parity_ = as_size(step % 2);
         batch_ = step % sizes_.batches();
         trains_ = part != StepPart::forward;
         exchanges_ = part != StepPart::computation;
@@ -316,7 +313,7 @@ class SplitSteps::Enqueued {
     StreamedWork::Call copy_of(std::size_t from, const float *source, std::size_t to, float *target,
                                std::int64_t floats) const {
         return [=, &group = group_](cudaStream_t stream) {
-            group.copy(from, source, to, target, room(floats) * sizeof(float), stream);
+            group.copy(from, source, to, target, as_size(floats) * sizeof(float), stream);
         };
     }
 
@@ -363,7 +360,7 @@ class SplitSteps::Enqueued {
             if (images > 0)
                 launch(i, sizes_.step.kernel, blocks_for(images, sizes_.block_images()),
                        dim3(static_cast<unsigned>(sizes_.step.block[0])),
-                       room(sizes_.step.shared_bytes.value_or(0)),
+                       as_size(sizes_.step.shared_bytes.value_or(0)),
                        share.pixels.data() + before * sizes_.image_floats(), share.labels.data() + before,
                        as_they_lie, static_cast<int>(images), share.parameters.data(), share.out.data(),
                        parts_of(share));
@@ -470,7 +467,7 @@ StepOutcome SplitSteps::outcome(std::int64_t step) const {
         }
         return outcome;
     }
-    std::vector<float> gradient(room(sizes.all)), parameters = gradient;
+    std::vector<float> gradient(as_size(sizes.all)), parameters = gradient;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         const std::vector<float> own_gradient = shares_[i]->gradient.to_host(),
                                  own_parameters = shares_[i]->parameters.to_host();

@@ -9,6 +9,7 @@
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/reference.hpp"
@@ -35,10 +36,6 @@ constexpr double gradient_limit = 1e-3;
 /// Of the step that is verified. Before it the velocity is 0, so that the momentum changes nothing.
 constexpr StepSettings verified_step{0.5F, 0.9F, 0.01F};
 constexpr std::int64_t most_verified = 128; ///< images of a large batch: the first and the last ones
-
-std::size_t index_of(std::int64_t value) {
-    return static_cast<std::size_t>(value);
-}
 
 class Ladders {
   public:
@@ -67,7 +64,7 @@ class Ladders {
     std::optional<std::string> refused(const Rung &rung) const {
         for (const LadderLaunch &launch : rung.launches)
             if (const std::int64_t needed = launch.shared_bytes.value_or(0);
-                index_of(needed) > device_.shared_per_block_bytes)
+                as_size(needed) > device_.shared_per_block_bytes)
                 return fmt::format("{} needs {} bytes of shared memory a block, {} has {}", launch.kernel,
                                    needed, device_.name, device_.shared_per_block_bytes);
         return refusal(rung, network_, batch_, device_.compute_capability());
@@ -148,7 +145,7 @@ class Ladders {
         for (const std::int64_t i : chosen) {
             images.insert(images.end(), data.images.begin() + i * pixels,
                           data.images.begin() + (i + 1) * pixels);
-            labels.push_back(data.labels[index_of(i)]);
+            labels.push_back(data.labels[as_size(i)]);
         }
         const OperatorOutputs reference =
             forward(network_, std::ssize(chosen), images, data.parameters, labels);
