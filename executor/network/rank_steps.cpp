@@ -41,10 +41,7 @@ const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
 } // namespace
 
 StepSettings settings_of(const Ladder &ladder) {
-    Descent descent;
-    descent.rate = 0.5;
-    for (const Rung &rung : ladder.rungs)
-        descent = rung.descent.value_or(descent);
+    const Descent descent = descent_of(ladder).value_or(Descent{.rate = 0.5});
     return {static_cast<float>(descent.rate), static_cast<float>(descent.momentum),
             static_cast<float>(descent.decay)};
 }

@@ -182,6 +182,12 @@ const Rung *rung_named(const Ladder &ladder, const std::string &id) {
     return nullptr;
 }
 
+std::optional<Descent> descent_of(const Ladder &ladder) {
+    const auto said =
+        std::ranges::find_if(ladder.rungs, [](const Rung &rung) { return rung.descent.has_value(); });
+    return said == ladder.rungs.end() ? std::nullopt : said->descent;
+}
+
 std::vector<std::string> networks_with_splits() {
     std::vector<std::string> names;
     for (const EmbeddedFile &file : shipped_ladder_files)

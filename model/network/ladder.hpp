@@ -145,6 +145,9 @@ std::optional<std::string> why_no_ladder(const std::string &network);
 /// The rung of this id, of those of several GPUs too; null where there is none.
 const Rung *rung_named(const Ladder &ladder, const std::string &id);
 
+/// What training takes unless told otherwise; absent where no rung says it.
+std::optional<Descent> descent_of(const Ladder &ladder);
+
 /// Networks whose ladder has splits.
 std::vector<std::string> networks_with_splits();
 

@@ -21,8 +21,15 @@ namespace {
 
 constexpr int most_ordinal = 1023;
 
-constexpr DeviceSplit all_splits[] = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
-                                      DeviceSplit::batch_nccl};
+const std::vector<DeviceSplit> all_splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
+                                             DeviceSplit::batch_nccl};
+
+std::vector<std::string> names_of(const std::vector<DeviceSplit> &splits) {
+    std::vector<std::string> names;
+    for (const DeviceSplit split : splits)
+        names.push_back(to_text(split));
+    return names;
+}
 
 std::optional<int> ordinal_of(const std::string &text) {
     const auto value = number_of<int>(text);
@@ -194,12 +201,9 @@ HostLink parse_host_link(const std::string &verb, const std::string &text) {
 }
 
 DeviceSplit parse_split(const std::string &verb, const std::string &text) {
-    std::vector<std::string> names;
-    for (const DeviceSplit split : all_splits) {
-        if (to_text(split) == text)
-            return split;
-        names.push_back(to_text(split));
-    }
+    const std::vector<std::string> names = names_of(all_splits);
+    if (const auto found = std::ranges::find(names, text); found != names.end())
+        return all_splits[static_cast<std::size_t>(found - names.begin())];
     throw UsageError(verb + ": unknown split '" + text + "'" + did_you_mean(text, names) +
                      " Known: " + join(names));
 }
@@ -266,13 +270,12 @@ std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQues
 
 std::vector<DeviceSplit> splits_of(const Network &network) {
     const std::vector<std::string> names = networks_with_splits();
-    std::vector<DeviceSplit> splits;
-    if (std::find(names.begin(), names.end(), network.id) == names.end() || !is_as_it_ships(network, true))
-        return splits;
-    const Ladder ladder = find_ladder(network);
-    for (const DeviceSplit split : all_splits)
-        if (ladder.splits.contains(to_text(split)))
-            splits.push_back(split);
+    if (std::ranges::find(names, network.id) == names.end() || !is_as_it_ships(network, true))
+        return {};
+    std::vector<DeviceSplit> splits = all_splits;
+    std::erase_if(splits, [ladder = find_ladder(network)](DeviceSplit split) {
+        return !ladder.splits.contains(to_text(split));
+    });
     return splits;
 }
 
@@ -287,11 +290,8 @@ void require_split(const Network &network, DeviceSplit split) {
     const std::vector<DeviceSplit> known = splits_of(network);
     if (split == DeviceSplit::one || std::find(known.begin(), known.end(), split) != known.end())
         return;
-    std::vector<std::string> names;
-    for (const DeviceSplit its : known)
-        names.push_back(to_text(its));
     throw UsageError("the network " + network.id + " is not split by " + to_text(split) + "; it is by " +
-                     join(names));
+                     join(names_of(known)));
 }
 
 void add_rates(std::vector<NetworkCase> &cases) {
