@@ -271,14 +271,6 @@ struct Guest {
     Clock::time_point until;
 };
 
-std::string list_of(const std::vector<int> &ranks) {
-    constexpr std::size_t most = 8;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(most, ranks.size()); ++i)
-        names.push_back(std::to_string(ranks[i]));
-    return join(names) + (ranks.size() > most ? fmt::format(" and {} more", ranks.size() - most) : "");
-}
-
 } // namespace
 
 Socket::~Socket() {
@@ -368,10 +360,10 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
     peers_.resize(static_cast<std::size_t>(size_ - 1));
     std::list<Guest> guests;
     const auto absent = [&] {
-        std::vector<int> ranks;
+        std::vector<std::string> ranks;
         for (int rank = 1; rank < size_; ++rank)
             if (!peers_[static_cast<std::size_t>(rank - 1)].socket.is_open())
-                ranks.push_back(rank);
+                ranks.push_back(std::to_string(rank));
         return ranks;
     };
     while (!absent().empty()) {
@@ -384,7 +376,7 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
             part(fmt::format(
                 "ranks that did not come to {} in time: {}, of {} ranks. Were they started, and is that "
                 "the host of rank 0?",
-                where(place), list_of(absent()), size_));
+                where(place), join_some(absent(), 8), size_));
         Socket socket(::accept4(listens.handle(), nullptr, nullptr, SOCK_CLOEXEC));
         if (socket.handle() >= 0) {
             tune(socket.handle());

@@ -6,7 +6,6 @@
 #include "model/base/text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -94,7 +93,7 @@ void Importer::read_input() {
             images.push_back(name);
     if (images.size() != 1)
         throw InputError(file_ + " (ONNX)", fmt::format("expected one input, a batch of images, found {}: {}",
-                                                        images.size(), shortened(join_text(images), 200)));
+                                                        images.size(), shortened(join(images), 200)));
     const auto tensor = inferred_.find(images.front());
     const std::vector<std::int64_t> sizes =
         tensor == inferred_.end() ? std::vector<std::int64_t>{} : tensor->second->sizes;
@@ -149,10 +148,6 @@ void Importer::keep_used(const std::vector<std::string> &outputs) {
     all = std::move(kept);
 }
 
-std::string Importer::join_text(const std::vector<std::string> &names) {
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 void Importer::problem(const std::string &place, const std::string &message) {
     problems_.push_back({place, message});
 }
@@ -179,13 +174,6 @@ std::string Importer::new_name(const std::string &end) {
 
 Value Importer::tensor_value(const std::string &of, const ImageShape &shape) const {
     return {of, shape, View::of_images(shape), {}, {}};
-}
-
-bool Importer::is_bounded(const ImageShape &shape) {
-    double product = 1.0;
-    for (const std::int64_t size : shape)
-        product *= size < 1 ? 1e300 : static_cast<double>(size);
-    return product <= static_cast<double>(most_size);
 }
 
 Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::string &end) {

@@ -67,13 +67,11 @@ class Importer {
     void keep_used(const std::vector<std::string> &outputs);
 
     // ---- names and operators ----
-    static std::string join_text(const std::vector<std::string> &names);
     void problem(const std::string &place, const std::string &message);
     void problem(const std::string &message);
     /// The node's name as an operator can have it, each once; `end` for what a node has besides.
     std::string new_name(const std::string &end = "");
     Value tensor_value(const std::string &of, const ImageShape &shape) const;
-    static bool is_bounded(const ImageShape &shape);
     static bool is_size(std::int64_t size) { return size >= 1 && size <= most_size; }
     /// Appends an operator and gives its output, seen as images, channels, rows, columns. A wrong one is a
     /// problem.
