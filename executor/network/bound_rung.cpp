@@ -72,19 +72,30 @@ std::set<std::string> operands_of(const Rung &rung) {
 NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch)
     : network_(network), rung_(rung), batch_(batch), images_(as_size(*floats("input"))),
       labels_(as_size(batch)), parameters_(as_size(*floats("parameters"))),
-      gradient_(as_size(*floats("gradient"))), images_at_(images_.data()), labels_at_(labels_.data()) {
+      gradient_(as_size(*floats("gradient"))) {
+    starts_ = {{"none", nullptr},
+               {"input", images_.data()},
+               {"labels", labels_.data()},
+               {"order", nullptr},
+               {"settings", settings_.data()},
+               {"parameters", parameters_.data()},
+               {"gradient", gradient_.data()}};
     const std::set<std::string> named = operands_of(rung);
-    std::size_t at = 0;
+    const float *its_parameters = parameters_.data();
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const Operator &op = network.operators[i];
-        if (named.contains(op.name))
-            outputs_.emplace(op.name, as_size(*floats(op.name)));
-        parameters_at_[op.name + ".parameters"] = at;
-        at += as_size(network.parameters(i));
+        const std::string &name = network.operators[i].name;
+        if (named.contains(name))
+            starts_[name] = outputs_.emplace(name, as_size(*floats(name))).first->second.data();
+        starts_[name + ".parameters"] = its_parameters;
+        its_parameters += network.parameters(i);
     }
     for (const auto *memory : {&rung.memory, &rung.image_memory})
-        for (const auto &[name, count] : *memory)
-            own_.emplace(name, DeviceBuffer<float>(as_size(*floats(name)))).first->second.fill_bytes(0);
+        for (const auto &[name, count] : *memory) {
+            DeviceBuffer<float> &own =
+                own_.emplace(name, DeviceBuffer<float>(as_size(*floats(name)))).first->second;
+            own.fill_bytes(0);
+            starts_[name] = own.data();
+        }
     settings_.fill_bytes(0);
     if (rung.upload)
         packed_.emplace(as_size(*floats("input")));
@@ -128,45 +139,23 @@ void NetworkMemory::pack(std::span<const float> images) {
 
 void NetworkMemory::upload(const ImageShare &share, cudaStream_t stream) const {
     const std::int64_t pixels = elements(network_.input);
-    check(cudaMemcpyAsync(const_cast<float *>(images_at_) + share.first * pixels,
+    check(cudaMemcpyAsync(const_cast<float *>(images_.data()) + share.first * pixels,
                           packed_->data() + share.first * pixels,
                           as_size(share.count * pixels) * sizeof(float), cudaMemcpyHostToDevice, stream),
           "cudaMemcpyAsync of images");
 }
 
 const void *NetworkMemory::address(const std::string &operand, std::int64_t first) const {
-    const void *start = start_of(operand);
+    const void *start = starts_.at(operand);
     if (first == 0)
         return start;
     if (operand == "labels")
-        return labels_at_ + first;
+        return static_cast<const std::uint8_t *>(start) + first;
     const bool of_images =
         operand == "input" || outputs_.contains(operand) || rung_.image_memory.contains(operand);
     return of_images
                ? static_cast<const float *>(start) + first * *operand_floats(network_, rung_, operand, 1)
                : start;
-}
-
-const void *NetworkMemory::start_of(const std::string &operand) const {
-    if (operand == "none")
-        return nullptr;
-    if (operand == "input")
-        return images_at_;
-    if (operand == "labels")
-        return labels_at_;
-    if (operand == "order")
-        return order_at_;
-    if (operand == "settings")
-        return settings_.data();
-    if (operand == "parameters")
-        return parameters_.data();
-    if (operand == "gradient")
-        return gradient_.data();
-    if (const auto found = own_.find(operand); found != own_.end())
-        return found->second.data();
-    if (const auto found = outputs_.find(operand); found != outputs_.end())
-        return found->second.data();
-    return parameters_.data() + parameters_at_.at(operand);
 }
 
 std::string NetworkMemory::overrun() const {
