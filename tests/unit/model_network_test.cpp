@@ -12,6 +12,7 @@
 #include "model/network/whole_run.hpp"
 #include "model/record/study.hpp"
 #include "model/work/tensors.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -196,13 +197,12 @@ TEST(EquationN1, ConvolutionsThatCanEndLaunchesDoSo) {
 
 TEST(EquationN1, AFasterStrategyThatCannotEndIsTakenOnlyWhereTheNetworkIsFasterWithIt) {
     const Network mnist = find_network("mnist");
-    const GpuProfile h200 = find_profile("h200");
-    const Knowledge knowledge = knowledge_for(h200);
+    const Knowledge knowledge = knowledge_for(h200());
     NetworkQuestion question;
     question.batch = 10000;
-    const NetworkCase chosen = forecast_network(mnist, h200, knowledge, question);
+    const NetworkCase chosen = forecast_network(mnist, h200(), knowledge, question);
     question.strategies = {"implicit_gemm", "winograd"}; // both can end launches
-    const NetworkCase ending = forecast_network(mnist, h200, knowledge, question);
+    const NetworkCase ending = forecast_network(mnist, h200(), knowledge, question);
     EXPECT_LE(chosen.forecast_s()->value, ending.forecast_s()->value * (1.0 + 1e-9));
     EXPECT_EQ(
         chosen.launches.front().operators,
@@ -377,8 +377,7 @@ TEST(NetworkSchedule, WhatMayNotLieInAnotherIsCopied) {
 }
 
 TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
-    const GpuProfile h200 = find_profile("h200");
-    const PlannedNetwork plan = plan_network(network_of_parts, h200, knowledge_for(h200), only_time());
+    const PlannedNetwork plan = plan_network(network_of_parts, h200(), knowledge_for(h200()), only_time());
     const auto &launches = plan.forecast.first().launches;
     EXPECT_EQ(launches[3].nodes, 0);
     EXPECT_EQ(launches[3].time_s, Seconds(0.0));
@@ -395,12 +394,11 @@ TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
 }
 
 TEST(WholeRun, AGpuTooSmallAndAnOperatorWithoutAKernelAreSaid) {
-    const GpuProfile h200 = find_profile("h200");
     const Network network =
         network_of(R"({"name": "a", "kind": "dense", "outputs": 250, "output": [250, 1, 1]},
                    {"name": "b", "kind": "cross_entropy", "output": [1, 1, 1]})",
                    "[999, 1, 1]");
-    const PlannedNetwork plan = plan_network(network, h200, {}, only_time());
+    const PlannedNetwork plan = plan_network(network, h200(), {}, only_time());
     // 999 pixels, 250 x 999 weights, the loss; tensors of 250 and 1 floats in pieces of 256 bytes.
     EXPECT_EQ(memory_of(plan).all_bytes(), 4 * (999 + 249750 + 1) + 1024 + 256);
     EXPECT_EQ(why_too_large(plan, "toy", 2e6, 10e6), std::nullopt);
@@ -422,7 +420,7 @@ TEST(WholeRun, SpreadIsInterpolated) {
 TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
     NetworkQuestion question;
     question.batch = 4;
-    const PlannedNetwork plan = plan_network(find_network("resnet18"), find_profile("h200"), {}, question);
+    const PlannedNetwork plan = plan_network(find_network("resnet18"), h200(), {}, question);
     const NetworkCase &run = plan.forecast.first();
     double time = 0.0, flops = 0.0;
     std::int64_t numbers = 0;
@@ -518,17 +516,16 @@ TEST(EquationN4, EveryParameterOnceOrEveryProduct) {
 TEST(WhatIf, SettingsFarBehindAreNotMissed) {
     // A GPU with a number twice as large chooses among the settings that are close on the GPU as it is, and
     // takes as long as when it chooses among all.
-    const GpuProfile h200 = find_profile("h200");
-    const Knowledge knowledge = knowledge_for(h200);
+    const Knowledge knowledge = knowledge_for(h200());
     const Network network = find_network("resnet18");
     NetworkQuestion question;
-    NetworkForecaster unchanged(network, h200, knowledge, question);
+    NetworkForecaster unchanged(network, h200(), knowledge, question);
     const std::vector<ConvShape> shapes = {ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"),
                                            ConvShape::parse("n1c256h14w14k256r3s3_pad1x1"),
                                            ConvShape::parse("n1c64h56w56k128r1s1_str2x2")};
     unchanged.rank_ahead(shapes);
     for (const char *name : {"dram_read_bandwidth", "l2_read_bandwidth", "l2_write_bandwidth"}) {
-        GpuProfile changed = h200;
+        GpuProfile changed = h200();
         for_each_param(changed, [&](const char *its, auto &number) {
             if (number && std::string(its) == name)
                 number->value = number->value * 2.0;
@@ -546,15 +543,15 @@ TEST(WhatIf, SettingsFarBehindAreNotMissed) {
 }
 
 TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
-    GpuProfile h200 = find_profile("h200");
-    h200.early_launch_period.reset(); // the first launch has nothing to start beside (N2)
+    GpuProfile late = h200();
+    late.early_launch_period.reset(); // the first launch has nothing to start beside (N2)
     NetworkQuestion question = only_time();
     question.top = 1000;
     const Network network = network_of(
         R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 26, 26]})",
         "[32, 28, 28]");
     const NetworkLaunch launch =
-        forecast_network(network, h200, knowledge_for(h200), question).launches.at(0);
+        forecast_network(network, late, knowledge_for(late), question).launches.at(0);
     double best = 1.0, total = 0.0, ties = 0.0;
     for (const NetworkCandidate &candidate : launch.candidates)
         best = std::min(best, candidate.time_s.value);
@@ -574,7 +571,7 @@ TEST(EquationN8, LongOnesTieLess) {
 
 TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
     const Network network = without_losses(find_network("fashion_mnist"));
-    const GpuProfile k80 = find_profile("k80"), h200 = find_profile("h200");
+    const GpuProfile k80 = find_profile("k80");
     const NetworkCase old = forecast_network(network, k80, knowledge_for(k80), only_time());
     ASSERT_TRUE(old.forecast->low_s && old.forecast->high_s);
     EXPECT_LT(*old.forecast->low_s, *old.forecast_s());
@@ -585,7 +582,7 @@ TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
             slower = with_number(k80, number.name, number.high);
     EXPECT_LE(forecast_network(network, slower, knowledge_for(slower), only_time()).forecast_s()->value,
               old.forecast->high_s->value * 1.02);
-    EXPECT_FALSE(forecast_network(network, h200, knowledge_for(h200), only_time()).forecast->low_s);
+    EXPECT_FALSE(forecast_network(network, h200(), knowledge_for(h200()), only_time()).forecast->low_s);
 }
 
 /// Alike, but for what is before them.
@@ -668,9 +665,8 @@ TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
 }
 
 TEST(NetworkRun, SharesAndPartsAddUp) {
-    const GpuProfile h200 = find_profile("h200");
     const NetworkCase forecast =
-        forecast_network(without_losses(find_network("fashion_mnist")), h200, knowledge_for(h200), {});
+        forecast_network(without_losses(find_network("fashion_mnist")), h200(), knowledge_for(h200()), {});
     double time = 0.0, share = 0.0;
     for (const NetworkLaunch &launch : forecast.launches) {
         time += launch.time_s.value;

@@ -1,11 +1,11 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,11 +30,6 @@ using testing::ThrowsMessage;
 /// The toy has a clock of 1 GHz, 128 bytes of shared memory a clock, an L2 50 clocks away and barriers of 10.
 GpuProfile toy() {
     return find_profile("toy");
-}
-
-const GpuProfile &h200() {
-    static const GpuProfile its = find_profile("h200");
-    return its;
 }
 
 double clocks(Seconds time) {
@@ -505,9 +500,7 @@ TEST(EquationN10, AddsTakeTheMeasuredTimeOfSoManyLines) {
 // ---- against what was recorded ----
 
 NetworkRun recorded(const std::string &name) {
-    const std::string file =
-        std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/" + name + ".json";
-    NetworkRun run = described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
+    NetworkRun run = recorded_network("ladders/" + name);
     const Network network = find_network(run.network);
     return forecast_anew(std::move(run), network, h200());
 }

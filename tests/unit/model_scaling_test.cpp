@@ -1,10 +1,10 @@
 // Training split over several GPUs: who has what, what it costs by the profile, and what is refused.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -143,14 +143,13 @@ TEST(Scaling, PointsBeginWithOneGpu) {
 }
 
 TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
-    const GpuProfile h200 = find_profile("h200");
     const Network mnist = find_network("mnist");
     const Ladder ladder = find_ladder(mnist);
     const NetworkCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
     std::vector<std::string> assumptions;
-    const NetworkTimes times = forecast_case(one, mnist, h200, peer_numbers(h200, {0, 1}, assumptions));
+    const NetworkTimes times = forecast_case(one, mnist, h200(), peer_numbers(h200(), {0, 1}, assumptions));
     const auto rung = [&](const char *id) {
-        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200).time_s;
+        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200()).time_s;
     };
     EXPECT_EQ(times.forward_s->value, rung("forward").value);
     EXPECT_EQ(times.time_s->value, rung("step").value);
@@ -190,7 +189,7 @@ TEST(EquationSc5, HostsSumInATreeWhoseTimesAreARange) {
     ScalingQuestion question{{0, 1}, {DeviceSplit::batch_nccl}, {64}, false};
     question.hosts = 4;
     question.host_link = HostLink{Bandwidth(10e9), Bandwidth(40e9), Seconds(2e-6), Seconds(8e-6), "test"};
-    const NetworkRun run = forecast_scaling(find_network("mnist"), find_profile("h200"), question);
+    const NetworkRun run = forecast_scaling(find_network("mnist"), h200(), question);
     ASSERT_EQ(run.cases.size(), 4U); // one GPU; a host; two hosts; four
     EXPECT_FALSE(run.cases[1].hosts);
     EXPECT_EQ(run.cases[2].name(), "batch_nccl over 4 GPUs of 2 hosts, 64 images");
@@ -242,15 +241,12 @@ TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
 }
 
 TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
-    const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/scaling/two_gpus.json";
-    const NetworkRun recorded =
-        described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
-    const GpuProfile h200 = find_profile("h200");
+    const NetworkRun recorded = recorded_network("scaling/two_gpus");
     std::size_t judged = 0;
     for (const NetworkCase &item : recorded.cases) {
         ASSERT_TRUE(item.measured) << item.batch;
         ++judged;
-        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200, *recorded.peers).call_s()->value /
+        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200(), *recorded.peers).call_s()->value /
                         item.measured_s()->value,
                     1.0, 0.1)
             << boost::describe::enum_to_string(*item.split, "?") << " of " << item.batch << " images";
@@ -259,10 +255,9 @@ TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
 }
 
 TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
-    const GpuProfile h200 = find_profile("h200");
     const Network network = find_network("mnist");
     const ScalingQuestion question{{0, 1}, {DeviceSplit::batch}, {2048, 65536}};
-    const NetworkRun today = forecast_scaling(network, h200, question);
+    const NetworkRun today = forecast_scaling(network, h200(), question);
     NetworkRun old = today;
     old.profile_hash = "of another day";
     old.advice.clear();
@@ -270,7 +265,7 @@ TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
         item.measured = item.forecast;
         item.forecast->time_s = *item.forecast->time_s * 2.0;
     }
-    const NetworkRun again = forecast_anew(old, network, h200);
+    const NetworkRun again = forecast_anew(old, network, h200());
     EXPECT_EQ(again.profile_hash, today.profile_hash);
     EXPECT_EQ(again.advice.size(), today.advice.size());
     ASSERT_EQ(again.cases.size(), today.cases.size());
@@ -283,8 +278,7 @@ TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
 TEST(Scaling, MoreGpusThanHaveMetAreSaid) {
     const Network network = find_network("mnist");
     const auto assumed = [&](std::vector<int> devices) {
-        return forecast_scaling(network, find_profile("h200"),
-                                {std::move(devices), {DeviceSplit::batch}, {2048}})
+        return forecast_scaling(network, h200(), {std::move(devices), {DeviceSplit::batch}, {2048}})
             .assumptions;
     };
     EXPECT_THAT(assumed({0, 1}), IsEmpty());
@@ -292,17 +286,16 @@ TEST(Scaling, MoreGpusThanHaveMetAreSaid) {
 }
 
 TEST(Scaling, TheMatrixOfCopiesSaysWhereItIsFrom) {
-    const GpuProfile h200 = find_profile("h200");
     std::vector<std::string> assumptions;
-    const PeerNumbers two = peer_numbers(h200, {0, 1}, assumptions);
+    const PeerNumbers two = peer_numbers(h200(), {0, 1}, assumptions);
     EXPECT_EQ(two.source, Source::measured);
     EXPECT_NEAR(two.bandwidth_bytes_per_s.value, 385.2e9, 0.1e9); // half of both ways at once
     EXPECT_NEAR(two.latency_s.value, 848.6e-9, 0.1e-9);
     EXPECT_THAT(assumptions, IsEmpty());
-    peer_numbers(h200, {0, 1, 2, 3}, assumptions);
+    peer_numbers(h200(), {0, 1, 2, 3}, assumptions);
     EXPECT_THAT(assumptions, ElementsAre(HasSubstr("no link between some of these GPUs")));
 
-    GpuProfile alone = h200;
+    GpuProfile alone = h200();
     alone.peers.clear();
     assumptions.clear();
     EXPECT_EQ(peer_numbers(alone, {0, 1}, assumptions).source, Source::published);
@@ -332,8 +325,7 @@ TEST(Scaling, AStatedLinkNamesItsSource) {
 TEST(Scaling, ForecastsAreSensible) {
     const Network mnist = find_network("mnist");
     const std::vector<DeviceSplit> splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
-    const NetworkRun scaling =
-        forecast_scaling(mnist, find_profile("h200"), {{0, 1, 2, 3}, splits, {2048, 65536}});
+    const NetworkRun scaling = forecast_scaling(mnist, h200(), {{0, 1, 2, 3}, splits, {2048, 65536}});
     for (const NetworkCase &item : scaling.cases) {
         ASSERT_TRUE(item.forecast) << item.reason.value_or("");
         EXPECT_GT(item.forecast->backward_s->value, 0.0);
@@ -355,7 +347,7 @@ TEST(Scaling, ForecastsAreSensible) {
         scaling.cases.size());
     EXPECT_THAT(
         [] {
-            forecast_scaling(find_network("vgg16"), find_profile("h200"), {{0, 1}, {}, {8}});
+            forecast_scaling(find_network("vgg16"), h200(), {{0, 1}, {}, {8}});
         },
         ThrowsMessage<UsageError>(HasSubstr("no kernels split the network 'vgg16'")));
 }
