@@ -2,7 +2,6 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/plan/work.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>
@@ -136,9 +135,8 @@ bool is_elementwise(OperatorKind kind);
 /// Whether it is the end of a training step.
 bool is_loss(OperatorKind kind);
 
-/// What an operator does for a batch: multiply-adds, and the bytes of inputs, parameters and outputs, each
-/// moved once. Comparisons and additions without a product are not counted.
-Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch);
+/// Multiply-adds of an operator for a batch. Comparisons and additions without a product are not counted.
+double fmas_of(const Operator &op, const ImageShape &input, std::int64_t batch);
 
 /// Floating-point operations of an operator for a batch: two for each multiply-add, and the others as its row
 /// counts them.
