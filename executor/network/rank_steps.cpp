@@ -129,10 +129,18 @@ Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
         [&](const Event &last) { rank != nullptr ? rank->wait(last) : last.wait(); });
 }
 
-void RankCases::time_forward(const DeclaredSplit &split, const ImageShare &share, NetworkTimes &times) const {
+void RankCases::time(std::unique_ptr<Steps> steps, const DeclaredSplit &split, const ImageShare &share,
+                     Rank *rank, NetworkCase &item) const {
+    NetworkTimes &times = item.measured.emplace();
+    times.time_s = time_of(*steps, rank, item.issued.emplace());
+    steps.reset(); // its memory goes before that of others is taken
+    std::string how;
+    times.computation_s =
+        rank == nullptr ? times.time_s
+                        : time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr, how);
+    times.communication_s = *times.time_s - *times.computation_s;
     if (!split.forward)
         return;
-    std::string how;
     times.forward_s = time_of(*steps_of(*split.forward, share, std::nullopt), nullptr, how);
     times.backward_s = *times.time_s - *times.forward_s;
 }
@@ -150,7 +158,7 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
                         *most, item.batch);
         return;
     }
-    const std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
+    std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
     const StepOutcome outcome = steps->outcome(&rank);
     item.reason = why_not_as_one_gpu(outcome, share, alone(item.batch), item);
     item.status = item.reason ? Status::wrong_result : Status::ok;
@@ -163,29 +171,16 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
         item.status = Status::wrong_result, item.reason = why;
         return;
     }
-    if (!time_)
-        return;
-    NetworkTimes &times = item.measured.emplace();
-    item.issued.emplace();
-    times.time_s = time_of(*steps, &rank, *item.issued);
-    std::string how;
-    times.computation_s = time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr, how);
-    times.communication_s = *times.time_s - *times.computation_s;
-    time_forward(split, share, times);
+    if (time_)
+        time(std::move(steps), split, share, &rank, item);
 }
 
 void RankCases::settle_alone(NetworkCase &item) {
     item.status = Status::ok;
-    if (!time_)
-        return;
     const ImageShare all{0, item.batch};
     const DeclaredSplit &split = declared(ladder_, DeviceSplit::one);
-    NetworkTimes &times = item.measured.emplace();
-    item.issued.emplace();
-    times.time_s = time_of(*steps_of(split.step, all, std::nullopt), nullptr, *item.issued);
-    time_forward(split, all, times);
-    times.computation_s = times.time_s;
-    times.communication_s = Seconds(0.0);
+    if (time_)
+        time(steps_of(split.step, all, std::nullopt), split, all, nullptr, item);
 }
 
 } // namespace convcast

@@ -46,8 +46,10 @@ class RankCases {
     std::unique_ptr<Steps> steps_of(const std::string &id, const ImageShare &share,
                                     const std::optional<SharedBatch> &shared) const;
     Seconds time_of(Steps &steps, Rank *rank, std::string &how) const;
-    /// The forward part, where there are kernels for it alone.
-    void time_forward(const DeclaredSplit &split, const ImageShare &share, NetworkTimes &times) const;
+    /// A whole step; what it computes, where it is of a rank; and the forward part, where there are kernels
+    /// for it alone.
+    void time(std::unique_ptr<Steps> steps, const DeclaredSplit &split, const ImageShare &share, Rank *rank,
+              NetworkCase &item) const;
 
     Compiler &compiler_;
     DeviceFacts gpu_;
