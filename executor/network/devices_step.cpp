@@ -278,10 +278,9 @@ class SplitSteps::Enqueued {
         batch_ = step % sizes_.batches();
         trains_ = part != StepPart::forward;
         exchanges_ = part != StepPart::computation;
-        if (splits_rows(sizes_.split))
-            by_rows();
-        else
-            by_images();
+        splits_rows(sizes_.split) ? by_rows() : by_images();
+        if (trains_)
+            move_parameters();
     }
 
     StreamedWork take() { return std::move(work_); }
@@ -341,13 +340,27 @@ class SplitSteps::Enqueued {
         }
     }
 
-    /// The first `summed` of `count` parameters from all GPUs' gradients, the others from the own ones.
-    void update_summed(std::size_t i, std::int64_t summed, std::int64_t count) {
-        launch(i, "update_summed", blocks_for(count, update_threads), dim3(update_threads), 0,
-               shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
-               static_cast<int>(shares_.size()), static_cast<int>(i), static_cast<int>(summed),
-               static_cast<int>(count), sizes_.rate, shares_[i]->parameters.data(),
-               shares_[i]->gradient.data());
+    /// By the gradients of all GPUs. Of split parameters a GPU has those behind the convolution alone.
+    void move_parameters() {
+        gather();
+        const std::int64_t summed =
+            sizes_.split == DeviceSplit::parameters ? sizes_.convolution : sizes_.stride();
+        if (exchanges_)
+            send_gradients(summed);
+        const auto stride = static_cast<int>(sizes_.stride());
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            Share &share = *shares_[i];
+            const float *const gradients = share.gradients[parity_].data();
+            if (sizes_.split == DeviceSplit::rows)
+                launch(i, "update_rows", blocks_for(sizes_.all, update_threads), dim3(update_threads), 0,
+                       gradients, stride, sizes_.shares, sizes_.rate, share.parameters.data(),
+                       share.gradient.data());
+            else
+                launch(i, "update_summed", blocks_for(share.parameter_count, update_threads),
+                       dim3(update_threads), 0, gradients, stride, static_cast<int>(shares_.size()),
+                       static_cast<int>(i), static_cast<int>(summed), static_cast<int>(share.parameter_count),
+                       sizes_.rate, share.parameters.data(), share.gradient.data());
+        }
     }
 
     /// Each with its images.
@@ -365,13 +378,6 @@ class SplitSteps::Enqueued {
                        as_they_lie, static_cast<int>(images), share.parameters.data(), share.out.data(),
                        parts_of(share));
         }
-        if (!trains_)
-            return;
-        gather();
-        if (exchanges_)
-            send_gradients(sizes_.all);
-        for (std::size_t i = 0; i < shares_.size(); ++i)
-            update_summed(i, sizes_.all, sizes_.all);
     }
 
     void by_rows() {
@@ -410,19 +416,6 @@ class SplitSteps::Enqueued {
                    own_of(i), share.places.data(), sizes_.shares, static_cast<int>(i), share.out.data(),
                    parts_of(share));
         }
-        if (!trains_)
-            return;
-        gather();
-        if (exchanges_)
-            send_gradients(sums ? sizes_.convolution : sizes_.stride());
-        for (std::size_t i = 0; i < shares_.size(); ++i)
-            if (sums)
-                update_summed(i, sizes_.convolution, shares_[i]->parameter_count);
-            else
-                launch(i, "update_rows", blocks_for(sizes_.all, update_threads), dim3(update_threads), 0,
-                       shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
-                       sizes_.shares, sizes_.rate, shares_[i]->parameters.data(),
-                       shares_[i]->gradient.data());
     }
 
     const float *parts_of(const Share &share) const { return trains_ ? share.parts.data() : nullptr; }
