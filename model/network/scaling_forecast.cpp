@@ -272,11 +272,6 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
     return numbers;
 }
 
-NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
-                           const PeerNumbers &peers) {
-    return Steps(network, profile, peers, std::nullopt).of(item);
-}
-
 NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
                             const ScalingQuestion &question) {
     require_split_kernels(network);

@@ -142,12 +142,18 @@ TEST(Scaling, PointsBeginWithOneGpu) {
     EXPECT_TRUE(scaling_points(scaling, DeviceSplit::batch, 50).empty());
 }
 
+/// Of steps of so many images: on one GPU, then on all of these by each split.
+std::vector<NetworkCase> forecast_mnist(const GpuProfile &profile, std::vector<int> devices,
+                                        std::vector<DeviceSplit> splits, std::int64_t batch) {
+    return forecast_scaling(find_network("mnist"), profile,
+                            {std::move(devices), std::move(splits), {batch}, false, false})
+        .cases;
+}
+
 TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
     const Network mnist = find_network("mnist");
     const Ladder ladder = find_ladder(mnist);
-    const NetworkCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
-    std::vector<std::string> assumptions;
-    const NetworkTimes times = forecast_case(one, mnist, h200(), peer_numbers(h200(), {0, 1}, assumptions));
+    const NetworkTimes times = *forecast_mnist(h200(), {0}, {}, 4096).front().forecast;
     const auto rung = [&](const char *id) {
         return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200()).time_s;
     };
@@ -166,23 +172,17 @@ TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
     toy.curves["peer_meets"].series = {{"", {2.0}, {50e-6}, {50e-6}, {50e-6}}};
     toy.graph_launch_period =
         Param<Seconds>{toy.launch_floor->value + Seconds(1e-6), Source::assumed, "test"};
-    const std::vector<NetworkCase> cases =
-        scaling_cases(find_network("mnist"), {{0, 1}, {DeviceSplit::batch}, {64}, false});
-    const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-    EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s->value,
+    EXPECT_NEAR(forecast_mnist(toy, {0, 1}, {DeviceSplit::batch}, 64)[1].forecast->communication_s->value,
                 50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
 }
 
 TEST(EquationSc3, NcclPassesBytesAroundInARing) {
     GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
     toy.curves["peer_meets"].series = {{"", {2.0, 4.0}, {50e-6, 60e-6}, {50e-6, 60e-6}, {50e-6, 60e-6}}};
-    const Network mnist = find_network("mnist");
-    const auto of_four = [&](DeviceSplit split) {
-        const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-        return forecast_case(case_of(mnist, split, 4, 64), mnist, toy, peers).communication_s->value;
-    };
-    EXPECT_NEAR(of_four(DeviceSplit::batch) - of_four(DeviceSplit::batch_nccl), (3.0 - 1.5) * 9304 / 10e9,
-                1e-15);
+    const std::vector<NetworkCase> cases =
+        forecast_mnist(toy, {0, 1, 2, 3}, {DeviceSplit::batch, DeviceSplit::batch_nccl}, 64);
+    EXPECT_NEAR((*cases[1].forecast->communication_s - *cases[2].forecast->communication_s).value,
+                (3.0 - 1.5) * 9304 / 10e9, 1e-15);
 }
 
 TEST(EquationSc5, HostsSumInATreeWhoseTimesAreARange) {
@@ -223,32 +223,27 @@ TEST(Scaling, WhatLiesBetweenHostsIsReadAsRanges) {
 }
 
 TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
-    const GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
-    const std::vector<NetworkCase> cases = scaling_cases(
-        find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
-    const auto communication = [&](const NetworkCase &item, double bandwidth, double latency) {
-        const PeerNumbers peers{Bandwidth(bandwidth), Seconds(latency), Source::assumed, "test"};
-        return forecast_case(item, find_network("mnist"), toy, peers).communication_s->value;
+    const auto communication = [](std::size_t split, double bandwidth, double latency) {
+        return forecast_mnist(with_link(find_profile("toy"), bandwidth, latency), {0, 1},
+                              {DeviceSplit::batch, DeviceSplit::parameters}, 64)[1 + split]
+            .forecast->communication_s->value;
     };
     // 2,326 floats to one other GPU
-    EXPECT_NEAR(communication(cases[1], 10e9, 1e-6) - communication(cases[1], 20e9, 1e-6), 9304 / 20e9,
-                1e-15);
-    EXPECT_NEAR(communication(cases[1], 10e9, 2e-6) - communication(cases[1], 10e9, 1e-6), 2e-6, 1e-15);
+    EXPECT_NEAR(communication(0, 10e9, 1e-6) - communication(0, 20e9, 1e-6), 9304 / 20e9, 1e-15);
+    EXPECT_NEAR(communication(0, 10e9, 2e-6) - communication(0, 10e9, 1e-6), 2e-6, 1e-15);
     // 64 x 10 sums, later 156 numbers of the convolution
-    EXPECT_NEAR(communication(cases[2], 10e9, 1e-6) - communication(cases[2], 20e9, 1e-6),
-                (2560 + 624) / 20e9, 1e-15);
-    EXPECT_NEAR(communication(cases[2], 10e9, 2e-6) - communication(cases[2], 10e9, 1e-6), 4e-6, 1e-15);
+    EXPECT_NEAR(communication(1, 10e9, 1e-6) - communication(1, 20e9, 1e-6), (2560 + 624) / 20e9, 1e-15);
+    EXPECT_NEAR(communication(1, 10e9, 2e-6) - communication(1, 10e9, 1e-6), 4e-6, 1e-15);
 }
 
 TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
-    const NetworkRun recorded = recorded_network("scaling/two_gpus");
+    const NetworkRun recorded =
+        forecast_anew(recorded_network("scaling/two_gpus"), find_network("mnist"), h200());
     std::size_t judged = 0;
     for (const NetworkCase &item : recorded.cases) {
         ASSERT_TRUE(item.measured) << item.batch;
         ++judged;
-        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200(), *recorded.peers).call_s()->value /
-                        item.measured_s()->value,
-                    1.0, 0.1)
+        EXPECT_NEAR(*item.forecast_s() / *item.measured_s(), 1.0, 0.1)
             << boost::describe::enum_to_string(*item.split, "?") << " of " << item.batch << " images";
     }
     EXPECT_GE(judged, 45U);
