@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,22 +60,21 @@ struct SplitSteps::Sizes {
     Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate);
 
     std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
-    std::int64_t pool_rows, halo_rows; ///< of the image: a window's, and what all windows need beyond theirs
-    std::int64_t convolution, all;     ///< parameters before the dense layer, and of all operators
-    LadderLaunch step, update;         ///< of the ladder: their blocks and groups
+    std::int64_t convolution, all; ///< parameters before the dense layer, and of all operators
+    LadderLaunch step, update;     ///< of the ladder: their blocks and groups
     DeviceSplit split;
     std::int64_t batch, count; ///< images of a step, and of all batches
     float rate;
-    std::vector<std::int64_t> share_rows; ///< of windows that each GPU computes
-    DeviceShares shares;                  ///< where these begin
+    std::vector<RowShare> own; ///< of every image, what each GPU has
+    DeviceShares shares;       ///< where its windows begin
 
-    std::int64_t devices() const { return std::ssize(share_rows); }
+    std::int64_t devices() const { return std::ssize(own); }
     std::int64_t features(std::int64_t of_rows) const { return filters * columns * of_rows; }
     /// Parameters whose gradient a GPU with so many rows has.
     std::int64_t parameters(std::int64_t of_rows) const {
         return convolution + outputs * features(of_rows) + outputs;
     }
-    std::int64_t stride() const { return parameters(share_rows.front()); } ///< between the GPUs' gradients
+    std::int64_t stride() const { return parameters(own.front().windows()); } ///< between the GPUs' gradients
     std::int64_t block_images() const { return *step.group_images; }
     std::int64_t image_floats() const { return image_rows * image_columns; }
 
@@ -95,28 +93,25 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     : image_rows(network.input[1]), image_columns(network.input[2]),
       step(launch_of_step(network, "mnist_step")), update(launch_of_step(network, "mnist_update")),
       split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
-    const Operator &pool = operator_of(network, OperatorKind::max_pooling);
-    filters = pool.output[0], rows = pool.output[1], columns = pool.output[2];
-    pool_rows = (*pool.window)[0];
-    halo_rows = (*operator_of(network, OperatorKind::convolution).window)[0] - 1;
+    const ImageShape pooled = operator_of(network, OperatorKind::max_pooling).output;
+    filters = pooled[0], rows = pooled[1], columns = pooled[2];
     outputs = operator_of(network, OperatorKind::dense).output[0];
     all = network.all_parameters();
     convolution = all - outputs * features(rows) - outputs;
     shares.devices = item.devices;
-    share_rows.assign(as_size(item.devices), rows);
-    if (splits_rows(split)) {
-        share_rows = item.shares;
-        std::partial_sum(share_rows.begin(), share_rows.end(), shares.first + 1);
-    }
+    own = row_shares(network, splits_rows(split) ? item.devices : 1);
+    own.resize(as_size(item.devices), own.front());
+    for (std::size_t i = 0; i < own.size(); ++i)
+        shares.first[i + 1] = static_cast<int>(own[i].last_window);
 }
 
 /// A GPU's memory and kernels.
 struct SplitSteps::Share {
     Share(int its_device, const Module &its_module, const Sizes &sizes, std::size_t index,
           std::int64_t its_images)
-        : device(its_device), module(its_module), rows(sizes.share_rows[index]),
+        : device(its_device), module(its_module), rows(sizes.own[index].windows()),
           features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
-          image_rows(rows * sizes.pool_rows + sizes.halo_rows), images(its_images),
+          image_rows(sizes.own[index].rows()), images(its_images),
           pixels(as_size(images * image_rows * sizes.image_columns)), labels(as_size(images)),
           parameters(as_size(sizes.all)), out(as_size(sizes.images(0, index).count * sizes.outputs)),
           parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * as_size(parameter_count)),
@@ -156,7 +151,7 @@ SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Ne
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
             own_images += sizes_->images(batch, i).count;
-        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->share_rows[i]),
+        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->own[i].windows()),
                                                   *sizes_, i, own_images));
     }
     load(images, parameters);
@@ -208,15 +203,15 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         Share &share = *shares_[i];
         const OnDevice here(share.device);
+        const std::int64_t first_row = sizes.own[i].first_row;
         const bool halo_elsewhere = splits_rows(sizes.split) && i + 1 < shares_.size();
-        const std::int64_t rows = share.image_rows - (halo_elsewhere ? sizes.halo_rows : 0);
+        const std::int64_t rows = halo_elsewhere ? sizes.own[i + 1].first_row - first_row : share.image_rows;
         std::vector<std::uint8_t> labels;
         std::int64_t done = 0;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
             const ImageShare its = sizes.images(batch, i);
             const std::int64_t first = batch * sizes.batch + its.first, count = its.count;
-            upload_images(images.pixels, image, first, count, sizes.shares.first[i] * sizes.pool_rows, rows,
-                          share.image_rows,
+            upload_images(images.pixels, image, first, count, first_row, rows, share.image_rows,
                           share.pixels.data() + done * share.image_rows * sizes.image_columns);
             for (std::int64_t at = first; at < first + count; ++at)
                 labels.push_back(images.labels[as_size(at % pool)]);
@@ -238,6 +233,7 @@ void SplitSteps::copy_halos() {
     const std::size_t row_bytes = as_size(sizes_->image_columns) * sizeof(float);
     for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
         Share &share = *shares_[i], &next = *shares_[i + 1];
+        const std::int64_t begin = sizes_->own[i + 1].first_row, end = sizes_->own[i].last_row;
         const OnDevice here(share.device);
         const auto images_of = [&](Share &of) {
             return cudaPitchedPtr{of.pixels.data(), as_size(of.image_rows) * row_bytes,
@@ -248,8 +244,8 @@ void SplitSteps::copy_halos() {
         copy.dstDevice = share.device;
         copy.srcPtr = images_of(next);
         copy.dstPtr = images_of(share);
-        copy.dstPos = cudaPos{as_size(share.image_rows - sizes_->halo_rows) * row_bytes, 0, 0};
-        copy.extent = cudaExtent{as_size(sizes_->halo_rows) * row_bytes, as_size(share.images), 1};
+        copy.dstPos = cudaPos{as_size(begin - sizes_->own[i].first_row) * row_bytes, 0, 0};
+        copy.extent = cudaExtent{as_size(end - begin) * row_bytes, as_size(share.images), 1};
         check(cudaMemcpy3DPeer(&copy), "cudaMemcpy3DPeer of the halo");
     }
 }

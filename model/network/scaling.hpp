@@ -17,6 +17,7 @@ struct RowShare {
     std::int64_t first_window = 0, last_window = 0; ///< rows of pooling windows
     std::int64_t first_row = 0, last_row = 0;       ///< of the image: what the windows need
     std::int64_t windows() const { return last_window - first_window; }
+    std::int64_t rows() const { return last_row - first_row; }
 };
 
 /// Equations (14) and (15) of the thesis for any number of GPUs: pooling windows are not cut, shares differ
