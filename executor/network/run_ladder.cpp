@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -149,18 +148,13 @@ class Ladders {
         }
         const OperatorOutputs reference =
             forward(network_, std::ssize(chosen), images, data.parameters, labels);
+        const std::size_t op = network_.operator_named(last).value();
+        const std::int64_t numbers = elements(network_.operators[op].output);
         const std::vector<float> all = memory.output(last);
         std::vector<float> output;
-        for (std::size_t i = 0; i < network_.operators.size(); ++i) {
-            if (network_.operators[i].name != last)
-                continue;
-            const std::int64_t numbers = elements(network_.operators[i].output);
-            for (const std::int64_t image : chosen)
-                output.insert(output.end(), all.begin() + image * numbers,
-                              all.begin() + (image + 1) * numbers);
-            return relative_l2<double>(output, reference[i]);
-        }
-        return std::numeric_limits<double>::infinity();
+        for (const std::int64_t image : chosen)
+            output.insert(output.end(), all.begin() + image * numbers, all.begin() + (image + 1) * numbers);
+        return relative_l2<double>(output, reference[op]);
     }
 
     void time(const BoundRung &bound, const Rung &rung, NetworkCase &result) {
