@@ -46,14 +46,6 @@ Network network_of(const std::string &operators, const std::string &input = "[1,
 const char *const conv =
     R"({"name": "conv1", "kind": "convolution", "outputs": 2, "window": [3, 3], "output": [2, 4, 4]})";
 
-/// Of these images, without changes of the GPU.
-NetworkQuestion only_time(std::int64_t batch = 1) {
-    NetworkQuestion question;
-    question.what_if = false;
-    question.batch = batch;
-    return question;
-}
-
 TEST(Network, CountsOfTheStudiesFollowFromTheNetworks) {
     for (const std::string name : {"alexnet", "vgg16", "resnet18", "resnet50"})
         for (const int batch : {1, 32}) {
@@ -384,7 +376,7 @@ TEST(NetworkSchedule, WhatMayNotLieInAnotherIsCopied) {
 }
 
 TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
-    const PlannedNetwork plan = plan_network(network_of_parts, h200(), knowledge_for(h200()), only_time());
+    const PlannedNetwork plan = planned_on_h200(network_of_parts, only_time());
     const auto &launches = plan.forecast.first().launches;
     EXPECT_EQ(launches[3].nodes, 0);
     EXPECT_EQ(launches[3].time_s, Seconds(0.0));

@@ -43,11 +43,10 @@ launch dense
 )";
 
 PlannedNetwork planned_by(const std::string &text) {
-    NetworkQuestion question;
-    question.what_if = false;
+    NetworkQuestion question = only_time();
     question.schedule = parse_schedule(text, "mine.schedule");
     question.batch = question.schedule->schedule.batch;
-    return plan_network(forked(), h200(), knowledge_for(h200()), question);
+    return planned_on_h200(forked(), question);
 }
 
 std::string refusal(const std::string &text) {
@@ -71,16 +70,13 @@ TEST(Schedule, IsReadAsItIsPrinted) {
 }
 
 TEST(Schedule, OfAForecastGivesThatForecastAgain) {
-    const Knowledge knowledge = knowledge_for(h200());
     for (const std::string name : {"alexnet", "resnet18"})
         for (const int batch : {1, 8}) {
-            NetworkQuestion question;
-            question.what_if = false;
-            question.batch = batch;
-            const PlannedNetwork chosen = plan_network(find_network(name), h200(), knowledge, question);
+            NetworkQuestion question = only_time(batch);
+            const PlannedNetwork chosen = planned_on_h200(find_network(name), question);
             const std::string text = to_text(schedule_of(chosen));
             question.schedule = parse_schedule(text, "mine.schedule");
-            const PlannedNetwork given = plan_network(find_network(name), h200(), knowledge, question);
+            const PlannedNetwork given = planned_on_h200(find_network(name), question);
             EXPECT_EQ(to_text(schedule_of(given)), text);
             EXPECT_EQ(given.time(), chosen.time()) << name << batch;
             EXPECT_EQ(given.forecast.first().chosen_s, chosen.time());
