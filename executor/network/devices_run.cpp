@@ -219,9 +219,6 @@ void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Netwo
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run) {
-    if (images.shape != network.input)
-        throw UsageError("the images are " + to_text(images.shape) + ", the network " + network.id +
-                         " takes " + to_text(network.input));
     NetworkCase &item = run.cases.emplace_back(
         case_of(network, split, static_cast<int>(group.size()),
                 std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels))));

@@ -61,7 +61,7 @@ void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Netwo
                const CaseOptions &options);
 
 /// Parameters after training by a split other than batch_nccl over all GPUs of the group, in the order of the
-/// images; `run` gets the times.
+/// images, which are as the network takes them; `run` gets the times.
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run);

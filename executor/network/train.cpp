@@ -359,19 +359,18 @@ TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceG
                           const TrainingOptions &options) {
     if (split == DeviceSplit::batch_nccl)
         return train_by_threads(group, ladder, network, images, tests, options);
+    require_shape(network, images);
     NetworkRun trained;
     TrainingOptions classify_only = options;
     classify_only.start = train_split(compiler, group, network, split, images, options, trained);
     classify_only.epochs = 0;
     TrainedNetwork out = train(compiler, first, ladder, network, images, tests, classify_only);
     NetworkCase &item = out.run.first();
-    item.batch = trained.first().batch;
-    item.measured = trained.first().measured;
+    const NetworkCase &steps = trained.first();
+    item.batch = steps.batch, item.measured = steps.measured;
     Training &its = *item.training;
-    its.time_s = trained.first().training->time_s;
-    its.steps = trained.first().training->steps;
-    its.descent = trained.first().training->descent;
-    its.epochs = options.epochs;
+    its.time_s = steps.training->time_s, its.steps = steps.training->steps;
+    its.descent = steps.training->descent, its.epochs = options.epochs;
     out.run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
     out.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
                                       "seed {}, {}: {:.2f} % of {} test images",
