@@ -257,12 +257,13 @@ void note_toolkit(NetworkRun &run, const Device &device, const Compiler &compile
 
 NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, std::int64_t batch,
                                 int ordinal) {
-    LadderOptions options;
-    options.batch = batch;
-    options.done = [](const NetworkCase &rung) { note(rung.name() + ": " + name_of(rung.status)); };
+    CaseOptions options;
+    options.done = [](const NetworkRun &, const NetworkCase &rung) {
+        note(rung.name() + ": " + name_of(rung.status));
+    };
     const Device device = usable_device(ordinal, for_kernels);
     Compiler compiler;
-    NetworkRun run = run_ladder(compiler, device, ladder, network, options);
+    NetworkRun run = run_ladder(compiler, device, ladder, network, batch, options);
     note_toolkit(run, device, compiler);
     return run;
 }
@@ -296,7 +297,7 @@ void run_scaling_on_devices(const Network &network, NetworkRun &run,
     const Device first = usable_device(group.ordinal(0), for_kernels);
     Compiler compiler;
     note_toolkit(run, first, compiler);
-    SplitRunOptions options;
+    CaseOptions options;
     options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
         note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
                          item.reason ? ", " + *item.reason : ""));
@@ -375,7 +376,7 @@ void run_ranks_on_device(const RankRequest &request, const Network &network, Net
     as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
         note_toolkit(run, device, compiler);
         run.conditions["hosts"] = std::to_string(hosts);
-        SplitRunOptions options;
+        CaseOptions options;
         options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
             if (rank.index() != 0)
                 return;

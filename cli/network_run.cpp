@@ -55,9 +55,7 @@ double asked_number(const Arguments &arguments, const DescentOption &option, dou
 /// What training of this network is done with, unless options say otherwise.
 Descent asked_descent(const Arguments &arguments, const Ladder &ladder) {
     constexpr int most_batch = 65536, most_epochs = 1'000'000;
-    Descent descent;
-    for (const Rung &rung : ladder.rungs)
-        descent = rung.descent.value_or(descent);
+    Descent descent = descent_of(ladder).value_or(Descent{});
     descent.batch = arguments.integer("batch", static_cast<int>(descent.batch), 1, most_batch);
     descent.epochs = arguments.integer("epochs", static_cast<int>(descent.epochs),
                                        arguments.has("from") ? 0 : 1, most_epochs);

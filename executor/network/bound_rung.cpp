@@ -1,6 +1,7 @@
 #include "executor/network/bound_rung.hpp"
 
 #include "gpu/check.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 
 #include <algorithm>
@@ -15,14 +16,6 @@
 #include <vector>
 
 namespace convcast {
-namespace {
-
-std::size_t size_of(std::int64_t count) {
-    return static_cast<std::size_t>(count);
-}
-
-} // namespace
-
 std::vector<float> flattened(const Parameters &parameters) {
     std::vector<float> all;
     for (const std::vector<double> &of : parameters)
@@ -34,7 +27,7 @@ std::vector<float> flattened(const Parameters &parameters) {
 Parameters by_operator(const Network &network, std::span<const float> flat) {
     Parameters all;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const auto count = size_of(network.parameters(i));
+        const auto count = as_size(network.parameters(i));
         all.emplace_back(flat.begin(), flat.begin() + static_cast<std::ptrdiff_t>(count));
         flat = flat.subspan(count);
     }
@@ -77,24 +70,35 @@ std::set<std::string> operands_of(const Rung &rung) {
 } // namespace
 
 NetworkMemory::NetworkMemory(const Network &network, const Rung &rung, std::int64_t batch)
-    : network_(network), rung_(rung), batch_(batch), images_(size_of(*floats("input"))),
-      labels_(size_of(batch)), parameters_(size_of(*floats("parameters"))),
-      gradient_(size_of(*floats("gradient"))), images_at_(images_.data()), labels_at_(labels_.data()) {
+    : network_(network), rung_(rung), batch_(batch), images_(as_size(*floats("input"))),
+      labels_(as_size(batch)), parameters_(as_size(*floats("parameters"))),
+      gradient_(as_size(*floats("gradient"))) {
+    starts_ = {{"none", nullptr},
+               {"input", images_.data()},
+               {"labels", labels_.data()},
+               {"order", nullptr},
+               {"settings", settings_.data()},
+               {"parameters", parameters_.data()},
+               {"gradient", gradient_.data()}};
     const std::set<std::string> named = operands_of(rung);
-    std::size_t at = 0;
+    const float *its_parameters = parameters_.data();
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
-        const Operator &op = network.operators[i];
-        if (named.contains(op.name))
-            outputs_.emplace(op.name, size_of(*floats(op.name)));
-        parameters_at_[op.name + ".parameters"] = at;
-        at += size_of(network.parameters(i));
+        const std::string &name = network.operators[i].name;
+        if (named.contains(name))
+            starts_[name] = outputs_.emplace(name, as_size(*floats(name))).first->second.data();
+        starts_[name + ".parameters"] = its_parameters;
+        its_parameters += network.parameters(i);
     }
     for (const auto *memory : {&rung.memory, &rung.image_memory})
-        for (const auto &[name, count] : *memory)
-            own_.emplace(name, DeviceBuffer<float>(size_of(*floats(name)))).first->second.fill_bytes(0);
+        for (const auto &[name, count] : *memory) {
+            DeviceBuffer<float> &own =
+                own_.emplace(name, DeviceBuffer<float>(as_size(*floats(name)))).first->second;
+            own.fill_bytes(0);
+            starts_[name] = own.data();
+        }
     settings_.fill_bytes(0);
     if (rung.upload)
-        packed_.emplace(size_of(*floats("input")));
+        packed_.emplace(as_size(*floats("input")));
 }
 
 void NetworkMemory::load(std::span<const float> images, std::span<const std::uint8_t> labels,
@@ -123,57 +127,35 @@ void NetworkMemory::pack(std::span<const float> images) {
     std::fill_n(packed, packed_->size(), 0.0F);
     for (std::int64_t stream = 0; stream < streams; ++stream) {
         const ImageShare share = share_of(rung_, batch_, stream);
-        for (std::int64_t i = 0; i < share.count && size_of((share.first + i + 1) * pixels) <= images.size();
+        for (std::int64_t i = 0; i < share.count && as_size((share.first + i + 1) * pixels) <= images.size();
              ++i)
             for (std::int64_t at = 0; at < pixels; ++at) {
                 const std::int64_t place =
                     *rung_.upload == Upload::interleaved ? at * share.count + i : i * pixels + at;
-                packed[share.first * pixels + place] = images[size_of((share.first + i) * pixels + at)];
+                packed[share.first * pixels + place] = images[as_size((share.first + i) * pixels + at)];
             }
     }
 }
 
 void NetworkMemory::upload(const ImageShare &share, cudaStream_t stream) const {
     const std::int64_t pixels = elements(network_.input);
-    check(cudaMemcpyAsync(const_cast<float *>(images_at_) + share.first * pixels,
+    check(cudaMemcpyAsync(const_cast<float *>(images_.data()) + share.first * pixels,
                           packed_->data() + share.first * pixels,
-                          size_of(share.count * pixels) * sizeof(float), cudaMemcpyHostToDevice, stream),
+                          as_size(share.count * pixels) * sizeof(float), cudaMemcpyHostToDevice, stream),
           "cudaMemcpyAsync of images");
 }
 
 const void *NetworkMemory::address(const std::string &operand, std::int64_t first) const {
-    const void *start = start_of(operand);
+    const void *start = starts_.at(operand);
     if (first == 0)
         return start;
     if (operand == "labels")
-        return labels_at_ + first;
+        return static_cast<const std::uint8_t *>(start) + first;
     const bool of_images =
         operand == "input" || outputs_.contains(operand) || rung_.image_memory.contains(operand);
     return of_images
                ? static_cast<const float *>(start) + first * *operand_floats(network_, rung_, operand, 1)
                : start;
-}
-
-const void *NetworkMemory::start_of(const std::string &operand) const {
-    if (operand == "none")
-        return nullptr;
-    if (operand == "input")
-        return images_at_;
-    if (operand == "labels")
-        return labels_at_;
-    if (operand == "order")
-        return order_at_;
-    if (operand == "settings")
-        return settings_.data();
-    if (operand == "parameters")
-        return parameters_.data();
-    if (operand == "gradient")
-        return gradient_.data();
-    if (const auto found = own_.find(operand); found != own_.end())
-        return found->second.data();
-    if (const auto found = outputs_.find(operand); found != outputs_.end())
-        return found->second.data();
-    return parameters_.data() + parameters_at_.at(operand);
 }
 
 std::string NetworkMemory::overrun() const {
@@ -201,7 +183,7 @@ KernelCall bound_launch(const Module &module, const LadderLaunch &launch, const 
     KernelCall call{module.kernel(launch.kernel),
                     as_dim3(grid_of(launch, work.share.count, sms)),
                     as_dim3(launch.block),
-                    size_of(launch.shared_bytes.value_or(0)),
+                    as_size(launch.shared_bytes.value_or(0)),
                     {},
                     static_cast<unsigned>(launch.cluster.value_or(1))};
     const std::map<std::string, std::int64_t> numbers = {
@@ -220,7 +202,7 @@ KernelCall bound_launch(const Module &module, const LadderLaunch &launch, const 
 std::int64_t groups_of(const Rung &rung, std::int64_t images) {
     for (const LadderLaunch &launch : rung.launches)
         if (launch.group_images)
-            return (images + *launch.group_images - 1) / *launch.group_images;
+            return ceil_div(images, *launch.group_images);
     return images;
 }
 
@@ -236,7 +218,7 @@ void BoundRung::add_constants(const Module &module, const Rung &rung, const Netw
     for (const ConstantCopy &copy : rung.constant) {
         std::size_t room = 0;
         void *const to = module.global(copy.variable, room);
-        const std::size_t bytes = size_of(memory.bytes(copy.operand));
+        const std::size_t bytes = as_size(memory.bytes(copy.operand));
         if (room < bytes)
             throw GpuError("the constant array " + copy.variable + " has " + std::to_string(room) +
                            " bytes, too few for " + copy.operand);
@@ -267,7 +249,7 @@ void BoundRung::add_launches(const Module &module, const Rung &rung, NetworkMemo
     LaunchShare all{{0, images}, total, groups_of(rung, images), 0};
     for (const LadderLaunch &launch : rung.prepare)
         prepare_.add(0, bound_launch(module, launch, memory, all, sms));
-    const auto streams = size_of(rung.streams.value_or(0));
+    const auto streams = as_size(rung.streams.value_or(0));
     const auto share_on = [&](std::size_t stream) {
         return stream == 0 ? all.share : share_of(rung, images, static_cast<std::int64_t>(stream) - 1);
     };

@@ -49,7 +49,7 @@ class NetworkMemory {
     /// Launches that are bound from now on read images and labels from there instead, in an order of numbers
     /// of images.
     void read_from(const float *images, const std::uint8_t *labels, const std::int32_t *order) {
-        images_at_ = images, labels_at_ = labels, order_at_ = order;
+        starts_["input"] = images, starts_["labels"] = labels, starts_["order"] = order;
     }
     void set(const StepSettings &settings) { settings_.copy_from({&settings, 1}); }
     StepSettings *settings() { return settings_.data(); } ///< on the device
@@ -76,7 +76,6 @@ class NetworkMemory {
         return operand_floats(network_, rung_, operand, batch_);
     }
 
-    const void *start_of(const std::string &operand) const;
     /// Puts images into pinned memory as the rung wants them.
     void pack(std::span<const float> images);
 
@@ -89,12 +88,9 @@ class NetworkMemory {
     DeviceBuffer<float> parameters_;
     GuardedBuffer<float> gradient_;
     std::map<std::string, GuardedBuffer<float>> outputs_;
-    std::map<std::string, std::size_t> parameters_at_;
     std::map<std::string, DeviceBuffer<float>> own_;
-    const float *images_at_ = nullptr;
-    const std::uint8_t *labels_at_ = nullptr;
-    const std::int32_t *order_at_ = nullptr; ///< null: as they lie
     DeviceBuffer<StepSettings> settings_{1};
+    std::map<std::string, const void *> starts_; ///< of operands; no order is as they lie
 };
 
 /// A step of training on one of several GPUs, each with a part of the images.

@@ -6,7 +6,7 @@
 #include "executor/network/network_source.hpp"
 #include "executor/network/rank.hpp"
 #include "executor/network/rank_steps.hpp"
-#include "executor/network/split_measure.hpp"
+#include "executor/network/settle.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/reference.hpp"
 
@@ -26,13 +26,6 @@ namespace convcast {
 namespace {
 
 constexpr float verified_rate = 0.5F;
-
-double worst_error(const std::vector<std::vector<float>> &values, const std::vector<float> &reference) {
-    double worst = 0.0;
-    for (const std::vector<float> &of_one : values)
-        worst = std::max(worst, relative_l2<float>(of_one, reference));
-    return worst;
-}
 
 /// Steps as one graph over all GPUs; where the driver does not capture them, breadth first on the streams.
 class RepeatedSteps {
@@ -83,51 +76,30 @@ Seconds seconds_of(const SplitSteps &steps, StepPart part, const DeviceGroup &gr
 
 class Splits {
   public:
-    Splits(Compiler &compiler, const DeviceGroup &group, const Network &network,
-           const SplitRunOptions &options, std::int64_t most_images)
+    Splits(Compiler &compiler, const DeviceGroup &group, const Network &network, const NetworkRun &run,
+           const CaseOptions &options)
         : group_(group), network_(network), options_(options),
           modules_(compiler, group.facts(0).compute_capability()), ladder_(find_ladder(network)),
-          data_(network_data(network, std::min(most_images, pool_images), options.seed, {})),
-          parameters_(flattened(data_.parameters)),
-          first_(compiler, group.facts(0), ladder_, network, options.seed, options.time) {}
+          pool_(pool_of(network, run, options.seed)), parameters_(flattened(pool_.parameters)),
+          first_(compiler, group.facts(0), ladder_, network, pool_, {verified_rate, 0.0F, 0.0F},
+                 options.time) {}
 
     void settle(NetworkCase &item) {
-        try {
-            if (item.split == DeviceSplit::one) {
-                const OnDevice here(group_.ordinal(0));
-                first_.settle_alone(item);
-            } else if (item.split == DeviceSplit::batch_nccl) {
-                settle_by_ranks(item);
-            } else {
-                settle_by_copies(item);
-            }
-        } catch (const DeviceLost &error) {
-            item.status = Status::failed;
-            item.reason = error.what();
-            lost_ = true;
-        } catch (const GpuError &error) {
-            item.status = Status::failed;
-            item.reason = error.what();
-        }
+        if (item.split == DeviceSplit::batch_nccl)
+            return settle_by_ranks(item);
+        const OnDevice here(group_.ordinal(0));
+        item.split == DeviceSplit::one ? first_.settle_alone(item) : settle_by_copies(item);
     }
 
-    bool lost() const { return lost_; }
     const std::string &nccl_version() const { return nccl_version_; }
 
   private:
-    SplitImages images(std::int64_t batch) const {
-        const auto given = static_cast<std::size_t>(std::min<std::int64_t>(batch, std::ssize(data_.labels)));
-        const auto area = static_cast<std::size_t>(elements(network_.input));
-        return {{data_.images.data(), given * area}, {data_.labels.data(), given}, batch};
-    }
-
     void settle_by_copies(NetworkCase &item) {
-        const SplitSteps steps(group_, modules_, network_, item, images(item.batch), parameters_,
-                               verified_rate);
-        if (!verify(steps, item))
-            return;
-        item.status = Status::ok;
-        if (options_.time)
+        const SplitSteps steps(group_, modules_, network_, item, {pool_.images, pool_.labels, item.batch},
+                               parameters_, verified_rate);
+        item.reason = verify(steps, item);
+        item.status = item.reason ? Status::wrong_result : Status::ok;
+        if (!item.reason && options_.time)
             time(steps, item);
     }
 
@@ -145,7 +117,7 @@ class Splits {
         as_ranks(ordinals, [&](Rank &rank) {
             Compiler compiler;
             RankCases cases(compiler, group_.facts(static_cast<std::size_t>(rank.index())), ladder_, network_,
-                            options_.seed, options_.time);
+                            pool_, settings_of(ladder_), options_.time);
             NetworkCase its = item;
             cases.settle(rank, its);
             if (rank.index() != 0)
@@ -168,44 +140,13 @@ class Splits {
         }
     }
 
-    struct StepOutcomes {
-        SplitOutcome first, last; ///< after the first and after the last of the verified steps
-    };
-
-    StepOutcomes run_steps(const SplitSteps &steps) const {
-        const OnDevice here(group_.ordinal(0));
+    std::optional<std::string> verify(const SplitSteps &steps, NetworkCase &item) {
         const Stream stream;
-        StepOutcomes outcome;
         steps.work(StepPart::step, 0, 1).enqueue(stream.handle());
-        outcome.first = steps.outcome(0);
+        StepOutcome outcome = steps.outcome(0);
         steps.work(StepPart::step, 1, verified_steps - 1).enqueue(stream.handle());
-        outcome.last = steps.outcome(verified_steps - 1);
-        return outcome;
-    }
-
-    /// What one GPU makes of the same batch.
-    const StepOutcomes &of_one(std::int64_t batch) {
-        const auto found = ones_.find(batch);
-        if (found != ones_.end())
-            return found->second;
-        NetworkCase item;
-        item.split = DeviceSplit::one;
-        item.batch = batch;
-        const SplitSteps steps(group_, modules_, network_, item, images(batch), parameters_, verified_rate);
-        return ones_.emplace(batch, run_steps(steps)).first->second;
-    }
-
-    bool verify(const SplitSteps &steps, NetworkCase &item) {
-        const StepOutcomes &one = of_one(item.batch);
-        const StepOutcomes split = run_steps(steps);
-        item.output_error = relative_l2<float>(split.first.outputs, one.first.outputs);
-        item.gradient_error = worst_error(split.first.gradients, one.first.gradients.front());
-        item.parameter_error = worst_error(split.last.parameters, one.last.parameters.front());
-        item.reason = why_not_as_one_gpu(item);
-        if (!item.reason)
-            return true;
-        item.status = Status::wrong_result;
-        return false;
+        outcome.parameters = steps.outcome(verified_steps - 1).parameters;
+        return why_not_as_one_gpu(outcome, {0, item.batch}, first_.alone(item.batch), item);
     }
 
     void time(const SplitSteps &steps, NetworkCase &item) {
@@ -221,21 +162,19 @@ class Splits {
 
     const DeviceGroup &group_;
     const Network &network_;
-    const SplitRunOptions &options_;
+    const CaseOptions &options_;
     SplitModules modules_;
     Ladder ladder_;
-    NetworkData data_;
+    NetworkData pool_;
     std::vector<float> parameters_;
     RankCases first_; ///< alone, on the first GPU
-    std::map<std::int64_t, StepOutcomes> ones_;
     std::string nccl_version_;
-    bool lost_ = false;
 };
 
 } // namespace
 
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
-                 const SplitRunOptions &options) {
+                 const CaseOptions &options) {
     run.conditions["gpu"] = group.facts(0).name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
     if (!group.distinct())
@@ -243,34 +182,27 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
             "a GPU stands in the list several times: what is measured is right, and no speed-up";
     for (std::size_t i = 0; i < group.notes().size(); ++i)
         run.conditions["no_peer_access_" + std::to_string(i + 1)] = group.notes()[i];
-    std::int64_t most = 1;
-    for (const NetworkCase &item : run.cases)
-        most = std::max(most, item.batch);
-    Splits splits(compiler, group, network, options, most);
-    for (NetworkCase &item : run.cases) {
-        if (item.status == Status::infeasible)
-            continue;
-        if (splits.lost()) {
-            item.reason = "a GPU stopped answering before";
-            continue;
-        }
-        splits.settle(item);
-        add_rates(run.cases);
-        if (!splits.nccl_version().empty())
-            run.conditions["nccl"] = splits.nccl_version();
-        if (options.done)
-            options.done(run, item);
-    }
+    Splits splits(compiler, group, network, run, options);
+    settle_cases(
+        run, "a GPU", [&](NetworkCase &item) { splits.settle(item); },
+        [&](const NetworkCase &item) {
+            add_rates(run.cases);
+            if (!splits.nccl_version().empty())
+                run.conditions["nccl"] = splits.nccl_version();
+            if (options.done)
+                options.done(run, item);
+        });
 }
 
 void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
-               const SplitRunOptions &options) {
+               const CaseOptions &options) {
     run.conditions["gpu"] = device.facts().name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
     run.conditions["ranks"] = std::to_string(rank.count());
     run.conditions["nccl"] = rank.nccl_version();
     const Ladder ladder = find_ladder(network);
-    RankCases cases(compiler, device.facts(), ladder, network, options.seed, options.time);
+    const NetworkData pool = pool_of(network, run, options.seed);
+    RankCases cases(compiler, device.facts(), ladder, network, pool, settings_of(ladder), options.time);
     for (NetworkCase &item : run.cases) {
         if (item.status == Status::infeasible)
             continue;
@@ -287,17 +219,11 @@ void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Netwo
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run) {
-    if (images.shape != network.input)
-        throw UsageError("the images are " + to_text(images.shape) + ", the network " + network.id +
-                         " takes " + to_text(network.input));
-    NetworkCase &item = run.cases.emplace_back();
-    item.split = split;
-    item.devices = static_cast<int>(group.size());
-    item.batch = std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels));
-    if (split == DeviceSplit::rows || split == DeviceSplit::parameters)
-        (void)row_shares(network, item.devices);
-    else
-        (void)batch_shares(item.batch, item.devices);
+    NetworkCase &item = run.cases.emplace_back(
+        case_of(network, split, static_cast<int>(group.size()),
+                std::min<std::int64_t>(options.descent.batch, std::ssize(images.labels))));
+    if (item.reason)
+        throw UsageError(*item.reason);
     SplitModules modules(compiler, group.facts(0).compute_capability());
     const std::vector<float> start =
         flattened(options.start ? *options.start : seeded_parameters(network, options.seed));
@@ -310,7 +236,7 @@ Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Netwo
     const auto begin = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < options.epochs; ++i)
         epoch.launch();
-    const SplitOutcome outcome = steps.outcome(steps.batches() - 1);
+    const StepOutcome outcome = steps.outcome(steps.batches() - 1);
     item.training.emplace().descent = {item.batch, options.epochs, options.descent.rate, 0.0, 0.0};
     took(item, options.epochs * steps.batches(),
          Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));

@@ -1,7 +1,9 @@
 #include "executor/network/devices_step.hpp"
 
 #include "executor/network/network_source.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
+#include "model/network/ranks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,10 +23,6 @@ struct DeviceShares { ///< Shares of mnist_devices.cu
     int devices = 0;
     int first[most_split_devices + 1] = {};
 };
-
-std::size_t room(std::int64_t count) {
-    return static_cast<std::size_t>(count);
-}
 
 /// The launch of a kernel in the ladder's step of training.
 LadderLaunch launch_of_step(const Network &network, const std::string &kernel) {
@@ -62,41 +60,32 @@ struct SplitSteps::Sizes {
     Sizes(const Network &network, const NetworkCase &item, std::int64_t images, float its_rate);
 
     std::int64_t image_rows, image_columns, filters, rows, columns, outputs; ///< rows and columns: of windows
-    std::int64_t pool_rows, halo_rows; ///< of the image: a window's, and what all windows need beyond theirs
-    std::int64_t convolution, all;     ///< parameters before the dense layer, and of all operators
-    LadderLaunch step, update;         ///< of the ladder: their blocks and groups
+    std::int64_t convolution, all; ///< parameters before the dense layer, and of all operators
+    LadderLaunch step, update;     ///< of the ladder: their blocks and groups
     DeviceSplit split;
     std::int64_t batch, count; ///< images of a step, and of all batches
     float rate;
-    std::vector<std::int64_t> share_rows; ///< of windows that each GPU computes
-    DeviceShares shares;                  ///< where these begin
+    std::vector<RowShare> own; ///< of every image, what each GPU has
+    DeviceShares shares;       ///< where its windows begin
 
-    std::int64_t devices() const { return std::ssize(share_rows); }
+    std::int64_t devices() const { return std::ssize(own); }
     std::int64_t features(std::int64_t of_rows) const { return filters * columns * of_rows; }
     /// Parameters whose gradient a GPU with so many rows has.
     std::int64_t parameters(std::int64_t of_rows) const {
         return convolution + outputs * features(of_rows) + outputs;
     }
-    std::int64_t stride() const { return parameters(share_rows.front()); } ///< between the GPUs' gradients
+    std::int64_t stride() const { return parameters(own.front().windows()); } ///< between the GPUs' gradients
     std::int64_t block_images() const { return *step.group_images; }
     std::int64_t image_floats() const { return image_rows * image_columns; }
 
-    std::int64_t batches() const { return (count + batch - 1) / batch; }
+    std::int64_t batches() const { return ceil_div(count, batch); }
     /// Images of a batch.
     std::int64_t images(std::int64_t which) const { return std::min(batch, count - which * batch); }
-    /// Images of a GPU in a batch.
-    std::int64_t images(std::int64_t which, std::size_t device) const {
-        if (splits_rows(split) || split == DeviceSplit::one)
-            return images(which);
-        return images(which) / devices() + // the last batch may have fewer images than GPUs
-               (static_cast<std::int64_t>(device) < images(which) % devices() ? 1 : 0);
-    }
-    /// And of the GPUs before it.
-    std::int64_t images_before(std::int64_t which, std::size_t device) const {
-        std::int64_t before = 0;
-        for (std::size_t i = 0; i < device; ++i)
-            before += images(which, i);
-        return before;
+    /// Of them those of a GPU. The last batch may have fewer images than GPUs.
+    ImageShare images(std::int64_t which, std::size_t device) const {
+        return splits_rows(split)
+                   ? ImageShare{0, images(which)}
+                   : share_of_rank(images(which), static_cast<int>(device), static_cast<int>(devices()));
     }
 };
 
@@ -104,48 +93,41 @@ SplitSteps::Sizes::Sizes(const Network &network, const NetworkCase &item, std::i
     : image_rows(network.input[1]), image_columns(network.input[2]),
       step(launch_of_step(network, "mnist_step")), update(launch_of_step(network, "mnist_update")),
       split(*item.split), batch(std::min(item.batch, images)), count(images), rate(its_rate) {
-    const Operator &pool = operator_of(network, OperatorKind::max_pooling);
-    filters = pool.output[0], rows = pool.output[1], columns = pool.output[2];
-    pool_rows = (*pool.window)[0];
-    halo_rows = (*operator_of(network, OperatorKind::convolution).window)[0] - 1;
+    const ImageShape pooled = operator_of(network, OperatorKind::max_pooling).output;
+    filters = pooled[0], rows = pooled[1], columns = pooled[2];
     outputs = operator_of(network, OperatorKind::dense).output[0];
     all = network.all_parameters();
     convolution = all - outputs * features(rows) - outputs;
     shares.devices = item.devices;
-    share_rows.assign(room(item.devices), rows);
-    if (splits_rows(split)) {
-        const std::vector<RowShare> given = row_shares(network, item.devices);
-        for (std::size_t i = 0; i < given.size(); ++i) {
-            share_rows[i] = given[i].windows();
-            shares.first[i + 1] = static_cast<int>(given[i].last_window);
-        }
-    }
+    own = row_shares(network, splits_rows(split) ? item.devices : 1);
+    own.resize(as_size(item.devices), own.front());
+    for (std::size_t i = 0; i < own.size(); ++i)
+        shares.first[i + 1] = static_cast<int>(own[i].last_window);
 }
 
 /// A GPU's memory and kernels.
 struct SplitSteps::Share {
     Share(int its_device, const Module &its_module, const Sizes &sizes, std::size_t index,
           std::int64_t its_images)
-        : device(its_device), module(its_module), rows(sizes.share_rows[index]),
+        : device(its_device), module(its_module), rows(sizes.own[index].windows()),
           features(sizes.features(rows)), parameter_count(sizes.parameters(rows)),
-          image_rows(rows * sizes.pool_rows + sizes.halo_rows), images(its_images),
-          pixels(room(images * image_rows * sizes.image_columns)), labels(room(images)),
-          parameters(room(sizes.all)), out(room(sizes.images(0, index) * sizes.outputs)),
-          parts(blocks_for(sizes.images(0, index), sizes.block_images()).x * room(parameter_count)),
-          gradient(room(sizes.all)), settings(std::span<const float>(std::array{sizes.rate, 0.0F, 0.0F})),
-          velocity(std::span<const float>(std::vector<float>(room(sizes.all)))),
-          own(splits_rows(sizes.split) ? room(sizes.batch * features) : 1), places(own.size()) {
+          image_rows(sizes.own[index].rows()), images(its_images),
+          pixels(as_size(images * image_rows * sizes.image_columns)), labels(as_size(images)),
+          parameters(as_size(sizes.all)), out(as_size(sizes.images(0, index).count * sizes.outputs)),
+          parts(blocks_for(sizes.images(0, index).count, sizes.block_images()).x * as_size(parameter_count)),
+          gradient(as_size(sizes.all)), own(splits_rows(sizes.split) ? as_size(sizes.batch * features) : 1),
+          places(own.size()) {
         const std::int64_t devices = sizes.devices();
         const std::size_t exchanged =
-            sizes.split == DeviceSplit::rows         ? room(sizes.batch * sizes.features(sizes.rows))
-            : sizes.split == DeviceSplit::parameters ? room(devices * sizes.batch * sizes.outputs)
+            sizes.split == DeviceSplit::rows         ? as_size(sizes.batch * sizes.features(sizes.rows))
+            : sizes.split == DeviceSplit::parameters ? as_size(devices * sizes.batch * sizes.outputs)
                                                      : 1;
         for (std::size_t parity = 0; parity < 2; ++parity) {
-            gradients[parity] = DeviceBuffer<float>(room(devices * sizes.stride()));
+            gradients[parity] = DeviceBuffer<float>(as_size(devices * sizes.stride()));
             received[parity] = DeviceBuffer<float>(exchanged);
         }
         if (!splits_rows(sizes.split))
-            module.kernel(sizes.step.kernel).allow_shared(room(sizes.step.shared_bytes.value_or(0)));
+            module.kernel(sizes.step.kernel).allow_shared(as_size(sizes.step.shared_bytes.value_or(0)));
     }
 
     int device;
@@ -154,8 +136,7 @@ struct SplitSteps::Share {
     DeviceBuffer<float> pixels;
     DeviceBuffer<std::uint8_t> labels;
     DeviceBuffer<float> parameters, out, parts, gradient;
-    DeviceBuffer<float> settings, velocity; ///< of plain gradient descent: the rate, no momentum, no decay
-    DeviceBuffer<float> own;                ///< features, where others get only sums
+    DeviceBuffer<float> own; ///< features, where others get only sums
     DeviceBuffer<std::uint8_t> places;
     std::array<DeviceBuffer<float>, 2> gradients; ///< of all GPUs, for even and odd steps
     std::array<DeviceBuffer<float>, 2> received;  ///< features or sums of all GPUs, likewise
@@ -165,12 +146,12 @@ SplitSteps::SplitSteps(const DeviceGroup &group, SplitModules &modules, const Ne
                        const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
                        float rate)
     : sizes_(std::make_unique<const Sizes>(network, item, images.count, rate)), group_(group) {
-    for (std::size_t i = 0; i < room(sizes_->devices()); ++i) {
+    for (std::size_t i = 0; i < as_size(sizes_->devices()); ++i) {
         const OnDevice here(group.ordinal(i));
         std::int64_t own_images = 0;
         for (std::int64_t batch = 0; batch < sizes_->batches(); ++batch)
-            own_images += sizes_->images(batch, i);
-        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->share_rows[i]),
+            own_images += sizes_->images(batch, i).count;
+        shares_.push_back(std::make_unique<Share>(group.ordinal(i), modules.of_rows(sizes_->own[i].windows()),
                                                   *sizes_, i, own_images));
     }
     load(images, parameters);
@@ -188,12 +169,12 @@ namespace {
 void upload_images(std::span<const float> pool, const ImageShape &image, std::int64_t first,
                    std::int64_t count, std::int64_t first_row, std::int64_t rows, std::int64_t to_rows,
                    float *to) {
-    const std::size_t row_bytes = room(image[2]) * sizeof(float);
+    const std::size_t row_bytes = as_size(image[2]) * sizeof(float);
     const std::int64_t floats = image[1] * image[2], given = std::ssize(pool) / floats;
     while (count > 0) {
         const std::int64_t at = first % given, now = std::min(count, given - at);
-        check(cudaMemcpy2D(to, room(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
-                           room(image[1]) * row_bytes, room(rows) * row_bytes, room(now),
+        check(cudaMemcpy2D(to, as_size(to_rows) * row_bytes, pool.data() + at * floats + first_row * image[2],
+                           as_size(image[1]) * row_bytes, as_size(rows) * row_bytes, as_size(now),
                            cudaMemcpyHostToDevice),
               "cudaMemcpy2D of images");
         first += now, count -= now, to += now * to_rows * image[2];
@@ -222,19 +203,18 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         Share &share = *shares_[i];
         const OnDevice here(share.device);
+        const std::int64_t first_row = sizes.own[i].first_row;
         const bool halo_elsewhere = splits_rows(sizes.split) && i + 1 < shares_.size();
-        const std::int64_t rows = share.image_rows - (halo_elsewhere ? sizes.halo_rows : 0);
+        const std::int64_t rows = halo_elsewhere ? sizes.own[i + 1].first_row - first_row : share.image_rows;
         std::vector<std::uint8_t> labels;
         std::int64_t done = 0;
         for (std::int64_t batch = 0; batch < sizes.batches(); ++batch) {
-            const bool all = splits_rows(sizes.split) || sizes.split == DeviceSplit::one;
-            const std::int64_t first = batch * sizes.batch + (all ? 0 : sizes.images_before(batch, i)),
-                               count = sizes.images(batch, i);
-            upload_images(images.pixels, image, first, count, sizes.shares.first[i] * sizes.pool_rows, rows,
-                          share.image_rows,
+            const ImageShare its = sizes.images(batch, i);
+            const std::int64_t first = batch * sizes.batch + its.first, count = its.count;
+            upload_images(images.pixels, image, first, count, first_row, rows, share.image_rows,
                           share.pixels.data() + done * share.image_rows * sizes.image_columns);
             for (std::int64_t at = first; at < first + count; ++at)
-                labels.push_back(images.labels[room(at % pool)]);
+                labels.push_back(images.labels[as_size(at % pool)]);
             done += count;
         }
         share.labels.copy_from(labels);
@@ -250,21 +230,22 @@ void SplitSteps::load(const SplitImages &images, std::span<const float> paramete
 
 /// The halo below a share comes from the GPU that has those rows, by a copy between the two.
 void SplitSteps::copy_halos() {
-    const std::size_t row_bytes = room(sizes_->image_columns) * sizeof(float);
+    const std::size_t row_bytes = as_size(sizes_->image_columns) * sizeof(float);
     for (std::size_t i = 0; i + 1 < shares_.size(); ++i) {
         Share &share = *shares_[i], &next = *shares_[i + 1];
+        const std::int64_t begin = sizes_->own[i + 1].first_row, end = sizes_->own[i].last_row;
         const OnDevice here(share.device);
         const auto images_of = [&](Share &of) {
-            return cudaPitchedPtr{of.pixels.data(), room(of.image_rows) * row_bytes,
-                                  room(of.image_rows) * row_bytes, room(of.images)};
+            return cudaPitchedPtr{of.pixels.data(), as_size(of.image_rows) * row_bytes,
+                                  as_size(of.image_rows) * row_bytes, as_size(of.images)};
         };
         cudaMemcpy3DPeerParms copy{};
         copy.srcDevice = next.device;
         copy.dstDevice = share.device;
         copy.srcPtr = images_of(next);
         copy.dstPtr = images_of(share);
-        copy.dstPos = cudaPos{room(share.image_rows - sizes_->halo_rows) * row_bytes, 0, 0};
-        copy.extent = cudaExtent{room(sizes_->halo_rows) * row_bytes, room(share.images), 1};
+        copy.dstPos = cudaPos{as_size(begin - sizes_->own[i].first_row) * row_bytes, 0, 0};
+        copy.extent = cudaExtent{as_size(end - begin) * row_bytes, as_size(share.images), 1};
         check(cudaMemcpy3DPeer(&copy), "cudaMemcpy3DPeer of the halo");
     }
 }
@@ -289,14 +270,13 @@ class SplitSteps::Enqueued {
     }
 
     void add(StepPart part, std::int64_t step) {
-        parity_ = room(step % 2);
+        parity_ = as_size(step % 2);
         batch_ = step % sizes_.batches();
         trains_ = part != StepPart::forward;
         exchanges_ = part != StepPart::computation;
-        if (splits_rows(sizes_.split))
-            by_rows();
-        else
-            by_images();
+        splits_rows(sizes_.split) ? by_rows() : by_images();
+        if (trains_)
+            move_parameters();
     }
 
     StreamedWork take() { return std::move(work_); }
@@ -328,7 +308,7 @@ class SplitSteps::Enqueued {
     StreamedWork::Call copy_of(std::size_t from, const float *source, std::size_t to, float *target,
                                std::int64_t floats) const {
         return [=, &group = group_](cudaStream_t stream) {
-            group.copy(from, source, to, target, room(floats) * sizeof(float), stream);
+            group.copy(from, source, to, target, as_size(floats) * sizeof(float), stream);
         };
     }
 
@@ -346,7 +326,7 @@ class SplitSteps::Enqueued {
     void gather() {
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i);
+            const std::int64_t images = sizes_.images(batch_, i).count;
             const float weight =
                 static_cast<float>(static_cast<double>(images) / static_cast<double>(sizes_.images(batch_)));
             launch(i, "gather", blocks_for(share.parameter_count, sizes_.update.block[0]), update_block(), 0,
@@ -356,45 +336,44 @@ class SplitSteps::Enqueued {
         }
     }
 
-    /// The first `summed` of `count` parameters from all GPUs' gradients, the others from the own ones.
-    void update_summed(std::size_t i, std::int64_t summed, std::int64_t count) {
-        launch(i, "update_summed", blocks_for(count, update_threads), dim3(update_threads), 0,
-               shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
-               static_cast<int>(shares_.size()), static_cast<int>(i), static_cast<int>(summed),
-               static_cast<int>(count), sizes_.rate, shares_[i]->parameters.data(),
-               shares_[i]->gradient.data());
+    /// By the gradients of all GPUs. Of split parameters a GPU has those behind the convolution alone.
+    void move_parameters() {
+        gather();
+        const std::int64_t summed =
+            sizes_.split == DeviceSplit::parameters ? sizes_.convolution : sizes_.stride();
+        if (exchanges_)
+            send_gradients(summed);
+        const auto stride = static_cast<int>(sizes_.stride());
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            Share &share = *shares_[i];
+            const float *const gradients = share.gradients[parity_].data();
+            if (sizes_.split == DeviceSplit::rows)
+                launch(i, "update_rows", blocks_for(sizes_.all, update_threads), dim3(update_threads), 0,
+                       gradients, stride, sizes_.shares, sizes_.rate, share.parameters.data(),
+                       share.gradient.data());
+            else
+                launch(i, "update_summed", blocks_for(share.parameter_count, update_threads),
+                       dim3(update_threads), 0, gradients, stride, static_cast<int>(shares_.size()),
+                       static_cast<int>(i), static_cast<int>(summed), static_cast<int>(share.parameter_count),
+                       sizes_.rate, share.parameters.data(), share.gradient.data());
+        }
     }
 
-    /// One GPU, or each with its images.
+    /// Each with its images.
     void by_images() {
         const int *const as_they_lie = nullptr; // no other order of the images
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             const Share &share = *shares_[i];
-            const std::int64_t images = sizes_.images(batch_, i), before = batch_ * sizes_.images(0, i);
+            const std::int64_t images = sizes_.images(batch_, i).count,
+                               before = batch_ * sizes_.images(0, i).count;
             if (images > 0)
                 launch(i, sizes_.step.kernel, blocks_for(images, sizes_.block_images()),
                        dim3(static_cast<unsigned>(sizes_.step.block[0])),
-                       room(sizes_.step.shared_bytes.value_or(0)),
+                       as_size(sizes_.step.shared_bytes.value_or(0)),
                        share.pixels.data() + before * sizes_.image_floats(), share.labels.data() + before,
                        as_they_lie, static_cast<int>(images), share.parameters.data(), share.out.data(),
                        parts_of(share));
         }
-        if (!trains_)
-            return;
-        if (sizes_.split == DeviceSplit::one) {
-            const Share &share = *shares_.front();
-            launch(0, sizes_.update.kernel, blocks_for(sizes_.all, sizes_.update.block[0]), update_block(), 0,
-                   share.parts.data(),
-                   static_cast<int>(blocks_for(sizes_.images(batch_), sizes_.block_images()).x),
-                   share.settings.data(), share.velocity.data(), share.parameters.data(),
-                   share.gradient.data());
-            return;
-        }
-        gather();
-        if (exchanges_)
-            send_gradients(sizes_.all);
-        for (std::size_t i = 0; i < shares_.size(); ++i)
-            update_summed(i, sizes_.all, sizes_.all);
     }
 
     void by_rows() {
@@ -433,19 +412,6 @@ class SplitSteps::Enqueued {
                    own_of(i), share.places.data(), sizes_.shares, static_cast<int>(i), share.out.data(),
                    parts_of(share));
         }
-        if (!trains_)
-            return;
-        gather();
-        if (exchanges_)
-            send_gradients(sums ? sizes_.convolution : sizes_.stride());
-        for (std::size_t i = 0; i < shares_.size(); ++i)
-            if (sums)
-                update_summed(i, sizes_.convolution, shares_[i]->parameter_count);
-            else
-                launch(i, "update_rows", blocks_for(sizes_.all, update_threads), dim3(update_threads), 0,
-                       shares_[i]->gradients[parity_].data(), static_cast<int>(sizes_.stride()),
-                       sizes_.shares, sizes_.rate, shares_[i]->parameters.data(),
-                       shares_[i]->gradient.data());
     }
 
     const float *parts_of(const Share &share) const { return trains_ ? share.parts.data() : nullptr; }
@@ -474,15 +440,14 @@ StreamedWork SplitSteps::work(StepPart part, std::int64_t first, std::int64_t co
     return steps.take();
 }
 
-SplitOutcome SplitSteps::outcome(std::int64_t step) const {
+StepOutcome SplitSteps::outcome(std::int64_t step) const {
     const Sizes &sizes = *sizes_;
     group_.wait();
-    SplitOutcome outcome;
-    const bool shared_out = !splits_rows(sizes.split) && sizes.split != DeviceSplit::one;
-    for (std::size_t i = 0; i < (shared_out ? shares_.size() : 1); ++i) {
+    StepOutcome outcome;
+    for (std::size_t i = 0; i < (splits_rows(sizes.split) ? 1 : shares_.size()); ++i) {
         const std::vector<float> all = shares_[i]->out.to_host();
         outcome.outputs.insert(outcome.outputs.end(), all.begin(),
-                               all.begin() + sizes.images(step % sizes.batches(), i) * sizes.outputs);
+                               all.begin() + sizes.images(step % sizes.batches(), i).count * sizes.outputs);
     }
     if (sizes.split != DeviceSplit::parameters) {
         for (const auto &share : shares_) {
@@ -491,7 +456,7 @@ SplitOutcome SplitSteps::outcome(std::int64_t step) const {
         }
         return outcome;
     }
-    std::vector<float> gradient(room(sizes.all)), parameters = gradient;
+    std::vector<float> gradient(as_size(sizes.all)), parameters = gradient;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         const std::vector<float> own_gradient = shares_[i]->gradient.to_host(),
                                  own_parameters = shares_[i]->parameters.to_host();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "executor/network/devices_group.hpp"
+#include "executor/network/settle.hpp"
 #include "executor/network/streamed_work.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/kernel.hpp"
@@ -41,13 +42,6 @@ class SplitModules {
 /// How the kernels for shares of so many rows are compiled.
 CompileRequest split_request(std::int64_t rows, int compute_capability);
 
-/// Numbers as they lie on one GPU.
-struct SplitOutcome {
-    std::vector<float> outputs; ///< image by image
-    /// Of each GPU those of all parameters; of split parameters one list, put together.
-    std::vector<std::vector<float>> gradients, parameters;
-};
-
 /// Images and labels of `count`, of which a pool is given and repeated.
 struct SplitImages {
     std::span<const float> pixels;
@@ -57,8 +51,8 @@ struct SplitImages {
 
 class SplitSteps {
   public:
-    /// Of every split but batch_nccl. `group` has at least item.devices GPUs, of which the first are taken.
-    /// Batches of item.batch images, the last one as large as is left.
+    /// Of a split by rows, parameters or batch. `group` has at least item.devices GPUs, of which the first
+    /// are taken. Batches of item.batch images, the last one as large as is left.
     SplitSteps(const DeviceGroup &group, SplitModules &modules, const Network &network,
                const NetworkCase &item, const SplitImages &images, std::span<const float> parameters,
                float rate);
@@ -73,7 +67,7 @@ class SplitSteps {
     StreamedWork work(StepPart part, std::int64_t first, std::int64_t count) const;
 
     /// Waits for all GPUs, then reads what a step left, which was the last.
-    SplitOutcome outcome(std::int64_t step) const;
+    StepOutcome outcome(std::int64_t step) const;
 
   private:
     struct Sizes;

@@ -36,12 +36,12 @@ using std::chrono::milliseconds;
 
 // ---- words on a socket: four bytes of length, a letter that says what they are, and their bytes ----
 
-constexpr char words_letter = 'w', leaving_letter = 'l', refusing_letter = 'r';
 constexpr std::size_t most_bytes = 1 << 20, header_bytes = 5;
 constexpr const char *greeting = "convcast ranks 1";
 
 struct Heard {
-    enum class What { words, leaving, refusing, gone, late } what = What::gone;
+    enum class What : char { words = 'w', leaving = 'l', refusing = 'r', gone = '-', late = '+' };
+    What what = What::gone;
     std::string text;
 };
 
@@ -58,12 +58,12 @@ bool send_bytes(int socket, const char *bytes, std::size_t count) {
     return true;
 }
 
-bool say(int socket, char what, const std::string &text) {
-    std::string all(header_bytes, what);
+bool say(const Socket &socket, Heard::What what, const std::string &text) {
+    std::string all(header_bytes, static_cast<char>(what));
     for (int i = 0; i < 4; ++i)
         all[static_cast<std::size_t>(i)] = static_cast<char>(text.size() >> (8 * (3 - i)) & 0xff);
     all += text;
-    return text.size() <= most_bytes && send_bytes(socket, all.data(), all.size());
+    return text.size() <= most_bytes && send_bytes(socket.handle(), all.data(), all.size());
 }
 
 /// Whether there is something to read, or an end, before `until`; absent: as long as it takes.
@@ -117,12 +117,10 @@ class Incoming {
         return size;
     }
     Heard::What kind() const {
-        const char letter = bytes_[header_bytes - 1];
-        return text_size() > most_bytes    ? Heard::What::gone
-               : letter == words_letter    ? Heard::What::words
-               : letter == leaving_letter  ? Heard::What::leaving
-               : letter == refusing_letter ? Heard::What::refusing
-                                           : Heard::What::gone;
+        const auto what = static_cast<Heard::What>(bytes_[header_bytes - 1]);
+        const bool known =
+            what == Heard::What::words || what == Heard::What::leaving || what == Heard::What::refusing;
+        return known && text_size() <= most_bytes ? what : Heard::What::gone;
     }
 
     std::string bytes_;
@@ -158,23 +156,6 @@ std::optional<Meeting::Asked> from_text(const std::string &text) {
 }
 
 // ---- sockets ----
-
-/// Open until its owner takes it.
-class Socket {
-  public:
-    explicit Socket(int handle) : handle_(handle) {}
-    Socket(Socket &&other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-    Socket &operator=(Socket &&) = delete;
-    ~Socket() {
-        if (handle_ >= 0)
-            ::close(handle_);
-    }
-    int handle() const { return handle_; }
-    int take() { return std::exchange(handle_, -1); }
-
-  private:
-    int handle_;
-};
 
 /// Short words go at once, and a host that is cut off is noticed within 20 seconds.
 void tune(int socket) {
@@ -290,15 +271,12 @@ struct Guest {
     Clock::time_point until;
 };
 
-std::string list_of(const std::vector<int> &ranks) {
-    constexpr std::size_t most = 8;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(most, ranks.size()); ++i)
-        names.push_back(std::to_string(ranks[i]));
-    return join(names) + (ranks.size() > most ? fmt::format(" and {} more", ranks.size() - most) : "");
-}
-
 } // namespace
+
+Socket::~Socket() {
+    if (is_open())
+        ::close(handle_);
+}
 
 Meeting::Meeting(const RankPlace &place, const Asked &asked, milliseconds limit)
     : rank_(place.rank), size_(place.size), until_(Clock::now() + limit) {
@@ -306,27 +284,10 @@ Meeting::Meeting(const RankPlace &place, const Asked &asked, milliseconds limit)
         return;
     Asked said = asked;
     said["number of ranks"] = std::to_string(size_);
-    try {
-        if (rank_ == 0)
-            wait_for_all(place, said);
-        else
-            join_first(place, said);
-    } catch (...) {
-        for (const Peer &peer : peers_)
-            if (peer.socket >= 0)
-                ::close(peer.socket);
-        throw;
-    }
-}
-
-Meeting::Meeting(Meeting &&other) noexcept
-    : rank_(other.rank_), size_(other.size_), until_(other.until_), peers_(std::exchange(other.peers_, {})),
-      first_ended_(other.first_ended_) {}
-
-Meeting::~Meeting() {
-    for (const Peer &peer : peers_)
-        if (peer.socket >= 0)
-            ::close(peer.socket);
+    if (rank_ == 0)
+        wait_for_all(place, said);
+    else
+        join_first(place, said);
 }
 
 std::vector<Meeting> Meeting::of_threads(int ranks) {
@@ -339,8 +300,8 @@ std::vector<Meeting> Meeting::of_threads(int ranks) {
         std::array<int, 2> ends{};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
             throw GpuError(std::string("no pair of sockets between two threads: ") + std::strerror(errno));
-        all.front().peers_.push_back({ends[0], fmt::format("rank {}", rank)});
-        all[static_cast<std::size_t>(rank)].peers_.push_back({ends[1], "rank 0"});
+        all.front().peers_.push_back({Socket(ends[0]), fmt::format("rank {}", rank)});
+        all[static_cast<std::size_t>(rank)].peers_.push_back({Socket(ends[1]), "rank 0"});
     }
     return all;
 }
@@ -364,7 +325,7 @@ std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank,
     }
     if (rank < 1 || rank >= size_)
         return fmt::format("{} is none of ranks 1 to {}", peer.name, size_ - 1);
-    if (const Peer &before = peers_[static_cast<std::size_t>(rank - 1)]; before.socket >= 0)
+    if (const Peer &before = peers_[static_cast<std::size_t>(rank - 1)]; before.socket.is_open())
         return fmt::format("two processes say that they are rank {}: {} and {}", rank, before.name,
                            peer.name);
     return std::nullopt;
@@ -372,26 +333,25 @@ std::optional<std::string> Meeting::why_not_together(const Peer &peer, int rank,
 
 void Meeting::refuse(const std::string &why) {
     for (const Peer &peer : peers_)
-        if (peer.socket >= 0)
-            (void)say(peer.socket, refusing_letter, why);
+        if (peer.socket.is_open())
+            (void)say(peer.socket, Heard::What::refusing, why);
     throw UsageError("run: " + why);
 }
 
-bool Meeting::seat(int socket, const std::string &hello, const Asked &asked) {
+void Meeting::seat(Socket &socket, const std::string &hello, const Asked &asked) {
     auto its = from_text(hello);
     if (!its)
-        return false; // something else that tried this port
+        return; // something else that tried this port
     const int rank = number_of<int>((*its)["rank"]).value_or(-1);
-    Peer peer{-1, shortened((*its)["name"])};
+    Peer peer{Socket(), shortened((*its)["name"])};
     its->erase("rank");
     its->erase("name");
     if (const auto why = why_not_together(peer, rank, *its, asked)) {
-        (void)say(socket, refusing_letter, *why);
+        (void)say(socket, Heard::What::refusing, *why);
         refuse(*why);
     }
-    peer.socket = socket;
+    peer.socket = std::move(socket);
     peers_[static_cast<std::size_t>(rank - 1)] = std::move(peer);
-    return true;
 }
 
 void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
@@ -400,10 +360,10 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
     peers_.resize(static_cast<std::size_t>(size_ - 1));
     std::list<Guest> guests;
     const auto absent = [&] {
-        std::vector<int> ranks;
+        std::vector<std::string> ranks;
         for (int rank = 1; rank < size_; ++rank)
-            if (peers_[static_cast<std::size_t>(rank - 1)].socket < 0)
-                ranks.push_back(rank);
+            if (!peers_[static_cast<std::size_t>(rank - 1)].socket.is_open())
+                ranks.push_back(std::to_string(rank));
         return ranks;
     };
     while (!absent().empty()) {
@@ -416,7 +376,7 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
             part(fmt::format(
                 "ranks that did not come to {} in time: {}, of {} ranks. Were they started, and is that "
                 "the host of rank 0?",
-                where(place), list_of(absent()), size_));
+                where(place), join_some(absent(), 8), size_));
         Socket socket(::accept4(listens.handle(), nullptr, nullptr, SOCK_CLOEXEC));
         if (socket.handle() >= 0) {
             tune(socket.handle());
@@ -428,9 +388,8 @@ void Meeting::wait_for_all(const RankPlace &place, const Asked &asked) {
         for (auto guest = guests.begin(); guest != guests.end();) {
             const bool said = guest->hello.take(guest->socket.handle());
             const Heard hello_heard = said ? guest->hello.heard() : Heard{};
-            if (hello_heard.what == Heard::What::words &&
-                seat(guest->socket.handle(), hello_heard.text, asked))
-                (void)guest->socket.take();
+            if (hello_heard.what == Heard::What::words)
+                seat(guest->socket, hello_heard.text, asked);
             guest = said || Clock::now() > guest->until ? guests.erase(guest) : std::next(guest);
         }
     }
@@ -445,7 +404,7 @@ void Meeting::join_first(const RankPlace &place, const Asked &asked) {
     Asked hello = asked;
     hello["rank"] = std::to_string(rank_);
     hello["name"] = own_name(rank_);
-    (void)say(socket.handle(), words_letter, as_text(hello));
+    (void)say(socket, Heard::What::words, as_text(hello));
     // Rank 0 gives up before this one does, and then says why.
     const Heard heard = hear(socket.handle(), until_ + std::chrono::seconds(3));
     if (heard.what == Heard::What::refusing)
@@ -456,13 +415,13 @@ void Meeting::join_first(const RankPlace &place, const Asked &asked) {
         throw RankLost("rank 0 at " + where(place) +
                        (heard.what == Heard::What::late ? " does not answer" : " left") +
                        " before all ranks had come");
-    peers_.push_back({socket.take(), "rank 0"});
+    peers_.push_back({std::move(socket), "rank 0"});
 }
 
 void Meeting::leave(const std::string &why) {
     for (const Peer &peer : peers_)
-        if (peer.socket >= 0)
-            (void)say(peer.socket, leaving_letter, why);
+        if (peer.socket.is_open())
+            (void)say(peer.socket, Heard::What::leaving, why);
 }
 
 void Meeting::part(const std::string &why) {
@@ -472,10 +431,10 @@ void Meeting::part(const std::string &why) {
 
 std::string Meeting::heard_from(Peer &peer) {
     constexpr milliseconds pause(100);
-    while (!readable(peer.socket, Clock::now() + pause))
+    while (!readable(peer.socket.handle(), Clock::now() + pause))
         if (const auto why = who_left()) // another one
             throw RankLost(*why);
-    Heard heard = hear(peer.socket, std::nullopt);
+    Heard heard = hear(peer.socket.handle(), std::nullopt);
     if (heard.what == Heard::What::words)
         return std::move(heard.text);
     const std::string why = heard.what == Heard::What::leaving ? heard.text : peer.name + " ended";
@@ -489,14 +448,14 @@ std::string Meeting::from_first(const std::string &said) {
     if (rank_ != 0)
         return heard_from(peers_.front());
     for (const Peer &peer : peers_)
-        if (!say(peer.socket, words_letter, said))
+        if (!say(peer.socket, Heard::What::words, said))
             part(peer.name + " ended");
     return said;
 }
 
 std::vector<std::string> Meeting::to_first(const std::string &said) {
     if (rank_ != 0) {
-        if (!say(peers_.front().socket, words_letter, said))
+        if (!say(peers_.front().socket, Heard::What::words, said))
             (void)heard_from(peers_.front()); // its reason, if it had one
         return {};
     }
@@ -507,18 +466,19 @@ std::vector<std::string> Meeting::to_first(const std::string &said) {
 }
 
 std::optional<std::string> Meeting::why_gone(Peer &peer) {
-    pollfd one{peer.socket, POLLIN | POLLRDHUP, 0};
+    pollfd one{peer.socket.handle(), POLLIN | POLLRDHUP, 0};
     if (::poll(&one, 1, 0) <= 0)
         return std::nullopt;
     const bool ended = (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     std::array<char, header_bytes> header{};
-    const ssize_t got = ::recv(peer.socket, header.data(), header.size(), MSG_PEEK | MSG_DONTWAIT);
-    const bool leaves = got == static_cast<ssize_t>(header.size()) && header.back() == leaving_letter;
+    const ssize_t got = ::recv(peer.socket.handle(), header.data(), header.size(), MSG_PEEK | MSG_DONTWAIT);
+    const bool leaves = got == static_cast<ssize_t>(header.size()) &&
+                        header.back() == static_cast<char>(Heard::What::leaving);
     if (!ended && !leaves)
         return std::nullopt; // words that nobody has asked for yet
     constexpr milliseconds at_once(500);
     for (;;) { // words may lie before the reason
-        const Heard heard = hear(peer.socket, Clock::now() + at_once);
+        const Heard heard = hear(peer.socket.handle(), Clock::now() + at_once);
         if (heard.what == Heard::What::leaving)
             return heard.text;
         if (heard.what == Heard::What::words)

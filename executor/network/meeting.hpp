@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -17,6 +18,23 @@ namespace convcast {
 /// A rank ended before its time, or did not come. Exit code 4, as of a GPU that stops answering.
 struct RankLost : GpuError {
     using GpuError::GpuError;
+};
+
+/// Closed when its owner ends.
+class Socket {
+  public:
+    explicit Socket(int handle = -1) : handle_(handle) {}
+    Socket(Socket &&other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+    Socket &operator=(Socket &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Socket();
+    int handle() const { return handle_; }
+    bool is_open() const { return handle_ >= 0; }
+
+  private:
+    int handle_;
 };
 
 class Meeting {
@@ -33,10 +51,7 @@ class Meeting {
     /// For ranks that are threads of this process, in their order.
     static std::vector<Meeting> of_threads(int ranks);
 
-    Meeting(Meeting &&other) noexcept;
-    Meeting(const Meeting &) = delete;
-    Meeting &operator=(const Meeting &) = delete;
-    ~Meeting(); ///< the others then hear that this rank has left
+    // When it ends the others hear that this rank has left: its sockets close.
 
     int rank() const { return rank_; }
     int size() const { return size_; }
@@ -56,7 +71,7 @@ class Meeting {
 
   private:
     struct Peer {
-        int socket = -1;
+        Socket socket;
         std::string name; ///< "rank 1 on node02 (process 4711)"
     };
 
@@ -65,8 +80,8 @@ class Meeting {
     void join_first(const RankPlace &place, const Asked &asked);
     std::optional<std::string> why_not_together(const Peer &peer, int rank, const Asked &its,
                                                 const Asked &asked);
-    /// Whether it takes a rank in that says hello; what is none is sent away.
-    bool seat(int socket, const std::string &hello, const Asked &asked);
+    /// Takes the socket of a rank that says hello, and leaves that of another guest.
+    void seat(Socket &socket, const std::string &hello, const Asked &asked);
     [[noreturn]] void refuse(const std::string &why);
     [[noreturn]] void part(const std::string &why);
     std::string heard_from(Peer &peer);

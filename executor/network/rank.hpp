@@ -75,7 +75,7 @@ class Rank {
     int index() const { return meeting_.rank(); }
     int count() const { return meeting_.size(); }
     Meeting &meeting() { return meeting_; }
-    RankShare share(std::int64_t batch) const { return share_of_rank(batch, index(), count()); }
+    ImageShare share(std::int64_t batch) const { return share_of_rank(batch, index(), count()); }
     std::string nccl_version() const { return nccl_.version(); }
 
     std::function<void(float *, std::size_t, cudaStream_t)> sum() const {

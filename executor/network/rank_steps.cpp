@@ -1,7 +1,5 @@
 #include "executor/network/rank_steps.hpp"
 
-#include "executor/network/network_data.hpp"
-#include "executor/network/split_measure.hpp"
 #include "model/network/training.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +23,7 @@ struct ShareImages {
     std::vector<std::uint8_t> labels;
 };
 
-ShareImages images_of(const NetworkData &pool, const RankShare &share) {
+ShareImages images_of(const NetworkData &pool, const ImageShare &share) {
     const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
     ShareImages images;
     for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
@@ -40,17 +38,13 @@ const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
     return ladder.splits.at(to_text(split));
 }
 
-/// What the ladder's training takes, or a step that moves every parameter.
+} // namespace
+
 StepSettings settings_of(const Ladder &ladder) {
-    Descent descent;
-    descent.rate = 0.5;
-    for (const Rung &rung : ladder.rungs)
-        descent = rung.descent.value_or(descent);
+    const Descent descent = descent_of(ladder).value_or(Descent{.rate = 0.5});
     return {static_cast<float>(descent.rate), static_cast<float>(descent.momentum),
             static_cast<float>(descent.decay)};
 }
-
-} // namespace
 
 /// An implementation with its memory, its images and its kernels.
 class RankCases::Steps {
@@ -81,11 +75,11 @@ class RankCases::Steps {
         call(stream.handle());
         wait();
         outcome.outputs = memory_.output(output_of(rung_));
-        outcome.gradient = memory_.gradient();
+        outcome.gradients = {memory_.gradient()};
         for (std::int64_t step = 1; step < verified_steps; ++step)
             call(stream.handle());
         wait();
-        outcome.parameters = memory_.trained();
+        outcome.parameters = {memory_.trained()};
         return outcome;
     }
 
@@ -101,41 +95,23 @@ class RankCases::Steps {
 };
 
 RankCases::RankCases(Compiler &compiler, const DeviceFacts &gpu, const Ladder &ladder, const Network &network,
-                     std::uint64_t seed, bool time)
-    : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), seed_(seed), time_(time) {}
+                     const NetworkData &pool, const StepSettings &settings, bool time)
+    : compiler_(compiler), gpu_(gpu), ladder_(ladder), network_(network), pool_(pool), settings_(settings),
+      time_(time) {}
 
-std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const RankShare &share,
+std::unique_ptr<RankCases::Steps> RankCases::steps_of(const std::string &id, const ImageShare &share,
                                                       const std::optional<SharedBatch> &shared) const {
     const Rung &rung = *rung_named(ladder_, id);
-    // The same pool for every share: what is drawn depends on how much is.
-    const std::int64_t total = shared ? shared->total : share.count;
-    const NetworkData pool = network_data(network_, std::min(total, pool_images), seed_, {});
     return std::make_unique<Steps>(network_module(compiler_, ladder_, rung.source, gpu_.compute_capability()),
-                                   network_, rung, images_of(pool, share), pool.parameters,
-                                   settings_of(ladder_), gpu_.sm_count, shared);
+                                   network_, rung, images_of(pool_, share), pool_.parameters, settings_,
+                                   gpu_.sm_count, shared);
 }
 
 const StepOutcome &RankCases::alone(std::int64_t batch) {
-    const auto found = alone_.find(batch);
-    if (found != alone_.end())
-        return found->second;
-    return alone_
-        .emplace(
-            batch,
-            steps_of(declared(ladder_, DeviceSplit::one).step, {0, batch}, std::nullopt)->outcome(nullptr))
-        .first->second;
-}
-
-std::optional<std::string> RankCases::compare(const StepOutcome &its, const RankShare &share,
-                                              NetworkCase &item) {
-    const StepOutcome &one = alone(item.batch);
-    const auto numbers = static_cast<std::ptrdiff_t>(one.outputs.size()) / item.batch;
-    const std::vector<float> outputs(one.outputs.begin() + share.first * numbers,
-                                     one.outputs.begin() + (share.first + share.count) * numbers);
-    item.output_error = relative_l2<float>(its.outputs, outputs);
-    item.gradient_error = relative_l2<float>(its.gradient, one.gradient);
-    item.parameter_error = relative_l2<float>(its.parameters, one.parameters);
-    return why_not_as_one_gpu(item);
+    if (!alone_.contains(batch))
+        alone_[batch] =
+            steps_of(declared(ladder_, DeviceSplit::one).step, {0, batch}, std::nullopt)->outcome(nullptr);
+    return alone_.at(batch);
 }
 
 /// By several steps as one CUDA graph.
@@ -153,16 +129,24 @@ Seconds RankCases::time_of(Steps &steps, Rank *rank, std::string &how) const {
         [&](const Event &last) { rank != nullptr ? rank->wait(last) : last.wait(); });
 }
 
-void RankCases::time_forward(const DeclaredSplit &split, const RankShare &share, NetworkTimes &times) const {
+void RankCases::time(std::unique_ptr<Steps> steps, const DeclaredSplit &split, const ImageShare &share,
+                     Rank *rank, NetworkCase &item) const {
+    NetworkTimes &times = item.measured.emplace();
+    times.time_s = time_of(*steps, rank, item.issued.emplace());
+    steps.reset(); // its memory goes before that of others is taken
+    std::string how;
+    times.computation_s =
+        rank == nullptr ? times.time_s
+                        : time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr, how);
+    times.communication_s = *times.time_s - *times.computation_s;
     if (!split.forward)
         return;
-    std::string how;
     times.forward_s = time_of(*steps_of(*split.forward, share, std::nullopt), nullptr, how);
     times.backward_s = *times.time_s - *times.forward_s;
 }
 
 void RankCases::settle(Rank &rank, NetworkCase &item) {
-    const RankShare share = rank.share(item.batch);
+    const ImageShare share = rank.share(item.batch);
     const DeclaredSplit &split = declared(ladder_, DeviceSplit::batch_nccl);
     const std::optional<std::int64_t> most =
         rung_named(ladder_, declared(ladder_, DeviceSplit::one).step)->most_images;
@@ -174,8 +158,9 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
                         *most, item.batch);
         return;
     }
-    const std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
-    item.reason = compare(steps->outcome(&rank), share, item);
+    std::unique_ptr<Steps> steps = steps_of(split.step, share, SharedBatch{item.batch, rank.sum()});
+    const StepOutcome outcome = steps->outcome(&rank);
+    item.reason = why_not_as_one_gpu(outcome, share, alone(item.batch), item);
     item.status = item.reason ? Status::wrong_result : Status::ok;
     // A step is timed by all ranks or by none.
     std::string why = item.reason.value_or("");
@@ -186,29 +171,16 @@ void RankCases::settle(Rank &rank, NetworkCase &item) {
         item.status = Status::wrong_result, item.reason = why;
         return;
     }
-    if (!time_)
-        return;
-    NetworkTimes &times = item.measured.emplace();
-    item.issued.emplace();
-    times.time_s = time_of(*steps, &rank, *item.issued);
-    std::string how;
-    times.computation_s = time_of(*steps_of(split.step, share, SharedBatch{item.batch, {}}), nullptr, how);
-    times.communication_s = *times.time_s - *times.computation_s;
-    time_forward(split, share, times);
+    if (time_)
+        time(std::move(steps), split, share, &rank, item);
 }
 
 void RankCases::settle_alone(NetworkCase &item) {
     item.status = Status::ok;
-    if (!time_)
-        return;
-    const RankShare all{0, item.batch};
+    const ImageShare all{0, item.batch};
     const DeclaredSplit &split = declared(ladder_, DeviceSplit::one);
-    NetworkTimes &times = item.measured.emplace();
-    item.issued.emplace();
-    times.time_s = time_of(*steps_of(split.step, all, std::nullopt), nullptr, *item.issued);
-    time_forward(split, all, times);
-    times.computation_s = times.time_s;
-    times.communication_s = Seconds(0.0);
+    if (time_)
+        time(steps_of(split.step, all, std::nullopt), split, all, nullptr, item);
 }
 
 } // namespace convcast

@@ -3,12 +3,13 @@
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
-#include "executor/network/node_spans.hpp"
 #include "executor/network/sequential.hpp"
+#include "executor/network/settle.hpp"
 #include "gpu/check.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stopwatch.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/reference.hpp"
@@ -19,7 +20,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -36,52 +36,37 @@ constexpr double gradient_limit = 1e-3;
 constexpr StepSettings verified_step{0.5F, 0.9F, 0.01F};
 constexpr std::int64_t most_verified = 128; ///< images of a large batch: the first and the last ones
 
-std::size_t index_of(std::int64_t value) {
-    return static_cast<std::size_t>(value);
-}
-
 class Ladders {
   public:
     Ladders(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-            const LadderOptions &options)
-        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), options_(options),
-          watch_(compiler, device.facts()) {}
+            std::int64_t batch, const CaseOptions &options)
+        : compiler_(compiler), device_(device.facts()), ladder_(ladder), network_(network), batch_(batch),
+          options_(options), watch_(compiler, device.facts()) {}
 
     void settle(const Rung &rung, NetworkCase &result) {
-        try {
-            if (const auto why = refused(rung)) {
-                result.status = Status::infeasible;
-                result.reason = why;
-                return;
-            }
-            NetworkMemory memory(network_, rung, options_.batch);
-            memory.set(verified_step);
-            const BoundRung bound(module_of(rung.source), rung, memory, options_.batch, device_.sm_count);
-            result.reason = verify(memory, bound, rung, result);
-            result.status = result.reason ? Status::wrong_result : Status::ok;
-            if (!result.reason && options_.time)
-                time(bound, rung, result);
-        } catch (const DeviceLost &error) {
-            result.status = Status::failed;
-            result.reason = error.what();
-            lost_ = true;
-        } catch (const GpuError &error) {
-            result.status = Status::failed;
-            result.reason = error.what();
+        if (const auto why = refused(rung)) {
+            result.status = Status::infeasible;
+            result.reason = why;
+            return;
         }
+        NetworkMemory memory(network_, rung, batch_);
+        memory.set(verified_step);
+        const BoundRung bound(module_of(rung.source), rung, memory, batch_, device_.sm_count);
+        result.reason = verify(memory, bound, rung, result);
+        result.status = result.reason ? Status::wrong_result : Status::ok;
+        if (!result.reason && options_.time)
+            time(bound, rung, result);
     }
-
-    bool lost() const { return lost_; }
 
   private:
     /// Why this GPU cannot run the rung; absent if it can.
     std::optional<std::string> refused(const Rung &rung) const {
         for (const LadderLaunch &launch : rung.launches)
             if (const std::int64_t needed = launch.shared_bytes.value_or(0);
-                index_of(needed) > device_.shared_per_block_bytes)
+                as_size(needed) > device_.shared_per_block_bytes)
                 return fmt::format("{} needs {} bytes of shared memory a block, {} has {}", launch.kernel,
                                    needed, device_.name, device_.shared_per_block_bytes);
-        return refusal(rung, network_, options_.batch, device_.compute_capability());
+        return refusal(rung, network_, batch_, device_.compute_capability());
     }
 
     const Module &module_of(const std::string &source) {
@@ -107,7 +92,7 @@ class Ladders {
     }
 
     NetworkData data_of(bool integers) const {
-        return network_data(network_, options_.batch, options_.seed, {integers, false});
+        return network_data(network_, batch_, options_.seed, {integers, false});
     }
 
     std::optional<std::string> verify(NetworkMemory &memory, const BoundRung &bound, const Rung &rung,
@@ -129,7 +114,7 @@ class Ladders {
         const std::vector<double> images(data.images.begin(), data.images.end());
         std::vector<double> wanted;
         for (const std::vector<double> &of :
-             convcast::gradient(network_, options_.batch, images, data.parameters, data.labels))
+             convcast::gradient(network_, batch_, images, data.parameters, data.labels))
             wanted.insert(wanted.end(), of.begin(), of.end());
         const std::vector<float> gradient = memory.gradient(), before = flattened(data.parameters),
                                  after = memory.trained();
@@ -150,9 +135,8 @@ class Ladders {
     /// Of the first and last images.
     double output_error(const NetworkMemory &memory, const std::string &last, const NetworkData &data) {
         std::vector<std::int64_t> chosen;
-        for (std::int64_t i = 0; i < options_.batch; ++i)
-            if (options_.batch <= most_verified || i < most_verified / 2 ||
-                i >= options_.batch - most_verified / 2)
+        for (std::int64_t i = 0; i < batch_; ++i)
+            if (batch_ <= most_verified || i < most_verified / 2 || i >= batch_ - most_verified / 2)
                 chosen.push_back(i);
         const std::int64_t pixels = elements(network_.input);
         std::vector<double> images;
@@ -160,22 +144,17 @@ class Ladders {
         for (const std::int64_t i : chosen) {
             images.insert(images.end(), data.images.begin() + i * pixels,
                           data.images.begin() + (i + 1) * pixels);
-            labels.push_back(data.labels[index_of(i)]);
+            labels.push_back(data.labels[as_size(i)]);
         }
         const OperatorOutputs reference =
             forward(network_, std::ssize(chosen), images, data.parameters, labels);
+        const std::size_t op = network_.operator_named(last).value();
+        const std::int64_t numbers = elements(network_.operators[op].output);
         const std::vector<float> all = memory.output(last);
         std::vector<float> output;
-        for (std::size_t i = 0; i < network_.operators.size(); ++i) {
-            if (network_.operators[i].name != last)
-                continue;
-            const std::int64_t numbers = elements(network_.operators[i].output);
-            for (const std::int64_t image : chosen)
-                output.insert(output.end(), all.begin() + image * numbers,
-                              all.begin() + (image + 1) * numbers);
-            return relative_l2<double>(output, reference[i]);
-        }
-        return std::numeric_limits<double>::infinity();
+        for (const std::int64_t image : chosen)
+            output.insert(output.end(), all.begin() + image * numbers, all.begin() + (image + 1) * numbers);
+        return relative_l2<double>(output, reference[op]);
     }
 
     void time(const BoundRung &bound, const Rung &rung, NetworkCase &result) {
@@ -196,25 +175,25 @@ class Ladders {
         times.stream_cold_s = measured(L2State::cold, one_by_one);
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
-        result.kernels = kernel_times(rung, options_.batch,
-                                      node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
+        result.kernels =
+            kernel_times(rung, batch_, node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
     }
 
     Compiler &compiler_;
     DeviceFacts device_;
     const Ladder &ladder_;
     const Network &network_;
-    const LadderOptions &options_;
+    std::int64_t batch_;
+    const CaseOptions &options_;
     StopWatch watch_;
     std::map<std::string, Module> modules_;
-    bool lost_ = false;
 };
 
 } // namespace
 
 NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                      const LadderOptions &options) {
-    NetworkRun run = ladder_run(ladder, network, options.batch);
+                      std::int64_t batch, const CaseOptions &options) {
+    NetworkRun run = ladder_run(ladder, network, batch);
     run.conditions["gpu"] = device.facts().name;
     run.conditions["network_code_hash"] = network_code_hash();
     if (options.time) {
@@ -224,17 +203,13 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
             parameters.emplace_back(of.begin(), of.end());
         run.sequential_s = sequential_time(network, data.images, parameters);
     }
-    Ladders ladders(compiler, device, ladder, network, options);
-    for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
-        NetworkCase &item = run.cases[i];
-        if (ladders.lost()) {
-            item.reason = "the GPU stopped answering before";
-            continue;
-        }
-        ladders.settle(ladder.rungs[i], item);
-        if (options.done)
-            options.done(item);
-    }
+    Ladders ladders(compiler, device, ladder, network, batch, options);
+    settle_cases(
+        run, "the GPU", [&](NetworkCase &item) { ladders.settle(*rung_named(ladder, *item.id), item); },
+        [&](const NetworkCase &item) {
+            if (options.done)
+                options.done(run, item);
+        });
     return run;
 }
 

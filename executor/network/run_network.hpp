@@ -23,17 +23,17 @@ namespace convcast {
 
 class Rank;
 
-struct LadderOptions {
-    std::int64_t batch = 1;
-    std::uint64_t seed = 0;                        ///< of images, labels and parameters
-    bool time = true;                              ///< false: verify only
-    std::function<void(const NetworkCase &)> done; ///< sees each rung as it is settled; may be empty
+struct CaseOptions {
+    std::uint64_t seed = 0; ///< of images, labels and parameters
+    bool time = true;       ///< false: verify only
+    std::function<void(const NetworkRun &, const NetworkCase &)>
+        done; ///< sees each case as it is settled; may be empty
 };
 
-/// A wrong result and a kernel that does not compile are answers of their rung. Throws DeviceLost, after
-/// marking what was not reached as not run.
+/// A case of each rung. A wrong result and a kernel that does not compile are answers of their case; after
+/// the GPU was lost the others are not run, with the reason.
 NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &ladder, const Network &network,
-                      const LadderOptions &options);
+                      std::int64_t batch, const CaseOptions &options);
 
 struct WholeOptions {
     std::uint64_t seed = 0; ///< of images and parameters
@@ -50,25 +50,18 @@ struct WholeOptions {
 NetworkRun run_whole(Compiler &compiler, const Device &device, const PlannedNetwork &plan,
                      const WholeOptions &options);
 
-struct SplitRunOptions {
-    std::uint64_t seed = 0; ///< of images, labels and parameters
-    bool time = true;       ///< false: verify only
-    std::function<void(const NetworkRun &, const NetworkCase &)>
-        done; ///< sees each case as it is settled; may be empty
-};
-
 /// Settles the cases of a forecast. What a split gets wrong or cannot do is an answer of its case; after a
 /// GPU was lost the others are not run, with the reason.
 void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &network, NetworkRun &run,
-                 const SplitRunOptions &options);
+                 const CaseOptions &options);
 
 /// The same of the cases of ranks: the splits batch_nccl over all ranks, and one GPU, which each rank
 /// measures for itself.
 void run_ranks(Compiler &compiler, const Device &device, Rank &rank, const Network &network, NetworkRun &run,
-               const SplitRunOptions &options);
+               const CaseOptions &options);
 
 /// Parameters after training by a split other than batch_nccl over all GPUs of the group, in the order of the
-/// images; `run` gets the times.
+/// images, which are as the network takes them; `run` gets the times.
 Parameters train_split(Compiler &compiler, const DeviceGroup &group, const Network &network,
                        DeviceSplit split, const LabelledImages &images, const TrainingOptions &options,
                        NetworkRun &run);

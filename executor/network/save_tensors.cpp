@@ -22,8 +22,7 @@ std::vector<std::int64_t> sizes_of(const ImageShape &shape, std::int64_t batch) 
     return {batch, shape[0], shape[1], shape[2]};
 }
 
-} // namespace
-
+/// Floats as NumPy's format 1.0 has them, row by row. `sizes` multiply to their number.
 std::string npy_of(std::span<const float> values, const std::vector<std::int64_t> &sizes) {
     constexpr std::size_t aligned = 64, before = 10; // bytes of magic, version and the header's length
     std::string header =
@@ -36,6 +35,8 @@ std::string npy_of(std::span<const float> values, const std::vector<std::int64_t
     out.append(reinterpret_cast<const char *>(values.data()), values.size_bytes());
     return out;
 }
+
+} // namespace
 
 void save_inputs(const std::string &folder, const Network &network, std::int64_t batch,
                  const NetworkData &data) {

@@ -9,12 +9,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace convcast {
-
-/// Floats as NumPy's format 1.0 has them, row by row. `sizes` multiply to their number.
-std::string npy_of(std::span<const float> values, const std::vector<std::int64_t> &sizes);
 
 /// FOLDER/network.json, FOLDER/input.npy and FOLDER/parameters_N.npy of operator number N. Throws InputError
 /// if the folder cannot be written.

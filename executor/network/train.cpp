@@ -121,7 +121,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     const DeviceBuffer<std::uint8_t> all_labels{std::span<const std::uint8_t>(images.labels)};
     const std::int64_t batch = std::min(options.descent.batch, count);
     const auto share_of = [&](std::int64_t total) {
-        return rank != nullptr ? rank->share(total) : RankShare{0, total};
+        return rank != nullptr ? rank->share(total) : ImageShare{0, total};
     };
     const std::int64_t most = std::max<std::int64_t>(1, share_of(batch).count);
     NetworkMemory memory(network, rung, most);
@@ -132,7 +132,7 @@ Parameters descend(const Module &module, const Network &network, const Rung &run
     std::deque<BoundRung> steps;
     for (std::int64_t at = 0; at < count; at += batch) {
         const std::int64_t total = std::min(batch, count - at);
-        const RankShare share = share_of(total);
+        const ImageShare share = share_of(total);
         memory.read_from(all_images.data(), all_labels.data(), epochs.order() + at + share.first);
         steps.emplace_back(module, rung, memory, share.count, sms,
                            rank != nullptr ? std::optional(SharedBatch{total, rank->sum()}) : std::nullopt);
@@ -359,19 +359,18 @@ TrainedNetwork train_over(Compiler &compiler, const Device &first, const DeviceG
                           const TrainingOptions &options) {
     if (split == DeviceSplit::batch_nccl)
         return train_by_threads(group, ladder, network, images, tests, options);
+    require_shape(network, images);
     NetworkRun trained;
     TrainingOptions classify_only = options;
     classify_only.start = train_split(compiler, group, network, split, images, options, trained);
     classify_only.epochs = 0;
     TrainedNetwork out = train(compiler, first, ladder, network, images, tests, classify_only);
     NetworkCase &item = out.run.first();
-    item.batch = trained.first().batch;
-    item.measured = trained.first().measured;
+    const NetworkCase &steps = trained.first();
+    item.batch = steps.batch, item.measured = steps.measured;
     Training &its = *item.training;
-    its.time_s = trained.first().training->time_s;
-    its.steps = trained.first().training->steps;
-    its.descent = trained.first().training->descent;
-    its.epochs = options.epochs;
+    its.time_s = steps.training->time_s, its.steps = steps.training->steps;
+    its.descent = steps.training->descent, its.epochs = options.epochs;
     out.run.conditions.insert(trained.conditions.begin(), trained.conditions.end());
     out.weights.made_by = fmt::format("convcast, gradient descent at rate {} in batches of {}, {} epochs, "
                                       "seed {}, {}: {:.2f} % of {} test images",

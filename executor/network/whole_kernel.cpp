@@ -17,13 +17,6 @@
 namespace convcast {
 namespace {
 
-std::string expression(const std::string &kernel, const std::vector<std::string> &arguments) {
-    return fmt::format("{}<{}>", kernel, fmt::join(arguments, ", "));
-}
-std::string expression(const std::string &kernel, const std::vector<std::int64_t> &arguments) {
-    return fmt::format("{}<{}>", kernel, fmt::join(arguments, ", "));
-}
-
 /// `prefix` and a hash, so that equal text has one name.
 std::string name_of(const std::string &prefix, const std::string &text) {
     constexpr std::size_t digits = 12;
@@ -48,7 +41,7 @@ class KernelText {
         if (gathers)
             gather(first);
         else
-            line(fmt::format("load(value, in0 + at);"));
+            line("load(value, in0 + at);");
         next_read_ = gathers ? network_.sources(first).size() : 1;
         for (std::size_t i = gathers ? 1 : 0; i < launch_.operators.size(); ++i)
             step(i);
@@ -207,21 +200,18 @@ std::string function_text(const Network &network, const std::vector<std::size_t>
 WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, std::int64_t batch) {
     const ImageShape &read = network.shape_of(launch.reads.front().of);
     const std::int64_t outputs = batch * elements(network.shape_of(launch.writes.of));
+    const LaunchGrid grid = grid_of(network, launch, batch);
     WholeKernel kernel;
     switch (launch.kind) {
     case LaunchKind::dense: {
         const ElementSteps steps = element_steps(network, launch);
         const EndType end = end_type(network, steps);
-        kernel.grid = grid_of(network, launch, batch);
         const ConvShape &shape = *launch.shape;
-        kernel.name_expression =
-            expression("dense", std::vector<std::string>{std::to_string(shape.n), std::to_string(shape.c),
-                                                         std::to_string(shape.k),
-                                                         std::to_string(kernel.grid.row_threads),
-                                                         steps.bias ? "1" : "0", end.name});
+        kernel.name_expression = fmt::format("dense<{}, {}, {}, {}, {}, {}>", shape.n, shape.c, shape.k,
+                                             grid.row_threads, steps.bias ? 1 : 0, end.name);
         kernel.text = end.text;
         kernel.parameters = {launch.operators.front(), steps.bias};
-        return kernel;
+        break;
     }
     case LaunchKind::pooling: {
         const Operator &op = network.operators[launch.operators.front()];
@@ -229,9 +219,8 @@ WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, 
             kernel = KernelText(network, launch, batch).made();
         else
             kernel.name_expression =
-                expression("pool_channels",
-                           std::vector<std::int64_t>{op.kind == OperatorKind::max_pooling, read[1] * read[2],
-                                                     grid_of(network, launch, batch).row_threads});
+                fmt::format("pool_channels<{}, {}, {}>", op.kind == OperatorKind::max_pooling ? 1 : 0,
+                            read[1] * read[2], grid.row_threads);
         kernel.count = outputs;
         break;
     }
@@ -241,24 +230,23 @@ WholeKernel whole_kernel(const Network &network, const ScheduledLaunch &launch, 
         kernel.count = outputs;
         break;
     case LaunchKind::softmax:
-        kernel.name_expression = expression("softmax", std::vector{elements(read)});
+        kernel.name_expression = fmt::format("softmax<{}>", elements(read));
         break;
     case LaunchKind::layer_norm:
-        kernel = norm_kernel(network.operators[launch.operators.front()], read,
-                             grid_of(network, launch, batch).row_threads);
+        kernel = norm_kernel(network.operators[launch.operators.front()], read, grid.row_threads);
         break;
     case LaunchKind::to_columns:
-        kernel.name_expression = expression("turn", std::vector{batch, elements(read)});
+        kernel.name_expression = fmt::format("turn<{}, {}>", batch, elements(read));
         break;
     case LaunchKind::to_rows:
-        kernel.name_expression = expression("turn", std::vector{elements(read), batch});
+        kernel.name_expression = fmt::format("turn<{}, {}>", elements(read), batch);
         break;
     default:
         throw UsageError("no kernel computes " + (launch.operators.empty()
                                                       ? network.id
                                                       : network.operators[launch.operators.front()].name));
     }
-    kernel.grid = grid_of(network, launch, batch);
+    kernel.grid = grid;
     return kernel;
 }
 

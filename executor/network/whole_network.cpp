@@ -3,6 +3,7 @@
 #include "executor/launch/prepare.hpp"
 #include "executor/network/whole_kernel.hpp"
 #include "gpu/check.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/whole_run.hpp"
 
@@ -21,10 +22,6 @@ namespace {
 
 constexpr unsigned whole_threads = 256;
 constexpr int least_early = 90; ///< compute capability whose launches may start early
-
-std::size_t size_from(std::int64_t value) {
-    return static_cast<std::size_t>(value);
-}
 
 /// The kernels of executor/network/whole.cu and those made for launches; absent if the plan launches none.
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
@@ -77,11 +74,11 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
     const std::int64_t batch = plan.batch(), outputs = batch * elements(plan.network.operators.back().output);
     check_memory(device);
 
-    images_ = DeviceBuffer<float>(size_from(batch * elements(plan.network.input)));
-    arena_ = DeviceBuffer<std::byte>(size_from(arena_plan_.bytes));
-    output_ = GuardedBuffer<float>(size_from(outputs));
+    images_ = DeviceBuffer<float>(as_size(batch * elements(plan.network.input)));
+    arena_ = DeviceBuffer<std::byte>(as_size(arena_plan_.bytes));
+    output_ = GuardedBuffer<float>(as_size(outputs));
     for (std::size_t i = 0; i < plan.network.operators.size(); ++i)
-        parameters_.emplace_back(size_from(plan.network.parameters(i)));
+        parameters_.emplace_back(as_size(plan.network.parameters(i)));
     for (const TensorPlace &place : arena_plan_.places)
         offsets_[place.tensor] = place.offset_bytes;
     const int compute_capability = device.facts().compute_capability();

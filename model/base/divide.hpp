@@ -1,7 +1,8 @@
-// Whole numbers divided upwards.
+// Whole numbers: divided upwards, and as sizes.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace convcast {
@@ -13,6 +14,11 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 /// The least multiple of b that is not below a.
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
     return ceil_div(a, b) * b;
+}
+
+/// Of a >= 0.
+constexpr std::size_t as_size(std::int64_t a) {
+    return static_cast<std::size_t>(a);
 }
 
 /// The tile, of `most` or down to half as many things, whose whole number covers `total` with the fewest

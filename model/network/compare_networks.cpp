@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -49,38 +50,32 @@ std::vector<Match> matched_by_name(const std::array<const NetworkCase *, 2> &cas
         for (std::size_t i = 0; i < cases[side]->launches.size(); ++i)
             for (const std::string &op : cases[side]->launches[i].operators)
                 launch_of[side].emplace(op, i);
-    std::vector<Match> groups;
-    const auto group_of = [&](std::size_t side, std::size_t launch) {
-        const auto found = std::ranges::find_if(groups, [&](const Match &match) {
-            return std::ranges::find(match.launches[side], launch) != match.launches[side].end();
-        });
-        const auto at = static_cast<std::size_t>(found - groups.begin());
-        if (at == groups.size())
-            groups.emplace_back().launches[side] = {launch};
-        return at;
+    // Launches of both side by side, each with one of its group; the last of a chain names the group.
+    const std::size_t first = cases[0]->launches.size(), all = first + cases[1]->launches.size();
+    std::vector<std::size_t> next(all);
+    std::iota(next.begin(), next.end(), std::size_t{0});
+    const auto group_of = [&](std::size_t launch) {
+        while (next[launch] != launch)
+            launch = next[launch];
+        return launch;
     };
-    const auto join = [&](std::size_t a, std::size_t b) { // of the first and of the second network
-        const std::size_t into = group_of(0, a), from = group_of(1, b);
-        for (std::size_t side = 0; side < 2 && from != into; ++side)
-            for (const std::size_t i : std::exchange(groups[from].launches[side], {}))
-                groups[into].launches[side].push_back(i);
-    };
-    for (std::size_t side = 0; side < 2; ++side)
-        for (std::size_t i = 0; i < cases[side]->launches.size(); ++i) {
-            const NetworkLaunch &launch = cases[side]->launches[i];
-            const auto found = launch_of[1 - side].find(launch.operators.front());
-            if (found == launch_of[1 - side].end())
-                continue;
-            const NetworkLaunch &other = cases[1 - side]->launches[found->second];
-            // A launch that only turns a tensor is named by what it turns.
-            if (turns(launch) == turns(other))
-                side == 0 ? join(i, found->second) : join(found->second, i);
-        }
-    std::erase_if(groups, [](const Match &match) { return match.launches[0].empty(); });
-    for (Match &match : groups)
-        for (std::vector<std::size_t> &launches : match.launches)
-            std::sort(launches.begin(), launches.end());
-    return groups;
+    for (std::size_t i = 0; i < all; ++i) {
+        const std::size_t side = i < first ? 0 : 1;
+        const NetworkLaunch &launch = cases[side]->launches[side == 0 ? i : i - first];
+        const auto found = launch_of[1 - side].find(launch.operators.front());
+        // A launch that only turns a tensor is named by what it turns.
+        if (found != launch_of[1 - side].end() &&
+            turns(launch) == turns(cases[1 - side]->launches[found->second]))
+            next[group_of(i)] = group_of(side == 0 ? first + found->second : found->second);
+    }
+    std::map<std::size_t, Match> groups;
+    for (std::size_t i = 0; i < all; ++i)
+        groups[group_of(i)].launches[i < first ? 0 : 1].push_back(i < first ? i : i - first);
+    std::vector<Match> matches;
+    for (auto &[group, match] : groups)
+        if (!match.launches[0].empty() && !match.launches[1].empty())
+            matches.push_back(std::move(match));
+    return matches;
 }
 
 /// The launches in neither list of matches, in order.

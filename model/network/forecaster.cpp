@@ -386,7 +386,7 @@ double NetworkForecaster::fmas_of(const ScheduledLaunch &launch) const {
     if (launch.operators.empty())
         return 0.0;
     const std::size_t first = launch.operators.front();
-    return work_of(network_.operators[first], network_.input_shapes(first), batch()).fmas.value_or(0.0);
+    return convcast::fmas_of(network_.operators[first], network_.input_shapes(first).front(), batch());
 }
 
 double NetworkForecaster::share_of_sms(const ScheduledLaunch &launch) const {

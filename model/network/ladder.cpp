@@ -1,6 +1,7 @@
 #include "model/network/ladder.hpp"
 
 #include "model/base/described.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
 
@@ -181,6 +182,12 @@ const Rung *rung_named(const Ladder &ladder, const std::string &id) {
     return nullptr;
 }
 
+std::optional<Descent> descent_of(const Ladder &ladder) {
+    const auto said =
+        std::ranges::find_if(ladder.rungs, [](const Rung &rung) { return rung.descent.has_value(); });
+    return said == ladder.rungs.end() ? std::nullopt : said->descent;
+}
+
 std::vector<std::string> networks_with_splits() {
     std::vector<std::string> names;
     for (const EmbeddedFile &file : shipped_ladder_files)
@@ -228,7 +235,7 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
 }
 
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream) {
-    const std::int64_t streams = rung.streams.value_or(1), equal = (images + streams - 1) / streams,
+    const std::int64_t streams = rung.streams.value_or(1), equal = ceil_div(images, streams),
                        first = std::min(images, stream * equal);
     return {first, std::min(images, first + equal) - first};
 }
@@ -239,7 +246,7 @@ std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t ima
         grid[1] *= launch.operators.empty() ? 1 : images;
         return grid;
     }
-    const std::int64_t groups = (images + *launch.group_images - 1) / *launch.group_images;
+    const std::int64_t groups = ceil_div(images, *launch.group_images);
     const std::int64_t most =
         launch.stays.value_or(false) ? std::max<std::int64_t>(1, sms / grid[0]) : groups;
     grid[0] *= std::min(groups, most);

@@ -6,6 +6,7 @@
 #include "model/network/descent.hpp"
 #include "model/network/kernel_work.hpp"
 #include "model/network/network.hpp"
+#include "model/network/ranks.hpp"
 #include "model/record/run.hpp"
 
 #include <boost/describe.hpp>
@@ -144,6 +145,9 @@ std::optional<std::string> why_no_ladder(const std::string &network);
 /// The rung of this id, of those of several GPUs too; null where there is none.
 const Rung *rung_named(const Ladder &ladder, const std::string &id);
 
+/// What training takes unless told otherwise; absent where no rung says it.
+std::optional<Descent> descent_of(const Ladder &ladder);
+
 /// Networks whose ladder has splits.
 std::vector<std::string> networks_with_splits();
 
@@ -162,9 +166,6 @@ std::optional<std::string> refusal(const Rung &rung, const Network &network, std
 std::array<std::int64_t, 3> grid_of(const LadderLaunch &launch, std::int64_t images, int sms);
 
 /// The images of a stream of a rung: equal shares, the last streams with what is left.
-struct ImageShare {
-    std::int64_t first = 0, count = 0;
-};
 ImageShare share_of(const Rung &rung, std::int64_t images, std::int64_t stream);
 
 extern template const described::Type &described::type_of<Ladder>();

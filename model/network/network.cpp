@@ -28,12 +28,6 @@ std::string as_json(const ImageShape &shape) {
 /// A tensor of one image has at most this many numbers, so that products of sizes stay far inside an int64.
 constexpr std::int64_t most_elements = std::int64_t{1} << 31;
 
-bool is_bounded(const ImageShape &shape) {
-    return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size >= 1; }) &&
-           static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]) <=
-               static_cast<double>(most_elements);
-}
-
 /// An operator whose kind is not known was checked as if it were a relu: what that found is no problem.
 std::vector<InputProblem> without_consequences(const std::vector<InputProblem> &problems) {
     std::vector<std::string> unknown; // paths of operators
@@ -56,6 +50,12 @@ std::vector<InputProblem> without_consequences(const std::vector<InputProblem> &
 }
 
 } // namespace
+
+bool is_bounded(const ImageShape &shape) {
+    return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size >= 1; }) &&
+           static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]) <=
+               static_cast<double>(most_elements);
+}
 
 bool is_operator_name(const std::string &text) {
     constexpr std::size_t longest = 200;

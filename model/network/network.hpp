@@ -19,6 +19,9 @@ namespace convcast {
 /// schedule, and not "input".
 bool is_operator_name(const std::string &text);
 
+/// Whether an image's tensor can have these sizes: each 1 or more, and at most 2^31 numbers.
+bool is_bounded(const ImageShape &shape);
+
 struct Network {
     std::string schema = "convcast/network/1";
     std::string id; ///< "resnet50"

@@ -201,28 +201,16 @@ double read_bytes(const Operator &op, const ImageShape &input, std::int64_t batc
     return float_bytes * static_cast<double>(batch) * static_cast<double>(numbers);
 }
 
-Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch) {
-    const auto images = static_cast<double>(batch);
-    double read = static_cast<double>(parameters(op, inputs.front())) * float_bytes;
-    for (const ImageShape &input : inputs)
-        read += read_bytes(op, input, batch);
-    if (is_loss(op.kind)) // the targets: a number each, or one label an image
-        read +=
-            float_bytes * images *
-            (op.kind == OperatorKind::cross_entropy ? 1.0 : static_cast<double>(elements(inputs.front())));
+double fmas_of(const Operator &op, const ImageShape &input, std::int64_t batch) {
     const OperatorType &type = type_of(op.kind);
-    Work work;
-    work.fmas = type.multiply_adds ? images * type.multiply_adds(op, inputs.front()) : 0.0;
-    work.dram_read_bytes = read;
-    work.dram_write_bytes = images * static_cast<double>(elements(op.output)) * float_bytes;
-    return work;
+    return type.multiply_adds ? static_cast<double>(batch) * type.multiply_adds(op, input) : 0.0;
 }
 
 double operations_of(const Operator &op, const ImageShape &input, std::int64_t batch) {
     const OperatorType &type = type_of(op.kind);
-    const double products = type.multiply_adds ? type.multiply_adds(op, input) : 0.0,
-                 others = type.operations ? type.operations(op, input) : 0.0;
-    return static_cast<double>(batch) * (2.0 * products + others * static_cast<double>(elements(op.output)));
+    const double others = type.operations ? type.operations(op, input) : 0.0;
+    return static_cast<double>(batch) *
+           (2.0 * fmas_of(op, input, 1) + others * static_cast<double>(elements(op.output)));
 }
 
 } // namespace convcast

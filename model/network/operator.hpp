@@ -2,7 +2,6 @@
 #pragma once
 
 #include "model/base/checked.hpp"
-#include "model/plan/work.hpp"
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>
@@ -76,24 +75,24 @@ using TwoSizes = std::array<std::int64_t, 2>;
 
 /// An operator as a file has it. What its kind does not use is absent.
 struct Operator {
-    std::string name;
+    std::string name{};
     OperatorKind kind = OperatorKind::relu;
-    std::vector<std::string> from;       ///< names of operators, or "input"; empty: the operator before it
-    std::optional<std::int64_t> outputs; ///< convolution: filters; dense: outputs
-    std::optional<TwoSizes> window;      ///< of a filter or of a pooling window
-    std::optional<TwoSizes> stride;      ///< absent: 1 of a convolution, the window of a pooling
-    std::optional<TwoSizes> pad;         ///< above and at the left; absent: 0
-    std::optional<TwoSizes> pad_end;     ///< below and at the right; absent: as `pad`
-    std::optional<TwoSizes> dilation;    ///< absent: 1
-    std::optional<std::int64_t> groups;  ///< of a convolution; absent: 1
-    std::optional<bool> inside; ///< a mean is over the pixels inside the image; absent: over the window
-    std::optional<double> low, high, alpha, beta;
-    std::optional<ImageShape> begin, step; ///< of a slice: its first number and the distance to the next
-    std::optional<std::vector<std::int64_t>> sizes,
-        order; ///< of a transpose: the input as so many sizes, in which order
-    std::optional<ResizeMode> mode;
-    std::optional<std::string> node; ///< what ONNX calls an unknown operator
-    ImageShape output{};             ///< checked against what the inputs give
+    std::vector<std::string> from{};       ///< names of operators, or "input"; empty: the operator before it
+    std::optional<std::int64_t> outputs{}; ///< convolution: filters; dense: outputs
+    std::optional<TwoSizes> window{};      ///< of a filter or of a pooling window
+    std::optional<TwoSizes> stride{};      ///< absent: 1 of a convolution, the window of a pooling
+    std::optional<TwoSizes> pad{};         ///< above and at the left; absent: 0
+    std::optional<TwoSizes> pad_end{};     ///< below and at the right; absent: as `pad`
+    std::optional<TwoSizes> dilation{};    ///< absent: 1
+    std::optional<std::int64_t> groups{};  ///< of a convolution; absent: 1
+    std::optional<bool> inside{}; ///< a mean is over the pixels inside the image; absent: over the window
+    std::optional<double> low{}, high{}, alpha{}, beta{};
+    std::optional<ImageShape> begin{}, step{}; ///< of a slice: its first number and the distance to the next
+    std::optional<std::vector<std::int64_t>> sizes{},
+        order{}; ///< of a transpose: the input as so many sizes, in which order
+    std::optional<ResizeMode> mode{};
+    std::optional<std::string> node{}; ///< what ONNX calls an unknown operator
+    ImageShape output{};               ///< checked against what the inputs give
     BOOST_DESCRIBE_CLASS(Operator, (),
                          (name, kind, from, outputs, window, stride, pad, pad_end, dilation, groups, inside,
                           low, high, alpha, beta, begin, step, sizes, order, mode, node, output),
@@ -136,9 +135,8 @@ bool is_elementwise(OperatorKind kind);
 /// Whether it is the end of a training step.
 bool is_loss(OperatorKind kind);
 
-/// What an operator does for a batch: multiply-adds, and the bytes of inputs, parameters and outputs, each
-/// moved once. Comparisons and additions without a product are not counted.
-Work work_of(const Operator &op, const std::vector<ImageShape> &inputs, std::int64_t batch);
+/// Multiply-adds of an operator for a batch. Comparisons and additions without a product are not counted.
+double fmas_of(const Operator &op, const ImageShape &input, std::int64_t batch);
 
 /// Floating-point operations of an operator for a batch: two for each multiply-add, and the others as its row
 /// counts them.

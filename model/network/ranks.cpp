@@ -126,7 +126,7 @@ RankPlace rank_place(const std::string &rank, const std::optional<std::string> &
     return place;
 }
 
-RankShare share_of_rank(std::int64_t batch, int rank, int ranks) {
+ImageShare share_of_rank(std::int64_t batch, int rank, int ranks) {
     const std::int64_t each = batch / ranks, more = batch % ranks;
     return {rank * each + std::min<std::int64_t>(rank, more), each + (rank < more ? 1 : 0)};
 }

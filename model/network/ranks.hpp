@@ -33,12 +33,13 @@ using Environment = std::function<std::optional<std::string>(const std::string &
 RankPlace rank_place(const std::string &rank, const std::optional<std::string> &meet,
                      const Environment &environment);
 
-/// Images of a rank in a batch.
-struct RankShare {
+/// Some of the images of a batch, or some rows of windows.
+struct ImageShare {
     std::int64_t first = 0, count = 0;
+    bool operator==(const ImageShare &) const = default;
 };
 /// The first ranks have one image more where the batch does not divide; of a batch smaller than the number of
 /// ranks the last ones have none.
-RankShare share_of_rank(std::int64_t batch, int rank, int ranks);
+ImageShare share_of_rank(std::int64_t batch, int rank, int ranks);
 
 } // namespace convcast

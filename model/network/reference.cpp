@@ -1,5 +1,6 @@
 #include "model/network/reference.hpp"
 
+#include "model/base/divide.hpp"
 #include "model/base/parallel.hpp"
 #include "model/base/split_mix.hpp"
 #include "model/network/operator_type.hpp"
@@ -16,10 +17,6 @@
 namespace convcast {
 namespace {
 
-std::size_t index_of(std::int64_t value) {
-    return static_cast<std::size_t>(value);
-}
-
 /// OperatorOutputs of one image as the operators of a network read and write them.
 class OneImage {
   public:
@@ -29,7 +26,7 @@ class OneImage {
 
     void run_forward() {
         for (const Operator &op : network_.operators)
-            outputs_.emplace_back(index_of(elements(op.output)));
+            outputs_.emplace_back(as_size(elements(op.output)));
         for (std::size_t i = 0; i < network_.operators.size(); ++i)
             type_of(network_.operators[i].kind).forward(step(i), outputs_[i].data());
     }
@@ -38,8 +35,8 @@ class OneImage {
     void run_backward(double by_loss, Parameters &by_parameters) {
         OperatorOutputs by_outputs;
         for (const Operator &op : network_.operators)
-            by_outputs.emplace_back(index_of(elements(op.output)), 0.0);
-        std::vector<double> by_image(index_of(elements(network_.input)), 0.0); // nobody asks for it
+            by_outputs.emplace_back(as_size(elements(op.output)), 0.0);
+        std::vector<double> by_image(as_size(elements(network_.input)), 0.0); // nobody asks for it
         by_outputs.back().assign(by_outputs.back().size(), by_loss);
         for (std::size_t i = network_.operators.size(); i-- > 0;) {
             OperatorBackward back{{}, by_parameters[i]};
@@ -70,7 +67,7 @@ class OneImage {
 
 OneImage image_of(const Network &network, std::span<const double> images, const Parameters &parameters,
                   std::span<const std::uint8_t> labels, std::size_t image) {
-    return {network, parameters, images.data() + image * index_of(elements(network.input)),
+    return {network, parameters, images.data() + image * as_size(elements(network.input)),
             labels.empty() ? std::nullopt : std::optional(labels[image])};
 }
 
@@ -80,7 +77,7 @@ Parameters seeded_parameters(const Network &network, std::uint64_t seed) {
     Parameters all;
     for (std::size_t i = 0; i < network.operators.size(); ++i) {
         const Operator &op = network.operators[i];
-        std::vector<double> &of = all.emplace_back(index_of(network.parameters(i)));
+        std::vector<double> &of = all.emplace_back(as_size(network.parameters(i)));
         const double middle = op.kind == OperatorKind::scale ? 1.0 : 0.0;
         const double range =
             !op.outputs || of.empty()
@@ -98,8 +95,8 @@ OperatorOutputs forward(const Network &network, std::int64_t batch, std::span<co
                         const Parameters &parameters, std::span<const std::uint8_t> labels) {
     OperatorOutputs all;
     for (const Operator &op : network.operators)
-        all.emplace_back(index_of(batch * elements(op.output)));
-    in_parallel(index_of(batch), [&](std::size_t image) {
+        all.emplace_back(as_size(batch * elements(op.output)));
+    in_parallel(as_size(batch), [&](std::size_t image) {
         OneImage one = image_of(network, images, parameters, labels, image);
         one.run_forward();
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -118,8 +115,8 @@ Parameters gradient(const Network &network, std::int64_t batch, std::span<const 
     // each has as many numbers as there are parameters.
     constexpr std::size_t most_at_once = 64;
     Parameters sums = zeros;
-    for (std::size_t first = 0; first < index_of(batch); first += most_at_once) {
-        std::vector<Parameters> by_image(std::min(most_at_once, index_of(batch) - first), zeros);
+    for (std::size_t first = 0; first < as_size(batch); first += most_at_once) {
+        std::vector<Parameters> by_image(std::min(most_at_once, as_size(batch) - first), zeros);
         in_parallel(by_image.size(), [&](std::size_t image) {
             OneImage one = image_of(network, images, parameters, labels, first + image);
             one.run_forward();

@@ -425,10 +425,7 @@ Ladder training_part(Ladder ladder) {
 }
 
 std::int64_t training_batch(const Ladder &ladder) {
-    for (const Rung &rung : ladder.rungs)
-        if (rung.descent)
-            return rung.descent->batch;
-    return 1;
+    return descent_of(ladder).value_or(Descent{}).batch;
 }
 
 NetworkRun ladder_run(const Ladder &ladder, const Network &network, std::int64_t images) {

@@ -21,8 +21,15 @@ namespace {
 
 constexpr int most_ordinal = 1023;
 
-constexpr DeviceSplit all_splits[] = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
-                                      DeviceSplit::batch_nccl};
+const std::vector<DeviceSplit> all_splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch,
+                                             DeviceSplit::batch_nccl};
+
+std::vector<std::string> names_of(const std::vector<DeviceSplit> &splits) {
+    std::vector<std::string> names;
+    for (const DeviceSplit split : splits)
+        names.push_back(to_text(split));
+    return names;
+}
 
 std::optional<int> ordinal_of(const std::string &text) {
     const auto value = number_of<int>(text);
@@ -55,12 +62,12 @@ Front front_of(const Network &network) {
     return front;
 }
 
-/// Starts of `count` things in `parts` shares, the larger ones first, and `count` behind.
-std::vector<std::int64_t> starts_of(std::int64_t count, std::int64_t parts) {
-    std::vector<std::int64_t> starts = {0};
-    for (std::int64_t part = 0; part < parts; ++part)
-        starts.push_back(starts.back() + count / parts + (part < count % parts ? 1 : 0));
-    return starts;
+/// `count` things in shares that differ by at most one.
+std::vector<ImageShare> shares_of(std::int64_t count, int devices) {
+    std::vector<ImageShare> shares;
+    for (int device = 0; device < devices; ++device)
+        shares.push_back(share_of_rank(count, device, devices));
+    return shares;
 }
 
 /// 2, 4, ... below all, and all.
@@ -98,9 +105,8 @@ NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std:
             for (const RowShare &share : row_shares(network, devices))
                 item.shares.push_back(share.windows());
         } else {
-            const std::vector<std::int64_t> starts = batch_shares(batch, devices);
-            for (std::size_t i = 1; i < starts.size(); ++i)
-                item.shares.push_back(starts[i] - starts[i - 1]);
+            for (const ImageShare &share : batch_shares(batch, devices))
+                item.shares.push_back(share.count);
         }
     } catch (const UsageError &error) {
         item.status = Status::infeasible;
@@ -130,18 +136,17 @@ std::vector<RowShare> row_shares(const Network &network, int devices) {
     if (rows < devices)
         throw UsageError(fmt::format("{} has {} rows of pooling windows, fewer than {} GPUs: split the batch",
                                      network.id, rows, devices));
-    const std::vector<std::int64_t> starts = starts_of(rows, devices);
     std::vector<RowShare> shares;
-    for (std::size_t i = 0; i + 1 < starts.size(); ++i)
-        shares.push_back({starts[i], starts[i + 1], starts[i] * pool, starts[i + 1] * pool + filter - 1});
+    for (const auto &[first, count] : shares_of(rows, devices))
+        shares.push_back({first, first + count, first * pool, (first + count) * pool + filter - 1});
     return shares;
 }
 
-std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices) {
+std::vector<ImageShare> batch_shares(std::int64_t batch, int devices) {
     if (batch < devices)
         throw UsageError(
             fmt::format("{} images cannot be split over {} GPUs: at least one each", batch, devices));
-    return starts_of(batch, devices);
+    return shares_of(batch, devices);
 }
 
 std::vector<int> parse_devices(const std::string &verb, const std::string &text) {
@@ -196,12 +201,9 @@ HostLink parse_host_link(const std::string &verb, const std::string &text) {
 }
 
 DeviceSplit parse_split(const std::string &verb, const std::string &text) {
-    std::vector<std::string> names;
-    for (const DeviceSplit split : all_splits) {
-        if (to_text(split) == text)
-            return split;
-        names.push_back(to_text(split));
-    }
+    const std::vector<std::string> names = names_of(all_splits);
+    if (const auto found = std::ranges::find(names, text); found != names.end())
+        return all_splits[static_cast<std::size_t>(found - names.begin())];
     throw UsageError(verb + ": unknown split '" + text + "'" + did_you_mean(text, names) +
                      " Known: " + join(names));
 }
@@ -268,13 +270,12 @@ std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQues
 
 std::vector<DeviceSplit> splits_of(const Network &network) {
     const std::vector<std::string> names = networks_with_splits();
-    std::vector<DeviceSplit> splits;
-    if (std::find(names.begin(), names.end(), network.id) == names.end() || !is_as_it_ships(network, true))
-        return splits;
-    const Ladder ladder = find_ladder(network);
-    for (const DeviceSplit split : all_splits)
-        if (ladder.splits.contains(to_text(split)))
-            splits.push_back(split);
+    if (std::ranges::find(names, network.id) == names.end() || !is_as_it_ships(network, true))
+        return {};
+    std::vector<DeviceSplit> splits = all_splits;
+    std::erase_if(splits, [ladder = find_ladder(network)](DeviceSplit split) {
+        return !ladder.splits.contains(to_text(split));
+    });
     return splits;
 }
 
@@ -289,11 +290,8 @@ void require_split(const Network &network, DeviceSplit split) {
     const std::vector<DeviceSplit> known = splits_of(network);
     if (split == DeviceSplit::one || std::find(known.begin(), known.end(), split) != known.end())
         return;
-    std::vector<std::string> names;
-    for (const DeviceSplit its : known)
-        names.push_back(to_text(its));
     throw UsageError("the network " + network.id + " is not split by " + to_text(split) + "; it is by " +
-                     join(names));
+                     join(names_of(known)));
 }
 
 void add_rates(std::vector<NetworkCase> &cases) {

@@ -17,6 +17,7 @@ struct RowShare {
     std::int64_t first_window = 0, last_window = 0; ///< rows of pooling windows
     std::int64_t first_row = 0, last_row = 0;       ///< of the image: what the windows need
     std::int64_t windows() const { return last_window - first_window; }
+    std::int64_t rows() const { return last_row - first_row; }
 };
 
 /// Equations (14) and (15) of the thesis for any number of GPUs: pooling windows are not cut, shares differ
@@ -24,8 +25,8 @@ struct RowShare {
 /// not begin with a convolution of one channel and a pooling.
 std::vector<RowShare> row_shares(const Network &network, int devices);
 
-/// First images of the GPUs' shares, and `batch` behind: shares differ by at most one image.
-std::vector<std::int64_t> batch_shares(std::int64_t batch, int devices);
+/// The GPUs' images. Throws UsageError where there are fewer than GPUs.
+std::vector<ImageShare> batch_shares(std::int64_t batch, int devices);
 
 /// The split by images on a number of GPUs.
 struct ScalingPoint {

@@ -193,10 +193,6 @@ ScalingAdvice advice_for(const Network &network, Steps &steps, DeviceSplit split
     return advice;
 }
 
-} // namespace
-
-namespace {
-
 /// That is known; nullptr if none is.
 const PeerLink *link_between(const GpuProfile &profile, int one, int other) {
     const auto link = std::ranges::find_if(profile.peers, [&](const PeerLink &its) {
@@ -272,11 +268,6 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
     return numbers;
 }
 
-NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
-                           const PeerNumbers &peers) {
-    return Steps(network, profile, peers, std::nullopt).of(item);
-}
-
 NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
                             const ScalingQuestion &question) {
     require_split_kernels(network);
@@ -297,7 +288,7 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
     run.advice.clear();
     run.peers = peer_numbers(profile, run.devices, run.assumptions);
     Steps steps(network, profile, *run.peers, run.host_link);
-    std::vector<std::pair<DeviceSplit, int>> told;
+    std::set<std::pair<DeviceSplit, int>> told;
     bool by_nccl = false;
     std::set<DeviceSplit> known;
     for (NetworkCase &item : run.cases) {
@@ -310,13 +301,10 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
         if (known.insert(*item.split).second)
             require_split(network, *item.split);
         item.forecast = steps.of(item);
-        const std::pair<DeviceSplit, int> which{*item.split, item.devices};
         // NCCL's has the same forecast as ours.
         if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
-            std::find(told.begin(), told.end(), which) == told.end()) {
-            told.push_back(which);
+            told.emplace(*item.split, item.devices).second)
             run.advice.push_back(advice_for(network, steps, *item.split, item.devices));
-        }
     }
     add_rates(run.cases);
     if (line_of(profile, "peer_meets") == nullptr)

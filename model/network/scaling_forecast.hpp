@@ -15,11 +15,6 @@ namespace convcast {
 PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devices,
                          std::vector<std::string> &assumptions);
 
-/// Times of one case. Throws UsageError where a kernel of it has none on the GPU. The profile has what
-/// missing_for_forecast asks for.
-NetworkTimes forecast_case(const NetworkCase &item, const Network &network, const GpuProfile &profile,
-                           const PeerNumbers &peers);
-
 /// All cases with their forecasts and rates, and the sizes from which splits pay.
 NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
                             const ScalingQuestion &question);

@@ -43,12 +43,9 @@ class ScheduleParser {
     explicit ScheduleParser(const std::string &file) { reading_.file = file; }
 
     ScheduleReading parse(std::string_view text) && {
-        while (!text.empty()) {
-            const std::size_t end = text.find('\n');
+        for (const std::string_view line : lines_of(text)) {
             ++line_;
-            const std::vector<std::string> words = words_of(text.substr(0, end));
-            text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-            if (!words.empty())
+            if (const std::vector<std::string> words = words_of(line); !words.empty())
                 statement(words);
         }
         reading_.last_line = std::max<std::size_t>(line_, 1);
@@ -303,7 +300,7 @@ class ScheduleBinder {
             problem(op.name + " (" + boost::describe::enum_to_string(op.kind, "?") +
                     ") has one kernel: expected no strategy=" +
                     (launch.kind == LaunchKind::dense ? ", or layout=columns" : ""));
-        if (planned && !line.unread) {
+        if (planned) {
             auto answer = asked_(line.strategy, *launch.shape);
             if (const auto *why = std::get_if<std::string>(&answer))
                 problem("strategy: " + *why + "; expected one that does " + launch.shape->id() +
@@ -365,16 +362,9 @@ class ScheduleBinder {
                 names.push_back(network_.operators[i].name);
         if (names.empty())
             return;
-        constexpr std::size_t most_named = 8;
-        const std::size_t all = names.size();
-        const std::string first = names.front();
-        if (all > most_named)
-            names.resize(most_named);
-        problem(fmt::format("no line computes {}{} of {}; expected every operator in one line, for example: "
+        problem(fmt::format("no line computes {} of {}; expected every operator in one line, for example: "
                             "launch {} layout=images stream=0",
-                            join(names),
-                            all > most_named ? fmt::format(" and {} more", all - most_named) : "",
-                            network_.id, first));
+                            join_some(names, 8), network_.id, names.front()));
     }
 
     void ending() {

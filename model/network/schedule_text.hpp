@@ -26,7 +26,6 @@ struct ScheduleLine {
     bool columns = false;               ///< of what it writes
     std::int64_t stream = 0;
     std::optional<Strategy> strategy; ///< absent: the forecast's choice
-    bool unread = false;              ///< there is a strategy, and it could not be read
     std::string note;                 ///< printed as a comment, not read
     std::size_t line = 0;             ///< of the file
 };

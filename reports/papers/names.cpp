@@ -313,12 +313,12 @@ PaperRows Evaluator::operators() {
     const Network its = find_network(network());
     for (std::size_t i = 0; i < its.operators.size(); ++i) {
         const Operator &op = its.operators[i];
-        const std::vector<ImageShape> inputs = its.input_shapes(i);
+        const ImageShape input = its.input_shapes(i).front();
         PaperRow &row = rows.emplace_back();
         add_facts(row.names, &op);
         row.names["output"] = to_text(op.output);
-        row.names["parameters"] = parameters(op, inputs.front());
-        row.names["multiply_adds"] = work_of(op, inputs, 1).fmas.value_or(0.0);
+        row.names["parameters"] = parameters(op, input);
+        row.names["multiply_adds"] = fmas_of(op, input, 1);
         row.names["values"] = elements(op.output);
     }
     return rows;

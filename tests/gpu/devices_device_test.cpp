@@ -41,7 +41,7 @@ int expect_one_gpus_weights(const std::vector<int> &devices, std::vector<DeviceS
     scaling.devices = devices;
     scaling.cases = scaling_cases(network, {devices, std::move(splits), std::move(batches), false, true});
     Compiler compiler;
-    SplitRunOptions options;
+    CaseOptions options;
     options.seed = 20240601;
     options.time = false;
     run_scaling(compiler, group, network, scaling, options);
@@ -217,7 +217,7 @@ TEST(DeviceSplits, TrainingOverSharesGivesOneGpusWeights) {
     Compiler compiler;
     NetworkRun run;
     const DeviceGroup one({0});
-    const Parameters wanted = train_split(compiler, one, network, DeviceSplit::one, images, options, run);
+    const Parameters wanted = train_split(compiler, one, network, DeviceSplit::batch, images, options, run);
     EXPECT_EQ(run.first().training->steps, 9);
     for (const int devices : {2, 3})
         for (const DeviceSplit split : by_copies) {

@@ -21,13 +21,12 @@ int expect_right(const std::string &name, std::int64_t batch) {
     const Device device(0);
     Compiler compiler;
     const Network network = find_network(name);
-    LadderOptions options;
-    options.batch = batch;
+    CaseOptions options;
     options.seed = 20240601;
     options.time = false;
     int right = 0;
     for (const NetworkCase &rung :
-         run_ladder(compiler, device, find_ladder(network), network, options).cases) {
+         run_ladder(compiler, device, find_ladder(network), network, batch, options).cases) {
         EXPECT_TRUE(rung.status == Status::ok || rung.status == Status::infeasible)
             << name << " " << *rung.id << ": " << rung.reason.value_or("");
         right += rung.status == Status::ok;

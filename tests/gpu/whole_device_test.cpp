@@ -3,10 +3,9 @@
 #include "executor/network/run_network.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
-#include "model/machine/knowledge.hpp"
-#include "model/network/forecast.hpp"
 #include "tests/gpu/every_operator.hpp"
 #include "tests/gpu/require_gpu.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,12 +49,7 @@ const std::string other_end = R"(,
 
 PlannedNetwork plan_small(const std::string &end, std::int64_t batch,
                           const std::vector<std::string> &strategies) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.batch = batch;
-    question.strategies = strategies;
-    question.what_if = false;
-    return plan_network(read_network(small_network(end), "small.json"), h200, knowledge_for(h200), question);
+    return planned_on_h200(read_network(small_network(end), "small.json"), only_time(batch, strategies));
 }
 
 void expect_right_whole(const std::string &end, const std::vector<std::string> &strategies, bool integers) {
@@ -91,13 +85,8 @@ TEST(WholeNetwork, EveryOperatorIsRight) {
     CONVCAST_NEED_GPU();
     const Device device(0);
     Compiler compiler;
-    const GpuProfile h200 = find_profile("h200");
     for (const std::int64_t batch : {1, 3, 9}) {
-        NetworkQuestion question;
-        question.batch = batch;
-        question.what_if = false;
-        const PlannedNetwork plan =
-            plan_network(network_of_every_operator(), h200, knowledge_for(h200), question);
+        const PlannedNetwork plan = planned_on_h200(network_of_every_operator(), only_time(batch));
         WholeOptions options;
         options.time = false;
         const NetworkRun run = run_whole(compiler, device, plan, options);
@@ -117,16 +106,13 @@ PlannedNetwork plan_forked() {
         {"name": "q", "kind": "max_pooling", "from": ["sum"], "window": [2, 2], "output": [8, 7, 7]},
         {"name": "end", "kind": "add", "from": ["p", "q"], "output": [8, 7, 7]}]})",
         "forked.json");
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.batch = 3;
-    question.what_if = false;
+    NetworkQuestion question = only_time(3);
     question.schedule = parse_schedule("network forked\nbatch 3\n"
                                        "launch a strategy=implicit_gemm stream=1\n"
                                        "launch b strategy=implicit_gemm stream=2\n"
                                        "launch sum\nlaunch p stream=1\nlaunch q stream=2\nlaunch end\n",
                                        "forked.schedule");
-    return plan_network(network, h200, knowledge_for(h200), question);
+    return planned_on_h200(network, question);
 }
 
 TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {

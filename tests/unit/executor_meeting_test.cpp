@@ -76,6 +76,11 @@ std::string together(Meeting &) {
     return "together";
 }
 
+std::function<std::string()> comes(int rank, int size, int port, const Meeting::Asked &asked = mnist,
+                                   milliseconds limit = milliseconds(8000)) {
+    return [=] { return said_by(place_of(rank, size, port), asked, together, limit); };
+}
+
 /// What each of several ranks says, all started at once.
 std::vector<std::string> all_said(const std::vector<std::function<std::string()>> &ranks) {
     std::vector<std::future<std::string>> said;
@@ -123,11 +128,7 @@ TEST(Meeting, OneRankWaitsForNobody) {
 TEST(Meeting, RanksThatWereAskedOtherThingsAreNamed) {
     const int port = free_port();
     const auto said =
-        all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
-                  [&] {
-                      return said_by(place_of(1, 2, port), {{"network", "fashion_mnist"}, {"batch", "2048"}},
-                                     together);
-                  }});
+        all_said({comes(0, 2, port), comes(1, 2, port, {{"network", "fashion_mnist"}, {"batch", "2048"}})});
     for (const std::string &text : said)
         EXPECT_THAT(text, AllOf(HasSubstr("rank 1 on "), HasSubstr("another network than rank 0"),
                                 HasSubstr("fashion_mnist instead of mnist")));
@@ -137,23 +138,19 @@ TEST(Meeting, ARankThatWasAskedMoreIsNamedToo) {
     const int port = free_port();
     Meeting::Asked more = mnist;
     more["--epochs"] = "3";
-    for (const std::string &text : all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
-                                             [&] { return said_by(place_of(1, 2, port), more, together); }}))
+    for (const std::string &text : all_said({comes(0, 2, port), comes(1, 2, port, more)}))
         EXPECT_THAT(text, HasSubstr("another --epochs than rank 0: 3 instead of none"));
 }
 
 TEST(Meeting, RanksThatCountDifferentlyAreNamed) {
     const int port = free_port();
-    for (const std::string &text : all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
-                                             [&] { return said_by(place_of(2, 3, port), mnist, together); }}))
+    for (const std::string &text : all_said({comes(0, 2, port), comes(2, 3, port)}))
         EXPECT_THAT(text, HasSubstr("another number of ranks than rank 0: 3 instead of 2"));
 }
 
 TEST(Meeting, OneRankTwiceIsRefused) {
     const int port = free_port();
-    const auto said = all_said({[&] { return said_by(place_of(0, 3, port), mnist, together); },
-                                [&] { return said_by(place_of(1, 3, port), mnist, together); },
-                                [&] { return said_by(place_of(1, 3, port), mnist, together); }});
+    const auto said = all_said({comes(0, 3, port), comes(1, 3, port), comes(1, 3, port)});
     for (const std::string &text : said)
         EXPECT_THAT(text, HasSubstr("two processes say that they are rank 1: "));
 }
@@ -161,8 +158,7 @@ TEST(Meeting, OneRankTwiceIsRefused) {
 TEST(Meeting, ARankThatDoesNotComeIsNamed) {
     const int port = free_port();
     const auto said =
-        all_said({[&] { return said_by(place_of(0, 4, port), mnist, together, milliseconds(400)); },
-                  [&] { return said_by(place_of(2, 4, port), mnist, together, milliseconds(400)); }});
+        all_said({comes(0, 4, port, mnist, milliseconds(400)), comes(2, 4, port, mnist, milliseconds(400))});
     for (const std::string &text : said)
         EXPECT_THAT(text, HasSubstr("ranks that did not come to 127.0.0.1:" + std::to_string(port) +
                                     " in time: 1, 3, of 4 ranks"));
@@ -204,13 +200,11 @@ TEST(Meeting, StrangersAreSentAway) {
             return std::string("away");
         };
     };
-    const auto said =
-        all_said({[&] { return said_by(place_of(0, 2, port), mnist, together); },
-                  stranger("GET / HTTP/1.1\r\n\r\n"), stranger(std::string("\0\0\0\4wxyz!", 9)), stranger(""),
-                  [&] {
-                      std::this_thread::sleep_for(milliseconds(200));
-                      return said_by(place_of(1, 2, port), mnist, together);
-                  }});
+    const auto said = all_said({comes(0, 2, port), stranger("GET / HTTP/1.1\r\n\r\n"),
+                                stranger(std::string("\0\0\0\4wxyz!", 9)), stranger(""), [&] {
+                                    std::this_thread::sleep_for(milliseconds(200));
+                                    return said_by(place_of(1, 2, port), mnist, together);
+                                }});
     EXPECT_EQ(said.front(), "together");
     EXPECT_EQ(said.back(), "together");
 }
@@ -219,8 +213,7 @@ TEST(Meeting, StrangersWhoSayNothingHoldNobodyUp) {
     const int port = free_port();
     std::vector<int> silent;
     const auto said = all_said(
-        {[&] { return said_by(place_of(0, 2, port), mnist, together, milliseconds(2500)); },
-         [&] {
+        {comes(0, 2, port, mnist, milliseconds(2500)), [&] {
              sockaddr_in address{};
              address.sin_family = AF_INET;
              address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

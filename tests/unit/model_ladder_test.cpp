@@ -1,10 +1,10 @@
 // Ladders, the ways to run a network, and the images it is run on.
-#include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/network/idx.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/training.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -25,10 +25,7 @@ using testing::ThrowsMessage;
 namespace {
 
 const Rung &rung_of(const Ladder &ladder, const std::string &id) {
-    for (const Rung &rung : ladder.rungs)
-        if (rung.id == id)
-            return rung;
-    throw std::runtime_error("no rung " + id);
+    return *rung_named(ladder, id);
 }
 
 TEST(Ladder, VadlamudisNumbersAreThoseOfThePaper) {
@@ -111,11 +108,9 @@ TEST(Ladder, WhatAFileHasWrongIsSaid) {
 }
 
 TEST(Ladder, RecordedRunsAreOfTheRungsThatShip) {
-    const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/";
     for (const std::string name : {"fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024",
                                    "fashion_mnist_b10000", "mnist_b2048"}) {
-        const NetworkRun run = described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
-                                                                    NetworkRun().schema);
+        const NetworkRun run = recorded_network("ladders/" + name);
         const Ladder ladder = find_ladder(find_network(run.network));
         ASSERT_EQ(run.cases.size(), ladder.rungs.size()) << name;
         for (std::size_t i = 0; i < run.cases.size(); ++i) {
@@ -152,12 +147,7 @@ TEST(Weights, ThoseOfFashionMnistShipPacked) {
 
 /// What an H200 measured is what the documents of trainings say, and every rung classified alike.
 TEST(Training, RecordedOnesReachWhatTheDocsSay) {
-    const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/training/";
-    const auto read = [&](const std::string &name) {
-        return described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
-                                                    NetworkRun().schema)
-            .cases;
-    };
+    const auto read = [](const std::string &name) { return recorded_network("training/" + name).cases; };
     EXPECT_DOUBLE_EQ(*read("fashion_mnist")[0].accuracy, 0.9187);
     EXPECT_DOUBLE_EQ(*read("mnist")[0].accuracy, 0.9798);
     EXPECT_LT(read("fashion_mnist")[0].measured_s()->value, 90e-6);

@@ -12,6 +12,7 @@
 #include "model/network/whole_run.hpp"
 #include "model/record/study.hpp"
 #include "model/work/tensors.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -35,11 +36,11 @@ using testing::ThrowsMessage;
 namespace {
 
 /// A network of one line an operator, the first of them in line 8.
-std::string file_of(const std::string &operators, const std::string &input = "[1, 6, 6]") {
-    return "{\n\"schema\": \"convcast/network/1\",\n\"id\": \"mine\",\n\"title\": \"t\",\n\"citation\": "
-           "\"c\",\n"
-           "\"input\": " +
-           input + ",\n\"operators\": [\n" + operators + "\n]}\n";
+Network network_of(const std::string &operators, const std::string &input = "[1, 6, 6]") {
+    return read_network("{\n\"schema\": \"convcast/network/1\",\n\"id\": \"mine\",\n\"title\": \"t\",\n"
+                        "\"citation\": \"c\",\n\"input\": " +
+                            input + ",\n\"operators\": [\n" + operators + "\n]}\n",
+                        "mine.json");
 }
 
 const char *const conv =
@@ -63,16 +64,23 @@ TEST(Network, CountsOfTheStudiesFollowFromTheNetworks) {
 
 TEST(Network, WorkIsThatOfThePapers) {
     const Network network = find_network("fashion_mnist");
-    std::map<std::string, Work> work;
-    for (std::size_t i = 0; i < network.operators.size(); ++i)
-        work[network.operators[i].name] = work_of(network.operators[i], network.input_shapes(i), 1);
-    EXPECT_EQ(*work["conv1"].fmas, 460800.0);
-    EXPECT_EQ(*work["conv2"].fmas, 3276800.0);
-    EXPECT_EQ(*work["dense1"].fmas + *work["dense2"].fmas, 66176.0);
-    EXPECT_EQ(*work["pool1"].fmas, 0.0);
-    EXPECT_EQ(*work["conv1"].dram_read_bytes, 4.0 * (28 * 28 + 32 * 25));
-    EXPECT_EQ(*work["conv1"].dram_write_bytes, 4.0 * 32 * 24 * 24);
-    EXPECT_EQ(*work["bias2"].dram_read_bytes, 4.0 * (64 * 8 * 8 + 64));
+    const NetworkQuestion question = only_time();
+    const Knowledge knowledge;
+    NetworkForecaster forecaster(network, h200(), knowledge, question);
+    std::map<std::string, double> fmas, bytes; // of an image; bytes of what L2 has
+    for (std::size_t i = 0; i < network.operators.size(); ++i) {
+        const Operator &op = network.operators[i];
+        fmas[op.name] = fmas_of(op, network.input_shapes(i).front(), 1);
+        ScheduledLaunch launch = launch_of(network, i, 1, false);
+        launch.reads = {{network.sources(i).front(), false}};
+        bytes[op.name] = *forecaster.launch(launch, {{1.0}, 1.0}).bytes;
+    }
+    EXPECT_EQ(fmas["conv1"], 460800.0);
+    EXPECT_EQ(fmas["conv2"], 3276800.0);
+    EXPECT_EQ(fmas["dense1"] + fmas["dense2"], 66176.0);
+    EXPECT_EQ(fmas["pool1"], 0.0);
+    EXPECT_EQ(bytes["conv1"], 4.0 * (28 * 28 + 32 * 25 + 32 * 24 * 24));
+    EXPECT_EQ(bytes["bias2"], 4.0 * (64 * 8 * 8 + 64 + 64 * 8 * 8));
     const Network mnist = find_network("mnist");
     EXPECT_EQ(mnist.operators[3].output, (ImageShape{6, 6, 6}));
     EXPECT_EQ(mnist.operators.back().kind, OperatorKind::half_squared_error);
@@ -89,10 +97,10 @@ TEST(Network, DenseIsAConvolutionOfOnePixel) {
 }
 
 TEST(Network, ShapesThatDoNotChainAreRefusedByLineAndPlace) {
-    EXPECT_NO_THROW(read_network(file_of(conv), "mine.json"));
+    EXPECT_NO_THROW(network_of(conv));
     const std::string pool =
         R"(, {"name": "pool1", "kind": "max_pooling", "window": [2, 2], "output": [2, 3, 2]})";
-    EXPECT_THAT([&] { read_network(file_of(conv + std::string("\n") + pool), "mine.json"); },
+    EXPECT_THAT([&] { network_of(conv + std::string("\n") + pool); },
                 ThrowsMessage<InputError>(
                     AllOf(HasSubstr("mine.json:9: /operators/1/output"), HasSubstr("do not chain"),
                           HasSubstr("2 x 2 x 2 of 2 x 4 x 4 from conv1"), HasSubstr("found 2 x 3 x 2"),
@@ -102,7 +110,7 @@ TEST(Network, ShapesThatDoNotChainAreRefusedByLineAndPlace) {
 TEST(Network, WhatAFileHasWrongIsSaid) {
     const auto says = [](const std::string &operators, const std::string &place, const std::string &what) {
         EXPECT_THAT(
-            [&] { read_network(file_of(operators), "mine.json"); },
+            [&] { network_of(operators); },
             ThrowsMessage<InputError>(AllOf(HasSubstr("mine.json:8: /operators/" + place), HasSubstr(what))))
             << operators;
     };
@@ -131,15 +139,13 @@ TEST(Network, WhatAFileHasWrongIsSaid) {
          "here \"output\": [2, 4, 4]");
     EXPECT_THAT(
         [] {
-            read_network(file_of(R"({"name": "a", "kind": "convolutoin", "outputs": 2, "window": [3, 3], )"
-                                 R"("output": [2, 4, 4]})"),
-                         "mine.json");
+            network_of(R"({"name": "a", "kind": "convolutoin", "outputs": 2, "window": [3, 3], )"
+                       R"("output": [2, 4, 4]})");
         },
         ThrowsMessage<InputError>(AllOf(HasSubstr("did you mean 'convolution'?"), Not(HasSubstr("relu has")),
                                         Not(HasSubstr("do not chain")))));
     says(conv + std::string(", ") + conv, "1/name", "the name of two operators");
-    EXPECT_THAT([] { read_network(file_of(""), "mine.json"); },
-                ThrowsMessage<InputError>(HasSubstr("at least one operator")));
+    EXPECT_THAT([] { network_of(""); }, ThrowsMessage<InputError>(HasSubstr("at least one operator")));
     EXPECT_THAT([] { find_network("resnet5"); },
                 ThrowsMessage<UsageError>(
                     AllOf(HasSubstr("did you mean 'resnet50'?"), HasSubstr("--network mine.json"))));
@@ -190,13 +196,12 @@ TEST(EquationN1, ConvolutionsThatCanEndLaunchesDoSo) {
 
 TEST(EquationN1, AFasterStrategyThatCannotEndIsTakenOnlyWhereTheNetworkIsFasterWithIt) {
     const Network mnist = find_network("mnist");
-    const GpuProfile h200 = find_profile("h200");
-    const Knowledge knowledge = knowledge_for(h200);
+    const Knowledge knowledge = knowledge_for(h200());
     NetworkQuestion question;
     question.batch = 10000;
-    const NetworkCase chosen = forecast_network(mnist, h200, knowledge, question);
+    const NetworkCase chosen = forecast_network(mnist, h200(), knowledge, question);
     question.strategies = {"implicit_gemm", "winograd"}; // both can end launches
-    const NetworkCase ending = forecast_network(mnist, h200, knowledge, question);
+    const NetworkCase ending = forecast_network(mnist, h200(), knowledge, question);
     EXPECT_LE(chosen.forecast_s()->value, ending.forecast_s()->value * (1.0 + 1e-9));
     EXPECT_EQ(
         chosen.launches.front().operators,
@@ -204,34 +209,30 @@ TEST(EquationN1, AFasterStrategyThatCannotEndIsTakenOnlyWhereTheNetworkIsFasterW
 }
 
 TEST(EquationN1, AResultThatTwoReadIsALaunchOfItsOwn) {
-    const Network network = read_network(file_of(R"({"name": "a", "kind": "bias", "output": [1, 6, 6]},
+    const Network network = network_of(R"({"name": "a", "kind": "bias", "output": [1, 6, 6]},
                    {"name": "b", "kind": "relu", "output": [1, 6, 6]},
-                   {"name": "c", "kind": "add", "from": ["a", "b"], "output": [1, 6, 6]})"),
-                                         "mine.json");
+                   {"name": "c", "kind": "add", "from": ["a", "b"], "output": [1, 6, 6]})");
     EXPECT_EQ(launches_text(schedule_of(network, 1, ends_all)), "0 1+2");
 }
 
 TEST(EquationN1, WhatAConvolutionCannotEndIsALaunchBehindIt) {
-    const Network network = read_network(
-        file_of(R"({"name": "a", "kind": "convolution", "outputs": 2, "window": [1, 1], "output": [2, 6, 6]},
+    const Network network = network_of(
+        R"({"name": "a", "kind": "convolution", "outputs": 2, "window": [1, 1], "output": [2, 6, 6]},
                    {"name": "b", "kind": "bias", "output": [2, 6, 6]},
                    {"name": "c", "kind": "logistic", "output": [2, 6, 6]},
                    {"name": "d", "kind": "bias", "output": [2, 6, 6]},
-                   {"name": "e", "kind": "scale", "output": [2, 6, 6]})"),
-        "mine.json");
+                   {"name": "e", "kind": "scale", "output": [2, 6, 6]})");
     // Bias before functions; behind the convolution any order does.
     EXPECT_EQ(launches_text(schedule_of(network, 1, ends_all)), "0+1+2 3+4");
 }
 
 TEST(EquationN1, DenseLayersOfManyImagesLieInColumns) {
-    const Network network =
-        read_network(file_of(R"({"name": "a", "kind": "dense", "outputs": 5, "output": [5, 1, 1]},
+    const Network network = network_of(R"({"name": "a", "kind": "dense", "outputs": 5, "output": [5, 1, 1]},
                    {"name": "b", "kind": "relu", "output": [5, 1, 1]},
                    {"name": "c", "kind": "dense", "outputs": 3, "output": [3, 1, 1]},
                    {"name": "d", "kind": "logistic", "output": [3, 1, 1]},
                    {"name": "e", "kind": "softmax", "output": [3, 1, 1]})",
-                             "[4, 1, 1]"),
-                     "mine.json");
+                                       "[4, 1, 1]");
     const auto few = schedule_of(network, least_columns - 1, ends_all);
     EXPECT_EQ(launches_text(few), "0+1 2+3 4");
     EXPECT_EQ(few[0].kind, LaunchKind::dense);
@@ -244,9 +245,8 @@ TEST(EquationN1, DenseLayersOfManyImagesLieInColumns) {
 }
 
 TEST(EquationN1, TheImagesOfADenseFirstLayerAreTurnedToo) {
-    const Network network = read_network(
-        file_of(R"({"name": "a", "kind": "dense", "outputs": 5, "output": [5, 1, 1]})", "[100, 1, 1]"),
-        "mine.json");
+    const Network network =
+        network_of(R"({"name": "a", "kind": "dense", "outputs": 5, "output": [5, 1, 1]})", "[100, 1, 1]");
     const auto schedule = schedule_of(network, 50, ends_all);
     ASSERT_EQ(schedule.front().kind, LaunchKind::to_columns);
     EXPECT_EQ(schedule.front().writes.of, Network::input_index);
@@ -275,13 +275,12 @@ TEST(NetworkSchedule, OutputsBesideTheLastAreTurnedBeforeIt) {
 
 TEST(NetworkSchedule, ATensorsMemoryIsReusedWhenItWasReadLast) {
     const Network network =
-        read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},
+        network_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},
                    {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},
                    {"name": "c", "kind": "max_pooling", "window": [1, 1], "output": [1, 16, 16]},
                    {"name": "d", "kind": "softmax", "output": [1, 16, 16]},
                    {"name": "e", "kind": "add", "from": ["d", "a"], "output": [1, 16, 16]})",
-                             "[1, 16, 16]"),
-                     "mine.json");
+                   "[1, 16, 16]");
     const Arena arena = arena_of(network, schedule_of(network, 1, ends_all), 1);
     std::vector<std::int64_t> offsets;
     for (const TensorPlace &place : arena.places)
@@ -300,7 +299,7 @@ std::vector<LaunchKind> kinds_of(const std::vector<ScheduledLaunch> &schedule) {
 
 /// Two concats one in another, a slice and a reshape of the outer one.
 const Network network_of_parts =
-    read_network(file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [2, 8, 8]},
+    network_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [2, 8, 8]},
                {"name": "b", "kind": "average_pooling", "window": [1, 1], "from": ["a"], "output": [2, 8, 8]},
                {"name": "c", "kind": "max_pooling", "window": [1, 1], "from": ["b"], "output": [2, 8, 8]},
                {"name": "inner", "kind": "concat", "from": ["b", "c"], "output": [4, 8, 8]},
@@ -311,8 +310,7 @@ const Network network_of_parts =
                {"name": "g", "kind": "max_pooling", "window": [1, 1], "from": ["e"], "output": [2, 8, 8]},
                {"name": "h", "kind": "dense", "outputs": 5, "from": ["f"], "output": [5, 1, 1]},
                {"name": "i", "kind": "softmax", "output": [5, 1, 1]})",
-                         "[2, 8, 8]"),
-                 "mine.json");
+               "[2, 8, 8]");
 
 TEST(NetworkSchedule, WhatFollowsInMemoryTakesNoLaunch) {
     const LaunchKind pooling = LaunchKind::pooling, placed = LaunchKind::placed;
@@ -325,16 +323,11 @@ TEST(NetworkSchedule, WhatFollowsInMemoryTakesNoLaunch) {
         offsets[network_of_parts.operators[place.tensor.of].name] = place.offset_bytes;
     // A channel takes 256 bytes. The outer concat lies where a does, from a's launch until the last read of a
     // part.
-    EXPECT_EQ(offsets["a"], 0);
-    EXPECT_EQ(offsets["outer"], 0);
-    EXPECT_EQ(offsets["inner"], 512);
-    EXPECT_EQ(offsets["b"], 512);
-    EXPECT_EQ(offsets["c"], 1024);
-    EXPECT_EQ(offsets["e"], 768);
-    EXPECT_EQ(offsets["d"], 1536);
-    EXPECT_EQ(offsets["f"], 1536);
-    EXPECT_EQ(offsets["g"], 3072);
-    EXPECT_EQ(offsets["h"], 0); // every part was read
+    const std::map<std::string, std::int64_t> expected = {
+        {"a", 0},   {"outer", 0}, {"inner", 512}, {"b", 512},  {"c", 1024},
+        {"e", 768}, {"d", 1536},  {"f", 1536},    {"g", 3072}, {"h", 0}}; // at h every part was read
+    for (const auto &[name, offset] : expected)
+        EXPECT_EQ(offsets[name], offset) << name;
 }
 
 TEST(NetworkSchedule, PartsOfSeveralImagesAreCopied) {
@@ -346,7 +339,7 @@ TEST(NetworkSchedule, PartsOfSeveralImagesAreCopied) {
 
 TEST(NetworkSchedule, WhatMayNotLieInAnotherIsCopied) {
     const auto kind_of_last_but_one = [](const std::string &operators, const std::string &input) {
-        const Network network = read_network(file_of(operators, input), "mine.json");
+        const Network network = network_of(operators, input);
         const auto schedule = schedule_of(network, 1, ends_all);
         return schedule[schedule.size() - 2].kind;
     };
@@ -383,10 +376,7 @@ TEST(NetworkSchedule, WhatMayNotLieInAnotherIsCopied) {
 }
 
 TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.what_if = false;
-    const PlannedNetwork plan = plan_network(network_of_parts, h200, knowledge_for(h200), question);
+    const PlannedNetwork plan = planned_on_h200(network_of_parts, only_time());
     const auto &launches = plan.forecast.first().launches;
     EXPECT_EQ(launches[3].nodes, 0);
     EXPECT_EQ(launches[3].time_s, Seconds(0.0));
@@ -403,15 +393,11 @@ TEST(LaunchTimes, ALaunchWithoutANodeTakesNoTime) {
 }
 
 TEST(WholeRun, AGpuTooSmallAndAnOperatorWithoutAKernelAreSaid) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.what_if = false;
     const Network network =
-        read_network(file_of(R"({"name": "a", "kind": "dense", "outputs": 250, "output": [250, 1, 1]},
+        network_of(R"({"name": "a", "kind": "dense", "outputs": 250, "output": [250, 1, 1]},
                    {"name": "b", "kind": "cross_entropy", "output": [1, 1, 1]})",
-                             "[999, 1, 1]"),
-                     "mine.json");
-    const PlannedNetwork plan = plan_network(network, h200, {}, question);
+                   "[999, 1, 1]");
+    const PlannedNetwork plan = plan_network(network, h200(), {}, only_time());
     // 999 pixels, 250 x 999 weights, the loss; tensors of 250 and 1 floats in pieces of 256 bytes.
     EXPECT_EQ(memory_of(plan).all_bytes(), 4 * (999 + 249750 + 1) + 1024 + 256);
     EXPECT_EQ(why_too_large(plan, "toy", 2e6, 10e6), std::nullopt);
@@ -433,7 +419,7 @@ TEST(WholeRun, SpreadIsInterpolated) {
 TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
     NetworkQuestion question;
     question.batch = 4;
-    const PlannedNetwork plan = plan_network(find_network("resnet18"), find_profile("h200"), {}, question);
+    const PlannedNetwork plan = plan_network(find_network("resnet18"), h200(), {}, question);
     const NetworkCase &run = plan.forecast.first();
     double time = 0.0, flops = 0.0;
     std::int64_t numbers = 0;
@@ -458,13 +444,12 @@ TEST(Network, TimesOfNodesAndGapsAddUpToTheTotal) {
 }
 
 TEST(Network, OperationsByHand) {
-    const Network network = read_network(file_of(std::string(conv) +
-                                                 R"(,
+    const Network network = network_of(std::string(conv) +
+                                       R"(,
 {"name": "relu1", "kind": "relu", "output": [2, 4, 4]},
 {"name": "pool1", "kind": "max_pooling", "window": [2, 2], "output": [2, 2, 2]},
 {"name": "fc", "kind": "dense", "outputs": 3, "output": [3, 1, 1]},
-{"name": "view", "kind": "reshape", "output": [1, 1, 3]})"),
-                                         "m");
+{"name": "view", "kind": "reshape", "output": [1, 1, 3]})");
     // 9 products for each of 32 outputs; a comparison each; 4 pixels for each of 8; 8 products for each of 3.
     const std::vector<double> expected = {2 * 9 * 32, 32, 4 * 8, 2 * 8 * 3, 0};
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -477,39 +462,36 @@ TEST(EquationN3, BytesByHand) {
     GpuProfile toy = find_profile("toy");
     toy.knee_exponent->value = Plain(1.0); // latency and transfer add
     const double floor = toy.launch_floor->value.value;
-    NetworkQuestion question;
-    question.what_if = false;
-    const Network network = read_network(
-        file_of(R"({"name": "a", "kind": "relu", "output": [100, 10, 10]})", "[100, 10, 10]"), "m");
+    const Network network =
+        network_of(R"({"name": "a", "kind": "relu", "output": [100, 10, 10]})", "[100, 10, 10]");
     // 40,000 bytes in and out, which L2 of 1,000,000 has. Reads take 50 + 200 ns, writes at 100 GB/s 400 ns.
     // Before, code and arguments come from L2: 3 * 50 ns.
-    EXPECT_NEAR(forecast_network(network, toy, {}, question).forecast_s()->value, floor + 150e-9 + 400e-9,
+    EXPECT_NEAR(forecast_network(network, toy, {}, only_time()).forecast_s()->value, floor + 150e-9 + 400e-9,
                 1e-15);
-    question.batch = 20; // 800,000 each way: DRAM, its latency, and one bus for both
-    EXPECT_NEAR(forecast_network(network, toy, {}, question).forecast_s()->value,
+    // 800,000 each way: DRAM, its latency, and one bus for both
+    EXPECT_NEAR(forecast_network(network, toy, {}, only_time(20)).forecast_s()->value,
                 floor + 250e-9 + 1600000 / 100e9, 1e-12);
     // 20 * 10,000 numbers are 196 CTAs of 256 threads with 4 each.
     toy.cta_launch_time = Param<Seconds>{Seconds(1e-9), Source::assumed, "test"};
-    EXPECT_NEAR(forecast_network(network, toy, {}, question).forecast_s()->value,
+    EXPECT_NEAR(forecast_network(network, toy, {}, only_time(20)).forecast_s()->value,
                 floor + 196e-9 + 250e-9 + 1600000 / 100e9, 1e-12);
 }
 
 TEST(EquationN3, FiltersThatAreReadBeforeWaitingAreThere) {
-    // Two depthwise layers, whose kernel reads its filters while the launch before still runs, with weights
-    // that L2 has or has not: a dense layer behind them reads 40 MB, which push out what a call before left.
+    // A depthwise layer whose weights L2 has, or has not: a dense layer behind it reads up to 100 MB, which
+    // push out what the call before left.
     const GpuProfile h200 = find_profile("h200");
     const auto time_of = [&](const std::string &strategy, int outputs) {
-        NetworkQuestion question;
-        question.what_if = false;
+        NetworkQuestion question = only_time();
         question.strategies = {strategy};
-        const Network network = read_network(
-            file_of(R"({"name": "d", "kind": "convolution", "outputs": 64, "window": [3, 3], "padding": [1, 1],
-                        "groups": 64, "output": [64, 14, 14]},
-                       {"name": "b", "kind": "bias", "output": [64, 14, 14]},
-                       {"name": "l", "kind": "dense", "outputs": )" +
-                        std::to_string(outputs) + R"(, "output": [)" + std::to_string(outputs) + ", 1, 1]}",
-                    "[64, 14, 14]"),
-            "m");
+        const std::string dense = std::to_string(outputs);
+        const Network network =
+            network_of(R"({"name": "d", "kind": "convolution", "outputs": 64, "window": [3, 3],
+                           "padding": [1, 1], "groups": 64, "output": [64, 14, 14]},
+                          {"name": "b", "kind": "bias", "output": [64, 14, 14]},
+                          {"name": "l", "kind": "dense", "outputs": )" +
+                           dense + R"(, "output": [)" + dense + ", 1, 1]}",
+                       "[64, 14, 14]");
         return forecast_network(network, h200, knowledge_for(h200), question).launches.at(0).time_s.value;
     };
     EXPECT_DOUBLE_EQ(time_of("depthwise_register", 2000), time_of("depthwise_register", 10));
@@ -518,18 +500,13 @@ TEST(EquationN3, FiltersThatAreReadBeforeWaitingAreThere) {
 
 TEST(EquationN3, FunctionsOfAnEndTakeTheirInstructions) {
     const GpuProfile toy = find_profile("toy");
-    NetworkQuestion question;
-    question.what_if = false;
-    question.batch = 8;
     const auto time_of = [&](const std::string &function) {
-        const Network network = read_network(
-            file_of(
-                R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 30, 30]},
+        const Network network = network_of(
+            R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 30, 30]},
                        {"name": "f", "kind": ")" +
-                    function + R"(", "output": [64, 30, 30]})",
-                "[16, 32, 32]"),
-            "m");
-        const NetworkCase forecast = forecast_network(network, toy, {}, question);
+                function + R"(", "output": [64, 30, 30]})",
+            "[16, 32, 32]");
+        const NetworkCase forecast = forecast_network(network, toy, {}, only_time(8));
         EXPECT_EQ(forecast.launches.size(), 1u);
         return forecast.launches.at(0).time_s.value;
     };
@@ -546,32 +523,29 @@ TEST(EquationN4, EveryParameterOnceOrEveryProduct) {
     GpuProfile toy = find_profile("toy");
     toy.knee_exponent->value = Plain(1.0);
     const double floor = toy.launch_floor->value.value;
-    NetworkQuestion question;
-    question.what_if = false;
-    const Network network = read_network(
-        file_of(R"({"name": "a", "kind": "dense", "outputs": 1000, "output": [1000, 1, 1]})", "[1000, 1, 1]"),
-        "m");
+    const Network network = network_of(
+        R"({"name": "a", "kind": "dense", "outputs": 1000, "output": [1000, 1, 1]})", "[1000, 1, 1]");
     // 1,000,000 weights and 1,000 pixels of 4 bytes.
-    EXPECT_NEAR(forecast_network(network, toy, {}, question).light_s->value, floor + 100e-9 + 4004000 / 100e9,
-                1e-12);
-    question.batch = 1000; // 1e9 products at 10 SMs * 64 an ns
-    EXPECT_NEAR(forecast_network(network, toy, {}, question).light_s->value, floor + 1e9 / 640e9, 1e-9);
+    EXPECT_NEAR(forecast_network(network, toy, {}, only_time()).light_s->value,
+                floor + 100e-9 + 4004000 / 100e9, 1e-12);
+    // 1e9 products at 10 SMs * 64 an ns
+    EXPECT_NEAR(forecast_network(network, toy, {}, only_time(1000)).light_s->value, floor + 1e9 / 640e9,
+                1e-9);
 }
 
 TEST(WhatIf, SettingsFarBehindAreNotMissed) {
     // A GPU with a number twice as large chooses among the settings that are close on the GPU as it is, and
     // takes as long as when it chooses among all.
-    const GpuProfile h200 = find_profile("h200");
-    const Knowledge knowledge = knowledge_for(h200);
+    const Knowledge knowledge = knowledge_for(h200());
     const Network network = find_network("resnet18");
     NetworkQuestion question;
-    NetworkForecaster unchanged(network, h200, knowledge, question);
+    NetworkForecaster unchanged(network, h200(), knowledge, question);
     const std::vector<ConvShape> shapes = {ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"),
                                            ConvShape::parse("n1c256h14w14k256r3s3_pad1x1"),
                                            ConvShape::parse("n1c64h56w56k128r1s1_str2x2")};
     unchanged.rank_ahead(shapes);
     for (const char *name : {"dram_read_bandwidth", "l2_read_bandwidth", "l2_write_bandwidth"}) {
-        GpuProfile changed = h200;
+        GpuProfile changed = h200();
         for_each_param(changed, [&](const char *its, auto &number) {
             if (number && std::string(its) == name)
                 number->value = number->value * 2.0;
@@ -589,18 +563,15 @@ TEST(WhatIf, SettingsFarBehindAreNotMissed) {
 }
 
 TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
-    GpuProfile h200 = find_profile("h200");
-    h200.early_launch_period.reset(); // the first launch has nothing to start beside (N2)
-    NetworkQuestion question;
-    question.what_if = false;
+    GpuProfile late = h200();
+    late.early_launch_period.reset(); // the first launch has nothing to start beside (N2)
+    NetworkQuestion question = only_time();
     question.top = 1000;
-    const Network network = read_network(
-        file_of(
-            R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 26, 26]})",
-            "[32, 28, 28]"),
-        "m");
+    const Network network = network_of(
+        R"({"name": "a", "kind": "convolution", "outputs": 64, "window": [3, 3], "output": [64, 26, 26]})",
+        "[32, 28, 28]");
     const NetworkLaunch launch =
-        forecast_network(network, h200, knowledge_for(h200), question).launches.at(0);
+        forecast_network(network, late, knowledge_for(late), question).launches.at(0);
     double best = 1.0, total = 0.0, ties = 0.0;
     for (const NetworkCandidate &candidate : launch.candidates)
         best = std::min(best, candidate.time_s.value);
@@ -619,11 +590,9 @@ TEST(EquationN8, LongOnesTieLess) {
 }
 
 TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
-    NetworkQuestion question;
-    question.what_if = false;
     const Network network = without_losses(find_network("fashion_mnist"));
-    const GpuProfile k80 = find_profile("k80"), h200 = find_profile("h200");
-    const NetworkCase old = forecast_network(network, k80, knowledge_for(k80), question);
+    const GpuProfile k80 = find_profile("k80");
+    const NetworkCase old = forecast_network(network, k80, knowledge_for(k80), only_time());
     ASSERT_TRUE(old.forecast->low_s && old.forecast->high_s);
     EXPECT_LT(*old.forecast->low_s, *old.forecast_s());
     EXPECT_GT(*old.forecast->high_s, *old.forecast_s());
@@ -631,27 +600,23 @@ TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {
     for (const RangedNumber &number : ranged_numbers(k80))
         if (number.name == "launch_floor")
             slower = with_number(k80, number.name, number.high);
-    EXPECT_LE(forecast_network(network, slower, knowledge_for(slower), question).forecast_s()->value,
+    EXPECT_LE(forecast_network(network, slower, knowledge_for(slower), only_time()).forecast_s()->value,
               old.forecast->high_s->value * 1.02);
-    EXPECT_FALSE(forecast_network(network, h200, knowledge_for(h200), question).forecast->low_s);
+    EXPECT_FALSE(forecast_network(network, h200(), knowledge_for(h200()), only_time()).forecast->low_s);
 }
 
 /// Alike, but for what is before them.
 Network two_launches() {
-    return read_network(
-        file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
-                                   {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})"),
-        "m");
+    return network_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]},
+                                   {"name": "b", "kind": "max_pooling", "window": [1, 1], "output": [1, 6, 6]})");
 }
 
 TEST(EquationN2, AGraphsGapIsItsPeriodWithoutTheKernel) {
     GpuProfile toy = find_profile("toy");
     toy.launch_floor->value = Seconds(3e-6);
     const Network network = two_launches();
-    NetworkQuestion question;
-    question.what_if = false;
     const auto gap = [&] {
-        const NetworkCase forecast = forecast_network(network, toy, {}, question);
+        const NetworkCase forecast = forecast_network(network, toy, {}, only_time());
         return forecast.launches[1].time_s.value - forecast.launches[0].time_s.value;
     };
     toy.launch_gap = Param<Seconds>{Seconds(5e-6), Source::assumed, "test"};
@@ -665,9 +630,7 @@ TEST(EquationN2, LaunchesThatStartEarlyTakeTheirOwnPeriod) {
     GpuProfile toy = find_profile("toy");
     toy.launch_floor->value = Seconds(3e-6);
     const Network network = two_launches();
-    NetworkQuestion question;
-    question.what_if = false;
-    const auto launches = [&] { return forecast_network(network, toy, {}, question).launches; };
+    const auto launches = [&] { return forecast_network(network, toy, {}, only_time()).launches; };
     const double alone = launches()[0].time_s.value;
     toy.early_launch_period = Param<Seconds>{Seconds(2e-6), Source::assumed, "test"};
     EXPECT_NEAR(launches()[0].time_s.value, alone, 1e-15);        // nothing before it to start beside
@@ -689,12 +652,11 @@ TEST(EquationN2, LaunchesInHalfTheTimeStartInHalfOfTheirPeriod) {
 TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
     const GpuProfile toy = find_profile("toy");
     const Gpu gpu(toy);
-    const Network network = read_network(
-        file_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [100, 10, 10]},
+    const Network network =
+        network_of(R"({"name": "a", "kind": "max_pooling", "window": [1, 1], "output": [100, 10, 10]},
                    {"name": "b", "kind": "convolution", "outputs": 100, "window": [1, 1], "output": [100, 10, 10]},
                    {"name": "c", "kind": "add", "from": ["a", "b"], "output": [100, 10, 10]})",
-                "[100, 10, 10]"),
-        "m");
+                   "[100, 10, 10]");
     const auto held = [&](std::int64_t batch) {
         return held_for_launches(
             network, schedule_of(network, batch, [](const ConvShape &) { return false; }), batch, gpu);
@@ -723,9 +685,8 @@ TEST(EquationN11, SmallNetworksStayInL2LargeOnesDoNot) {
 }
 
 TEST(NetworkRun, SharesAndPartsAddUp) {
-    const GpuProfile h200 = find_profile("h200");
     const NetworkCase forecast =
-        forecast_network(without_losses(find_network("fashion_mnist")), h200, knowledge_for(h200), {});
+        forecast_network(without_losses(find_network("fashion_mnist")), h200(), knowledge_for(h200()), {});
     double time = 0.0, share = 0.0;
     for (const NetworkLaunch &launch : forecast.launches) {
         time += launch.time_s.value;

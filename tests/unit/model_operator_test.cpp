@@ -38,12 +38,6 @@ std::vector<double> computed(Operator op, const std::vector<ImageShape> &shapes,
     return out;
 }
 
-Operator of_kind(OperatorKind kind) {
-    Operator op;
-    op.kind = kind;
-    return op;
-}
-
 TEST(Operators, EachKindHasARow) {
     boost::mp11::mp_for_each<boost::describe::describe_enumerators<OperatorKind>>([](auto enumerator) {
         const OperatorType &row = type_of(enumerator.value);
@@ -66,33 +60,29 @@ TEST(Operators, EachThatRunsIsInTheNetworkThatGpusAreTestedWith) {
 
 TEST(Operators, FunctionsByHand) {
     const auto at = [](Operator op, double x) { return computed(op, {{1, 1, 1}}, {{x}}).at(0); };
-    Operator clip = of_kind(OperatorKind::clip);
-    clip.low = -1.0, clip.high = 6.0;
+    const Operator clip{.kind = OperatorKind::clip, .low = -1.0, .high = 6.0};
     EXPECT_EQ(at(clip, 7.0), 6.0);
     EXPECT_EQ(at(clip, -7.0), -1.0);
-    Operator leaky = of_kind(OperatorKind::leaky_relu);
-    leaky.alpha = 0.25;
-    EXPECT_EQ(at(leaky, -4.0), -1.0);
-    EXPECT_EQ(at(of_kind(OperatorKind::hard_swish), 1.0), 1.0 * 4.0 / 6.0);
-    EXPECT_EQ(at(of_kind(OperatorKind::hard_swish), 5.0), 5.0);
-    EXPECT_NEAR(at(of_kind(OperatorKind::silu), 1.0), 0.731058578630005, 1e-12);
-    EXPECT_NEAR(at(of_kind(OperatorKind::gelu), 1.0), 0.841344746068543, 1e-12);
-    EXPECT_NEAR(at(of_kind(OperatorKind::erf), 1.0), 0.842700792949715, 1e-12);
+    EXPECT_EQ(at({.kind = OperatorKind::leaky_relu, .alpha = 0.25}, -4.0), -1.0);
+    EXPECT_EQ(at({.kind = OperatorKind::hard_swish}, 1.0), 1.0 * 4.0 / 6.0);
+    EXPECT_EQ(at({.kind = OperatorKind::hard_swish}, 5.0), 5.0);
+    EXPECT_NEAR(at({.kind = OperatorKind::silu}, 1.0), 0.731058578630005, 1e-12);
+    EXPECT_NEAR(at({.kind = OperatorKind::gelu}, 1.0), 0.841344746068543, 1e-12);
+    EXPECT_NEAR(at({.kind = OperatorKind::erf}, 1.0), 0.842700792949715, 1e-12);
 }
 
 TEST(Operators, ASecondTensorOfOneColumnStandsForAll) {
     // Two channels of 1 x 2, and a factor for each channel, then one for each column.
-    EXPECT_THAT(computed(of_kind(OperatorKind::multiply), {{2, 1, 2}, {2, 1, 1}}, {{1, 2, 3, 4}, {10, 100}}),
+    EXPECT_THAT(computed({.kind = OperatorKind::multiply}, {{2, 1, 2}, {2, 1, 1}}, {{1, 2, 3, 4}, {10, 100}}),
                 ElementsAre(10, 20, 300, 400));
-    EXPECT_THAT(computed(of_kind(OperatorKind::add), {{2, 1, 2}, {1, 1, 2}}, {{1, 2, 3, 4}, {10, 100}}),
+    EXPECT_THAT(computed({.kind = OperatorKind::add}, {{2, 1, 2}, {1, 1, 2}}, {{1, 2, 3, 4}, {10, 100}}),
                 ElementsAre(11, 102, 13, 104));
-    EXPECT_THAT(output_shape(of_kind(OperatorKind::add), {{2, 1, 2}, {3, 1, 2}}).problem,
+    EXPECT_THAT(output_shape({.kind = OperatorKind::add}, {{2, 1, 2}, {3, 1, 2}}).problem,
                 HasSubstr("2 x 1 x 2"));
 }
 
 TEST(Operators, GroupsReadTheirOwnChannels) {
-    Operator conv = of_kind(OperatorKind::convolution);
-    conv.outputs = 2, conv.groups = 2, conv.window = {1, 1};
+    Operator conv{.kind = OperatorKind::convolution, .outputs = 2, .window = TwoSizes{1, 1}, .groups = 2};
     EXPECT_THAT(computed(conv, {{2, 1, 2}}, {{1, 2, 3, 4}}, {10, 100}), ElementsAre(10, 20, 300, 400));
     EXPECT_EQ(parameters(conv, {2, 1, 2}), 2);
     conv.groups = 3;
@@ -100,15 +90,17 @@ TEST(Operators, GroupsReadTheirOwnChannels) {
 }
 
 TEST(Operators, ATransposedConvolutionSpreadsEachPixel) {
-    Operator up = of_kind(OperatorKind::transposed_convolution);
-    up.outputs = 1, up.window = {1, 2}, up.stride = {1, 2};
+    Operator up{.kind = OperatorKind::transposed_convolution,
+                .outputs = 1,
+                .window = TwoSizes{1, 2},
+                .stride = TwoSizes{1, 2}};
     EXPECT_THAT(computed(up, {{1, 1, 2}}, {{3, 5}}, {1, 10}), ElementsAre(3, 30, 5, 50));
     up.stride = {1, 1}; // neighbours meet
     EXPECT_THAT(computed(up, {{1, 1, 2}}, {{3, 5}}, {1, 10}), ElementsAre(3, 35, 50));
 }
 
 TEST(Operators, AMeanInsideTheImageLeavesPaddingOut) {
-    Operator mean = of_kind(OperatorKind::average_pooling);
+    Operator mean{.kind = OperatorKind::average_pooling};
     mean.window = {1, 3}, mean.stride = {1, 1}, mean.pad = {0, 1};
     EXPECT_THAT(computed(mean, {{1, 1, 2}}, {{3, 6}}), ElementsAre(3, 3));
     mean.inside = true;
@@ -118,25 +110,25 @@ TEST(Operators, AMeanInsideTheImageLeavesPaddingOut) {
 }
 
 TEST(Operators, NumbersAreMoved) {
-    EXPECT_THAT(computed(of_kind(OperatorKind::concat), {{1, 1, 2}, {2, 1, 2}}, {{1, 2}, {3, 4, 5, 6}}),
+    EXPECT_THAT(computed({.kind = OperatorKind::concat}, {{1, 1, 2}, {2, 1, 2}}, {{1, 2}, {3, 4, 5, 6}}),
                 ElementsAre(1, 2, 3, 4, 5, 6));
-    Operator slice = of_kind(OperatorKind::slice);
+    Operator slice{.kind = OperatorKind::slice};
     slice.begin = {1, 0, 1}, slice.step = {1, 1, 2}, slice.output = {1, 1, 2};
     EXPECT_THAT(computed(slice, {{2, 1, 4}}, {{0, 1, 2, 3, 4, 5, 6, 7}}), ElementsAre(5, 7));
     slice.output = {1, 1, 3};
     EXPECT_THAT(output_shape(slice, {{2, 1, 4}}).problem, HasSubstr("leaves its input"));
-    Operator shuffle = of_kind(OperatorKind::transpose);
+    Operator shuffle{.kind = OperatorKind::transpose};
     shuffle.sizes = {2, 2, 1}, shuffle.order = {1, 0, 2}, shuffle.output = {4, 1, 1};
     EXPECT_THAT(computed(shuffle, {{4, 1, 1}}, {{0, 1, 2, 3}}), ElementsAre(0, 2, 1, 3));
     shuffle.order = {1, 1, 2};
     EXPECT_THAT(output_shape(shuffle, {{4, 1, 1}}).problem, HasSubstr("once"));
-    Operator pad = of_kind(OperatorKind::pad);
+    Operator pad{.kind = OperatorKind::pad};
     pad.pad = {0, 1}, pad.pad_end = {0, 2}, pad.alpha = 9.0;
     EXPECT_THAT(computed(pad, {{1, 1, 1}}, {{5}}), ElementsAre(9, 5, 9, 9));
 }
 
 TEST(Operators, AResizeKnowsWherePixelsLie) {
-    Operator resize = of_kind(OperatorKind::resize);
+    Operator resize{.kind = OperatorKind::resize};
     resize.output = {1, 1, 4}, resize.mode = ResizeMode::nearest;
     EXPECT_THAT(computed(resize, {{1, 1, 2}}, {{0, 8}}), ElementsAre(0, 0, 8, 8));
     resize.mode = ResizeMode::bilinear; // middles at 1/4, 3/4, 5/4, 7/4 of a pixel, less a half
@@ -149,19 +141,15 @@ TEST(Operators, AResizeKnowsWherePixelsLie) {
 }
 
 TEST(Operators, LayerNormIsOverTheChannelsOfAPixel) {
-    Operator norm = of_kind(OperatorKind::layer_norm);
-    norm.alpha = 0.0;
-    EXPECT_THAT(computed(norm, {{2, 1, 2}}, {{1, 10, 3, 30}}),
+    EXPECT_THAT(computed({.kind = OperatorKind::layer_norm, .alpha = 0.0}, {{2, 1, 2}}, {{1, 10, 3, 30}}),
                 Pointwise(DoubleNear(1e-12), {-1.0, -1.0, 1.0, 1.0}));
 }
 
 TEST(Operators, AFieldThatAKindHasNotIsRefused) {
-    Operator relu = of_kind(OperatorKind::relu);
-    relu.groups = 2;
-    const ShapeAnswer answer = output_shape(relu, {{1, 1, 1}});
+    const ShapeAnswer answer = output_shape({.kind = OperatorKind::relu, .groups = 2}, {{1, 1, 1}});
     EXPECT_EQ(answer.field, "groups");
     EXPECT_THAT(answer.problem, HasSubstr("relu has no \"groups\""));
-    EXPECT_THAT(output_shape(of_kind(OperatorKind::leaky_relu), {{1, 1, 1}}).problem,
+    EXPECT_THAT(output_shape({.kind = OperatorKind::leaky_relu}, {{1, 1, 1}}).problem,
                 HasSubstr("\"alpha\": 0.01"));
 }
 

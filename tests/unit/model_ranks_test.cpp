@@ -110,7 +110,7 @@ TEST(Ranks, ThatAreNoneAreRefused) {
 TEST(Ranks, HaveSharesOfABatchThatDifferByOneImage) {
     std::int64_t next = 0;
     for (int rank = 0; rank < 3; ++rank) {
-        const RankShare share = share_of_rank(8, rank, 3);
+        const ImageShare share = share_of_rank(8, rank, 3);
         EXPECT_EQ(share.first, next);
         EXPECT_EQ(share.count, rank < 2 ? 3 : 2);
         next += share.count;

@@ -1,11 +1,11 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/machine/curve.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,9 +50,15 @@ OfRung rung_of(const std::string &network, const std::string &id) {
     return out;
 }
 
-LaunchWork work_of_kernel(const std::string &id, const std::string &kernel, const Gpu &gpu,
+RungForecast forecast_of(const OfRung &of, std::int64_t images, const GpuProfile &profile = h200()) {
+    return forecast_rung(of.ladder, of.rung, of.network, images, profile);
+}
+
+/// On an H200.
+LaunchWork work_of_kernel(const std::string &id, const std::string &kernel,
                           const std::string &network = "fashion_mnist", std::int64_t images = 1) {
     const OfRung of = rung_of(network, id);
+    const Gpu gpu(h200());
     for (const LadderLaunch &launch : of.rung.launches)
         if (launch.kernel == kernel)
             return *WorkCounter(of.ladder.work, of.network, gpu).work_of(launch, of.rung, images);
@@ -67,8 +73,7 @@ const LaunchPhase &phase_named(const LaunchWork &work, const std::string &name) 
 // ---- counts ----
 
 TEST(RungWork, LanesReadDifferentConstants) {
-    const GpuProfile h200 = find_profile("h200");
-    const LaunchWork image = work_of_kernel("constant", "conv1_constant", Gpu(h200));
+    const LaunchWork image = work_of_kernel("constant", "conv1_constant");
     ASSERT_EQ(image.phases.size(), 1U);
     EXPECT_EQ(image.ctas, 32);
     EXPECT_EQ(image.threads, 1024);
@@ -76,15 +81,14 @@ TEST(RungWork, LanesReadDifferentConstants) {
     EXPECT_EQ(image.phases[0].constants,
               25.0 * 24.0 + 25.0); // a pixel for each lane, one filter value for all
     EXPECT_EQ(image.phases[0].passes, 0.0);
-    const LaunchWork shared = work_of_kernel("image_shared", "conv1_pool1_shared", Gpu(h200));
+    const LaunchWork shared = work_of_kernel("image_shared", "conv1_pool1_shared");
     ASSERT_EQ(shared.phases.size(), 3U); // copy, convolution, pooling
     EXPECT_EQ(shared.phases[1].constants, 0.0);
     EXPECT_EQ(shared.phases[1].passes, 25.0 + 25.0);
 }
 
 TEST(RungWork, RowsOfAMapShareBanks) {
-    const GpuProfile h200 = find_profile("h200");
-    const LaunchWork work = work_of_kernel("both_fused", "conv2_pool2", Gpu(h200));
+    const LaunchWork work = work_of_kernel("both_fused", "conv2_pool2");
     ASSERT_EQ(work.phases.size(), 4U);      // two copies, convolution, pooling
     EXPECT_EQ(work.phases[0].rounds, 4.0);  // 13 values a thread: three times four, then one
     EXPECT_EQ(work.phases[1].rounds, 18.0); // 72 pixels a thread
@@ -93,8 +97,7 @@ TEST(RungWork, RowsOfAMapShareBanks) {
 }
 
 TEST(RungWork, AThreadAnOutputReadsFarApart) {
-    const GpuProfile h200 = find_profile("h200");
-    const LaunchWork work = work_of_kernel("global", "dense1_global", Gpu(h200));
+    const LaunchWork work = work_of_kernel("global", "dense1_global");
     ASSERT_EQ(work.phases.size(), 1U);
     EXPECT_EQ(work.phases[0].warps, 2.0);
     EXPECT_EQ(work.phases[0].rounds, 1024.0 / 16.0);
@@ -103,8 +106,7 @@ TEST(RungWork, AThreadAnOutputReadsFarApart) {
 }
 
 TEST(RungWork, AStepOfTrainingForwardByHand) {
-    const GpuProfile h200 = find_profile("h200");
-    const LaunchWork work = work_of_kernel("step", "train_forward", Gpu(h200), "fashion_mnist", 128);
+    const LaunchWork work = work_of_kernel("step", "train_forward", "fashion_mnist", 128);
     EXPECT_EQ(work.ctas, 128);
     EXPECT_EQ(work.threads, 512);
     // 1,152 windows of four channels for 512 threads: two rounds of all, one of four warps.
@@ -129,10 +131,7 @@ TEST(RungWork, AStepOfTrainingForwardByHand) {
 }
 
 TEST(RungWork, AStepOfTrainingBackByHand) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto of = [&](const char *kernel) {
-        return work_of_kernel("step", kernel, Gpu(h200), "fashion_mnist", 128);
-    };
+    const auto of = [&](const char *kernel) { return work_of_kernel("step", kernel, "fashion_mnist", 128); };
     const LaunchWork inputs = of("train_inputs_back");
     const LaunchPhase &back = phase_named(inputs, "back through the second convolution");
     EXPECT_EQ(back.rounds, 16.0); // filters of a warp
@@ -153,9 +152,8 @@ TEST(RungWork, AStepOfTrainingBackByHand) {
 }
 
 TEST(RungWork, TheThesisByHand) {
-    const GpuProfile h200 = find_profile("h200");
     const auto of = [&](const char *rung, const char *kernel, std::int64_t images) {
-        return work_of_kernel(rung, kernel, Gpu(h200), "mnist", images);
+        return work_of_kernel(rung, kernel, "mnist", images);
     };
     const LaunchWork convolve = of("naive", "naive_convolve", 2048);
     EXPECT_EQ(convolve.ctas, 2048);
@@ -179,8 +177,7 @@ TEST(RungWork, TheThesisByHand) {
 
 /// One kernel that an operator-less launch of 64 threads runs.
 LaunchWork declared_work(DeclaredKernel kernel, std::map<std::string, Texts> phases = {}) {
-    const GpuProfile h200 = find_profile("h200");
-    const Gpu gpu(h200);
+    const Gpu gpu(h200());
     const Network mnist = find_network("mnist");
     DeclaredWork work;
     work.let = {{"outer", "2"}, {"width", "outer * 3"}};
@@ -285,10 +282,9 @@ TEST(DeclaredWork, NothingThatShipsIsDeclaredInVain) {
 TEST(RungWork, AKernelThatNobodyCountedHasNone) {
     OfRung of = rung_of("fashion_mnist", "dense_tree");
     of.rung.launches[1].kernel = "conv2_new";
-    const GpuProfile h200 = find_profile("h200");
-    const Gpu gpu(h200);
+    const Gpu gpu(h200());
     EXPECT_FALSE(WorkCounter(of.ladder.work, of.network, gpu).work_of(of.rung.launches[1], of.rung, 1));
-    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
+    const RungForecast forecast = forecast_of(of, 1);
     EXPECT_THAT(*forecast.why_not, HasSubstr("the work of the kernel conv2_new has not been counted"));
     EXPECT_FALSE(forecast.time_s);
     EXPECT_TRUE(forecast.launches.empty());
@@ -312,10 +308,9 @@ TEST(EquationN5, AQueueOfWarpsByHand) {
                 }()),
                 1e-6); // warps of two CTAs are warps
     // Bytes that all CTAs of an SM want at once come at its share of L2's bandwidth.
-    const GpuProfile h200 = find_profile("h200");
     LaunchPhase copies;
     copies.l2_read_bytes = 1e6;
-    EXPECT_NEAR(phase_time(copies, 2.0, 1, h200).value, 2e6 * 132.0 / h200.l2_read_bandwidth->value.value,
+    EXPECT_NEAR(phase_time(copies, 2.0, 1, h200()).value, 2e6 * 132.0 / h200().l2_read_bandwidth->value.value,
                 1e-9);
     // Constants are served one after another.
     LaunchPhase constants;
@@ -419,104 +414,95 @@ TEST(EquationN6, CodeStoresAndFurtherWaves) {
 }
 
 TEST(EquationN7, LaunchesOfAGraphAndOfAStream) {
-    const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("fashion_mnist", "both_fused");
-    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 1, h200);
+    const RungForecast forecast = forecast_of(of, 1);
     ASSERT_EQ(forecast.launches.size(), 4U);
     double bodies = 0.0;
     for (const KernelForecast &launch : forecast.launches)
         bodies += launch.time_s.value;
-    const double floor = h200.launch_floor->value.value; // of five nodes: the image is copied first
+    const double floor = h200().launch_floor->value.value; // of five nodes: the image is copied first
     EXPECT_NEAR(forecast.time_s->value,
-                floor + 4.0 * (h200.graph_launch_period->value.value + dependent_gap_s) + bodies, 1e-12);
-    EXPECT_NEAR(forecast.stream_s->value, floor + 4.0 * (floor + h200.launch_gap->value.value) + bodies,
+                floor + 4.0 * (h200().graph_launch_period->value.value + dependent_gap_s) + bodies, 1e-12);
+    EXPECT_NEAR(forecast.stream_s->value, floor + 4.0 * (floor + h200().launch_gap->value.value) + bodies,
                 1e-12);
-    GpuProfile without = h200;
+    GpuProfile without = h200();
     without.graph_launch_period.reset();
-    EXPECT_FALSE(forecast_rung(of.ladder, of.rung, of.network, 1, without).time_s);
+    EXPECT_FALSE(forecast_of(of, 1, without).time_s);
     without.launch_floor.reset();
-    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 1, without).why_not,
-                HasSubstr("launch_floor"));
+    EXPECT_THAT(*forecast_of(of, 1, without).why_not, HasSubstr("launch_floor"));
 }
 
 TEST(EquationN7, StreamsAreBesideEachOther) {
-    const GpuProfile h200 = find_profile("h200");
     const OfRung of = rung_of("mnist", "data_oriented_step");
-    const RungForecast forecast = forecast_rung(of.ladder, of.rung, of.network, 2048, h200);
+    const RungForecast forecast = forecast_of(of, 2048);
     ASSERT_EQ(forecast.launches.size(), 10U);
-    EXPECT_NEAR(forecast.copy_s->value, 2048.0 * 784.0 * 4.0 / h200.host_to_device_bandwidth->value.value,
+    EXPECT_NEAR(forecast.copy_s->value, 2048.0 * 784.0 * 4.0 / h200().host_to_device_bandwidth->value.value,
                 1e-12);
     // The stage of 16 clears and 400 convolutions starts no faster than the graph starts kernels.
     const double stage = forecast.launches[0].in_graph_s->value + forecast.launches[1].in_graph_s->value;
-    EXPECT_NEAR(stage, 416.0 * h200.graph_launch_period->value.value, 1e-6);
+    EXPECT_NEAR(stage, 416.0 * h200().graph_launch_period->value.value, 1e-6);
     double parts = 0.0;
     for (const KernelForecast &launch : forecast.launches)
         parts += launch.in_graph_s->value;
     EXPECT_LT(parts, forecast.time_s->value);
     EXPECT_GT(parts, 0.9 * forecast.time_s->value);
     // Seven times all streams wait for each other; a profile without the probe lets them do so for nothing.
-    GpuProfile free = h200;
+    GpuProfile free = h200();
     free.curves.erase("stream_meets");
-    const double round = value_at(*line_of(h200, "stream_meets"), 16.0),
-                 kernels = std::max(h200.launch_floor->value.value * 2.0 + h200.launch_gap->value.value,
-                                    16.0 * h200.stream_launch_period->value.value);
-    const double meetings =
-        forecast.stream_s->value - forecast_rung(of.ladder, of.rung, of.network, 2048, free).stream_s->value;
+    const double round = value_at(*line_of(h200(), "stream_meets"), 16.0),
+                 kernels = std::max(h200().launch_floor->value.value * 2.0 + h200().launch_gap->value.value,
+                                    16.0 * h200().stream_launch_period->value.value);
+    const double meetings = forecast.stream_s->value - forecast_of(of, 2048, free).stream_s->value;
     EXPECT_LT(meetings, 7.0 * (round - kernels) + 1e-9);
     EXPECT_GT(meetings, 5.0 * (round - kernels)); // two are hidden in part behind busy SMs
     // In a graph 16 streams meet while their kernels start. Were the round longer, only the graph would be
     // so.
-    GpuProfile slow = h200;
+    GpuProfile slow = h200();
     CurveSeries &rounds = slow.curves.at("graph_meets").series.front();
     for (std::vector<double> *y : {&rounds.y, &rounds.low, &rounds.high})
         for (double &round_s : *y)
             round_s += 1e-3;
-    const RungForecast slowly = forecast_rung(of.ladder, of.rung, of.network, 2048, slow);
+    const RungForecast slowly = forecast_of(of, 2048, slow);
     EXPECT_EQ(slowly.stream_s->value, forecast.stream_s->value);
-    const double graph_kernels = 16.0 * h200.graph_launch_period->value.value,
+    const double graph_kernels = 16.0 * h200().graph_launch_period->value.value,
                  beyond = value_at(rounds, 16.0) - graph_kernels;
     EXPECT_LT(beyond, 1e-3);
     EXPECT_LT(slowly.time_s->value - forecast.time_s->value, 7.0 * beyond + 1e-9);
     EXPECT_GT(slowly.time_s->value - forecast.time_s->value, 6.0 * beyond);
-    GpuProfile without = h200;
+    GpuProfile without = h200();
     without.host_to_device_bandwidth.reset();
-    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
-                HasSubstr("host_to_device_bandwidth"));
-    without = h200;
+    EXPECT_THAT(*forecast_of(of, 2048, without).why_not, HasSubstr("host_to_device_bandwidth"));
+    without = h200();
     without.curves.erase("float_adds");
-    EXPECT_THAT(*forecast_rung(of.ladder, of.rung, of.network, 2048, without).why_not,
-                HasSubstr("no rate of atomic adds"));
+    EXPECT_THAT(*forecast_of(of, 2048, without).why_not, HasSubstr("no rate of atomic adds"));
 }
 
 TEST(EquationN10, AddsTakeTheMeasuredTimeOfSoManyLines) {
-    const GpuProfile h200 = find_profile("h200");
-    ASSERT_TRUE(knows_atomic_adds(h200));
-    const CurveSeries &measured = *line_of(h200, "float_adds");
+    ASSERT_TRUE(knows_atomic_adds(h200()));
+    const CurveSeries &measured = *line_of(h200(), "float_adds");
     EXPECT_EQ(measured.x.front(), 1.0);
-    EXPECT_NEAR(atomic_adds_time(7.0, 1.0, h200).value, 7.0 * measured.y[0], 1e-20);
-    EXPECT_NEAR(atomic_adds_time(7.0, 64.0, h200).value, 7.0 * measured.y[6], 1e-20); // lines 1, 2, 4 ...
+    EXPECT_NEAR(atomic_adds_time(7.0, 1.0, h200()).value, 7.0 * measured.y[0], 1e-20);
+    EXPECT_NEAR(atomic_adds_time(7.0, 64.0, h200()).value, 7.0 * measured.y[6], 1e-20); // lines 1, 2, 4 ...
     // Between two points on a straight line where both axes are logarithmic: half way from 64 to 128.
-    EXPECT_NEAR(atomic_adds_time(1.0, 64.0 * std::sqrt(2.0), h200).value,
+    EXPECT_NEAR(atomic_adds_time(1.0, 64.0 * std::sqrt(2.0), h200()).value,
                 std::sqrt(measured.y[6] * measured.y[7]), 1e-20);
-    EXPECT_EQ(atomic_adds_time(1.0, 1e9, h200).value, measured.y.back());
-    EXPECT_EQ(atomic_adds_time(1.0, 0.1, h200).value, measured.y.front());
+    EXPECT_EQ(atomic_adds_time(1.0, 1e9, h200()).value, measured.y.back());
+    EXPECT_EQ(atomic_adds_time(1.0, 0.1, h200()).value, measured.y.front());
     EXPECT_FALSE(knows_atomic_adds(toy()));
     GpuProfile assumed = toy();
     assumed.float_add_time = Param<Seconds>{Seconds(2e-10), Source::assumed, "test"};
     EXPECT_TRUE(knows_atomic_adds(assumed));
     EXPECT_EQ(atomic_adds_time(7.0, 1.0, assumed).value, 7.0 * 2e-10);
-    assumed.curves["float_adds"] = h200.curves.at("float_adds"); // what was measured comes first
+    assumed.curves["float_adds"] = h200().curves.at("float_adds"); // what was measured comes first
     EXPECT_NEAR(atomic_adds_time(7.0, 1.0, assumed).value, 7.0 * measured.y[0], 1e-20);
 }
 
 // ---- against what was recorded ----
 
 NetworkRun recorded(const std::string &name) {
-    const std::string file =
-        std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/" + name + ".json";
-    NetworkRun run = described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
+    NetworkRun run = recorded_network("ladders/" + name);
     const Network network = find_network(run.network);
-    return forecast_anew(std::move(run), network, find_profile("h200"));
+    return forecast_anew(std::move(run), network, h200());
 }
 
 constexpr std::array<const char *, 5> recordings = {

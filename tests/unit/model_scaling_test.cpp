@@ -1,10 +1,10 @@
 // Training split over several GPUs: who has what, what it costs by the profile, and what is refused.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/files.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -58,8 +58,9 @@ TEST(EquationSc1, AnyNumberOfGpusHasEachWindowOnce) {
 }
 
 TEST(Scaling, ImagesAreSharedAsEvenlyAsTheyGo) {
-    EXPECT_THAT(batch_shares(2048, 2), ElementsAre(0, 1024, 2048));
-    EXPECT_THAT(batch_shares(11, 4), ElementsAre(0, 3, 6, 9, 11));
+    using Share = ImageShare;
+    EXPECT_THAT(batch_shares(2048, 2), ElementsAre(Share{0, 1024}, Share{1024, 1024}));
+    EXPECT_THAT(batch_shares(11, 4), ElementsAre(Share{0, 3}, Share{3, 3}, Share{6, 3}, Share{9, 2}));
     EXPECT_THAT([] { batch_shares(3, 4); }, ThrowsMessage<UsageError>(HasSubstr("at least one each")));
 }
 
@@ -141,15 +142,20 @@ TEST(Scaling, PointsBeginWithOneGpu) {
     EXPECT_TRUE(scaling_points(scaling, DeviceSplit::batch, 50).empty());
 }
 
+/// Of steps of so many images: on one GPU, then on all of these by each split.
+std::vector<NetworkCase> forecast_mnist(const GpuProfile &profile, std::vector<int> devices,
+                                        std::vector<DeviceSplit> splits, std::int64_t batch) {
+    return forecast_scaling(find_network("mnist"), profile,
+                            {std::move(devices), std::move(splits), {batch}, false, false})
+        .cases;
+}
+
 TEST(EquationSc2, AStepOfOneGpuIsThatOfTheLadder) {
-    const GpuProfile h200 = find_profile("h200");
     const Network mnist = find_network("mnist");
     const Ladder ladder = find_ladder(mnist);
-    const NetworkCase one = scaling_cases(mnist, {{0}, {}, {4096}, false}).front();
-    std::vector<std::string> assumptions;
-    const NetworkTimes times = forecast_case(one, mnist, h200, peer_numbers(h200, {0, 1}, assumptions));
+    const NetworkTimes times = *forecast_mnist(h200(), {0}, {}, 4096).front().forecast;
     const auto rung = [&](const char *id) {
-        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200).time_s;
+        return *forecast_rung(ladder, *rung_named(ladder, id), mnist, 4096, h200()).time_s;
     };
     EXPECT_EQ(times.forward_s->value, rung("forward").value);
     EXPECT_EQ(times.time_s->value, rung("step").value);
@@ -166,30 +172,24 @@ TEST(EquationSc3, AnExchangeIsAMeetingAndItsBytes) {
     toy.curves["peer_meets"].series = {{"", {2.0}, {50e-6}, {50e-6}, {50e-6}}};
     toy.graph_launch_period =
         Param<Seconds>{toy.launch_floor->value + Seconds(1e-6), Source::assumed, "test"};
-    const std::vector<NetworkCase> cases =
-        scaling_cases(find_network("mnist"), {{0, 1}, {DeviceSplit::batch}, {64}, false});
-    const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-    EXPECT_NEAR(forecast_case(cases[1], find_network("mnist"), toy, peers).communication_s->value,
+    EXPECT_NEAR(forecast_mnist(toy, {0, 1}, {DeviceSplit::batch}, 64)[1].forecast->communication_s->value,
                 50e-6 - toy.launch_floor->value.value - 1e-6 + 9304 / 10e9, 1e-15);
 }
 
 TEST(EquationSc3, NcclPassesBytesAroundInARing) {
     GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
     toy.curves["peer_meets"].series = {{"", {2.0, 4.0}, {50e-6, 60e-6}, {50e-6, 60e-6}, {50e-6, 60e-6}}};
-    const Network mnist = find_network("mnist");
-    const auto of_four = [&](DeviceSplit split) {
-        const PeerNumbers peers{Bandwidth(10e9), Seconds(1e-6), Source::assumed, "test"};
-        return forecast_case(case_of(mnist, split, 4, 64), mnist, toy, peers).communication_s->value;
-    };
-    EXPECT_NEAR(of_four(DeviceSplit::batch) - of_four(DeviceSplit::batch_nccl), (3.0 - 1.5) * 9304 / 10e9,
-                1e-15);
+    const std::vector<NetworkCase> cases =
+        forecast_mnist(toy, {0, 1, 2, 3}, {DeviceSplit::batch, DeviceSplit::batch_nccl}, 64);
+    EXPECT_NEAR((*cases[1].forecast->communication_s - *cases[2].forecast->communication_s).value,
+                (3.0 - 1.5) * 9304 / 10e9, 1e-15);
 }
 
 TEST(EquationSc5, HostsSumInATreeWhoseTimesAreARange) {
     ScalingQuestion question{{0, 1}, {DeviceSplit::batch_nccl}, {64}, false};
     question.hosts = 4;
     question.host_link = HostLink{Bandwidth(10e9), Bandwidth(40e9), Seconds(2e-6), Seconds(8e-6), "test"};
-    const NetworkRun run = forecast_scaling(find_network("mnist"), find_profile("h200"), question);
+    const NetworkRun run = forecast_scaling(find_network("mnist"), h200(), question);
     ASSERT_EQ(run.cases.size(), 4U); // one GPU; a host; two hosts; four
     EXPECT_FALSE(run.cases[1].hosts);
     EXPECT_EQ(run.cases[2].name(), "batch_nccl over 4 GPUs of 2 hosts, 64 images");
@@ -223,45 +223,36 @@ TEST(Scaling, WhatLiesBetweenHostsIsReadAsRanges) {
 }
 
 TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
-    const GpuProfile toy = with_link(find_profile("toy"), 10e9, 1e-6);
-    const std::vector<NetworkCase> cases = scaling_cases(
-        find_network("mnist"), {{0, 1}, {DeviceSplit::batch, DeviceSplit::parameters}, {64}, false});
-    const auto communication = [&](const NetworkCase &item, double bandwidth, double latency) {
-        const PeerNumbers peers{Bandwidth(bandwidth), Seconds(latency), Source::assumed, "test"};
-        return forecast_case(item, find_network("mnist"), toy, peers).communication_s->value;
+    const auto communication = [](std::size_t split, double bandwidth, double latency) {
+        return forecast_mnist(with_link(find_profile("toy"), bandwidth, latency), {0, 1},
+                              {DeviceSplit::batch, DeviceSplit::parameters}, 64)[1 + split]
+            .forecast->communication_s->value;
     };
     // 2,326 floats to one other GPU
-    EXPECT_NEAR(communication(cases[1], 10e9, 1e-6) - communication(cases[1], 20e9, 1e-6), 9304 / 20e9,
-                1e-15);
-    EXPECT_NEAR(communication(cases[1], 10e9, 2e-6) - communication(cases[1], 10e9, 1e-6), 2e-6, 1e-15);
+    EXPECT_NEAR(communication(0, 10e9, 1e-6) - communication(0, 20e9, 1e-6), 9304 / 20e9, 1e-15);
+    EXPECT_NEAR(communication(0, 10e9, 2e-6) - communication(0, 10e9, 1e-6), 2e-6, 1e-15);
     // 64 x 10 sums, later 156 numbers of the convolution
-    EXPECT_NEAR(communication(cases[2], 10e9, 1e-6) - communication(cases[2], 20e9, 1e-6),
-                (2560 + 624) / 20e9, 1e-15);
-    EXPECT_NEAR(communication(cases[2], 10e9, 2e-6) - communication(cases[2], 10e9, 1e-6), 4e-6, 1e-15);
+    EXPECT_NEAR(communication(1, 10e9, 1e-6) - communication(1, 20e9, 1e-6), (2560 + 624) / 20e9, 1e-15);
+    EXPECT_NEAR(communication(1, 10e9, 2e-6) - communication(1, 10e9, 1e-6), 4e-6, 1e-15);
 }
 
 TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
-    const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/scaling/two_gpus.json";
     const NetworkRun recorded =
-        described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
-    const GpuProfile h200 = find_profile("h200");
+        forecast_anew(recorded_network("scaling/two_gpus"), find_network("mnist"), h200());
     std::size_t judged = 0;
     for (const NetworkCase &item : recorded.cases) {
         ASSERT_TRUE(item.measured) << item.batch;
         ++judged;
-        EXPECT_NEAR(forecast_case(item, find_network("mnist"), h200, *recorded.peers).call_s()->value /
-                        item.measured_s()->value,
-                    1.0, 0.1)
+        EXPECT_NEAR(*item.forecast_s() / *item.measured_s(), 1.0, 0.1)
             << boost::describe::enum_to_string(*item.split, "?") << " of " << item.batch << " images";
     }
     EXPECT_GE(judged, 45U);
 }
 
 TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
-    const GpuProfile h200 = find_profile("h200");
     const Network network = find_network("mnist");
     const ScalingQuestion question{{0, 1}, {DeviceSplit::batch}, {2048, 65536}};
-    const NetworkRun today = forecast_scaling(network, h200, question);
+    const NetworkRun today = forecast_scaling(network, h200(), question);
     NetworkRun old = today;
     old.profile_hash = "of another day";
     old.advice.clear();
@@ -269,7 +260,7 @@ TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
         item.measured = item.forecast;
         item.forecast->time_s = *item.forecast->time_s * 2.0;
     }
-    const NetworkRun again = forecast_anew(old, network, h200);
+    const NetworkRun again = forecast_anew(old, network, h200());
     EXPECT_EQ(again.profile_hash, today.profile_hash);
     EXPECT_EQ(again.advice.size(), today.advice.size());
     ASSERT_EQ(again.cases.size(), today.cases.size());
@@ -282,8 +273,7 @@ TEST(Scaling, ADocumentIsForecastAnewAndKeepsWhatWasMeasured) {
 TEST(Scaling, MoreGpusThanHaveMetAreSaid) {
     const Network network = find_network("mnist");
     const auto assumed = [&](std::vector<int> devices) {
-        return forecast_scaling(network, find_profile("h200"),
-                                {std::move(devices), {DeviceSplit::batch}, {2048}})
+        return forecast_scaling(network, h200(), {std::move(devices), {DeviceSplit::batch}, {2048}})
             .assumptions;
     };
     EXPECT_THAT(assumed({0, 1}), IsEmpty());
@@ -291,17 +281,16 @@ TEST(Scaling, MoreGpusThanHaveMetAreSaid) {
 }
 
 TEST(Scaling, TheMatrixOfCopiesSaysWhereItIsFrom) {
-    const GpuProfile h200 = find_profile("h200");
     std::vector<std::string> assumptions;
-    const PeerNumbers two = peer_numbers(h200, {0, 1}, assumptions);
+    const PeerNumbers two = peer_numbers(h200(), {0, 1}, assumptions);
     EXPECT_EQ(two.source, Source::measured);
     EXPECT_NEAR(two.bandwidth_bytes_per_s.value, 385.2e9, 0.1e9); // half of both ways at once
     EXPECT_NEAR(two.latency_s.value, 848.6e-9, 0.1e-9);
     EXPECT_THAT(assumptions, IsEmpty());
-    peer_numbers(h200, {0, 1, 2, 3}, assumptions);
+    peer_numbers(h200(), {0, 1, 2, 3}, assumptions);
     EXPECT_THAT(assumptions, ElementsAre(HasSubstr("no link between some of these GPUs")));
 
-    GpuProfile alone = h200;
+    GpuProfile alone = h200();
     alone.peers.clear();
     assumptions.clear();
     EXPECT_EQ(peer_numbers(alone, {0, 1}, assumptions).source, Source::published);
@@ -331,8 +320,7 @@ TEST(Scaling, AStatedLinkNamesItsSource) {
 TEST(Scaling, ForecastsAreSensible) {
     const Network mnist = find_network("mnist");
     const std::vector<DeviceSplit> splits = {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch};
-    const NetworkRun scaling =
-        forecast_scaling(mnist, find_profile("h200"), {{0, 1, 2, 3}, splits, {2048, 65536}});
+    const NetworkRun scaling = forecast_scaling(mnist, h200(), {{0, 1, 2, 3}, splits, {2048, 65536}});
     for (const NetworkCase &item : scaling.cases) {
         ASSERT_TRUE(item.forecast) << item.reason.value_or("");
         EXPECT_GT(item.forecast->backward_s->value, 0.0);
@@ -354,7 +342,7 @@ TEST(Scaling, ForecastsAreSensible) {
         scaling.cases.size());
     EXPECT_THAT(
         [] {
-            forecast_scaling(find_network("vgg16"), find_profile("h200"), {{0, 1}, {}, {8}});
+            forecast_scaling(find_network("vgg16"), h200(), {{0, 1}, {}, {8}});
         },
         ThrowsMessage<UsageError>(HasSubstr("no kernels split the network 'vgg16'")));
 }

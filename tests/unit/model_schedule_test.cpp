@@ -6,6 +6,7 @@
 #include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/schedule_text.hpp"
+#include "tests/unit/recorded_networks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -42,12 +43,10 @@ launch dense
 )";
 
 PlannedNetwork planned_by(const std::string &text) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.what_if = false;
+    NetworkQuestion question = only_time();
     question.schedule = parse_schedule(text, "mine.schedule");
     question.batch = question.schedule->schedule.batch;
-    return plan_network(forked(), h200, knowledge_for(h200), question);
+    return planned_on_h200(forked(), question);
 }
 
 std::string refusal(const std::string &text) {
@@ -71,17 +70,13 @@ TEST(Schedule, IsReadAsItIsPrinted) {
 }
 
 TEST(Schedule, OfAForecastGivesThatForecastAgain) {
-    const GpuProfile h200 = find_profile("h200");
-    const Knowledge knowledge = knowledge_for(h200);
     for (const std::string name : {"alexnet", "resnet18"})
         for (const int batch : {1, 8}) {
-            NetworkQuestion question;
-            question.what_if = false;
-            question.batch = batch;
-            const PlannedNetwork chosen = plan_network(find_network(name), h200, knowledge, question);
+            NetworkQuestion question = only_time(batch);
+            const PlannedNetwork chosen = planned_on_h200(find_network(name), question);
             const std::string text = to_text(schedule_of(chosen));
             question.schedule = parse_schedule(text, "mine.schedule");
-            const PlannedNetwork given = plan_network(find_network(name), h200, knowledge, question);
+            const PlannedNetwork given = planned_on_h200(find_network(name), question);
             EXPECT_EQ(to_text(schedule_of(given)), text);
             EXPECT_EQ(given.time(), chosen.time()) << name << batch;
             EXPECT_EQ(given.forecast.first().chosen_s, chosen.time());
@@ -197,9 +192,8 @@ TEST(EquationN9, LaunchesOfTwoStreamsRunAtOnceAndShareTheSms) {
     const double beside = std::min(time(0), time(1)); // has such a gap itself
     // On one stream each launch behind the first starts early, which saves this much of its start (N2).
     const auto saved = [](const NetworkCase &of) {
-        const GpuProfile h200 = find_profile("h200");
         return static_cast<double>(of.launches.size() - 1) *
-               (h200.graph_launch_period->value - h200.early_launch_period->value).value;
+               (h200().graph_launch_period->value - h200().early_launch_period->value).value;
     };
     EXPECT_NEAR(one.forecast_s()->value + saved(one) + gaps(two) - two.forecast_s()->value, beside, 1e-15);
     // Of so many images that each fills the GPU they take as long as one after another.

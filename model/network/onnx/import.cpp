@@ -6,7 +6,6 @@
 #include "model/base/text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -94,7 +93,7 @@ void Importer::read_input() {
             images.push_back(name);
     if (images.size() != 1)
         throw InputError(file_ + " (ONNX)", fmt::format("expected one input, a batch of images, found {}: {}",
-                                                        images.size(), shortened(join_text(images), 200)));
+                                                        images.size(), shortened(join(images), 200)));
     const auto tensor = inferred_.find(images.front());
     const std::vector<std::int64_t> sizes =
         tensor == inferred_.end() ? std::vector<std::int64_t>{} : tensor->second->sizes;
@@ -149,10 +148,6 @@ void Importer::keep_used(const std::vector<std::string> &outputs) {
     all = std::move(kept);
 }
 
-std::string Importer::join_text(const std::vector<std::string> &names) {
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 void Importer::problem(const std::string &place, const std::string &message) {
     problems_.push_back({place, message});
 }
@@ -181,13 +176,6 @@ Value Importer::tensor_value(const std::string &of, const ImageShape &shape) con
     return {of, shape, View::of_images(shape), {}, {}};
 }
 
-bool Importer::is_bounded(const ImageShape &shape) {
-    double product = 1.0;
-    for (const std::int64_t size : shape)
-        product *= size < 1 ? 1e300 : static_cast<double>(size);
-    return product <= static_cast<double>(most_size);
-}
-
 Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::string &end) {
     op.name = new_name(end);
     std::vector<ImageShape> shapes;
@@ -209,32 +197,18 @@ Value Importer::add(Operator op, const std::vector<Value> &inputs, const std::st
     return tensor_value(out_.operators.back().name, out_.operators.back().output);
 }
 
-Value Importer::add(OperatorKind kind, const std::vector<Value> &inputs, const std::string &end) {
-    Operator op;
-    op.kind = kind;
-    return add(std::move(op), inputs, end);
-}
-
 Value Importer::each(Operator op, const Value &input, const std::string &end) {
     Value out = add(std::move(op), {input}, end);
     out.view = input.view;
     return out;
 }
 
-Value Importer::each(OperatorKind kind, const Value &input, const std::string &end) {
-    Operator op;
-    op.kind = kind;
-    return each(std::move(op), input, end);
-}
-
 Value Importer::plain(const Value &value) {
     const ImageShape shape = value.view.shape();
     Value out = tensor_value(value.of, shape);
     if (!value.view.in_order() || shape != value.shape) {
-        Operator op;
-        op.output = shape;
         const bool ordered = value.view.in_order();
-        op.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose;
+        Operator op{.kind = ordered ? OperatorKind::reshape : OperatorKind::transpose, .output = shape};
         if (!ordered) {
             const std::vector<Factor> factors = value.view.factors();
             std::vector<Factor> sorted = factors;
@@ -315,6 +289,17 @@ void Importer::take() {
 }
 
 bool Importer::take_operator() {
+    using Kind = OperatorKind;
+    static const std::map<std::string, OperatorKind> functions = {{"Relu", Kind::relu},
+                                                                  {"LeakyRelu", Kind::leaky_relu},
+                                                                  {"Sigmoid", Kind::logistic},
+                                                                  {"HardSigmoid", Kind::hard_logistic},
+                                                                  {"HardSwish", Kind::hard_swish},
+                                                                  {"Swish", Kind::silu},
+                                                                  {"Gelu", Kind::gelu},
+                                                                  {"Tanh", Kind::tanh},
+                                                                  {"Erf", Kind::erf},
+                                                                  {"Clip", Kind::clip}};
     using Take = bool (Importer::*)();
     static const std::map<std::string, Take> takes = {{"Conv", &Importer::convolution},
                                                       {"ConvTranspose", &Importer::transposed},
@@ -322,16 +307,6 @@ bool Importer::take_operator() {
                                                       {"MatMul", &Importer::matmul},
                                                       {"BatchNormalization", &Importer::batch_norm},
                                                       {"LayerNormalization", &Importer::layer_norm},
-                                                      {"Relu", &Importer::function},
-                                                      {"LeakyRelu", &Importer::function},
-                                                      {"Sigmoid", &Importer::function},
-                                                      {"HardSigmoid", &Importer::function},
-                                                      {"HardSwish", &Importer::function},
-                                                      {"Swish", &Importer::function},
-                                                      {"Gelu", &Importer::function},
-                                                      {"Tanh", &Importer::function},
-                                                      {"Erf", &Importer::function},
-                                                      {"Clip", &Importer::function},
                                                       {"Add", &Importer::of_two},
                                                       {"Sub", &Importer::of_two},
                                                       {"Mul", &Importer::of_two},
@@ -352,6 +327,8 @@ bool Importer::take_operator() {
                                                       {"Resize", &Importer::resize},
                                                       {"Upsample", &Importer::resize},
                                                       {"Softmax", &Importer::softmax}};
+    if (const auto known = functions.find(node_->type); known != functions.end())
+        return function(known->second);
     const auto found = takes.find(node_->type);
     return found != takes.end() && (this->*found->second)();
 }
@@ -386,11 +363,9 @@ void Importer::take_unknown() {
         std::int64_t stride = 1;
         for (std::size_t at = sizes.size(); at-- > 1; stride *= sizes[at])
             view.insert(view.begin() + 1, ViewSize{{sizes[at], stride}});
-        Operator op;
-        op.kind = OperatorKind::unknown;
-        op.node = shortened(node_->type, 60);
-        op.output = View(view).shape();
-        Value out = add(std::move(op), inputs, i == 0 ? "" : "." + std::to_string(i));
+        Value out = add(
+            {.kind = OperatorKind::unknown, .node = shortened(node_->type, 60), .output = View(view).shape()},
+            inputs, i == 0 ? "" : "." + std::to_string(i));
         out.view = View(view);
         give(std::move(out), i);
     }

@@ -13,23 +13,12 @@
 
 namespace convcast::onnx {
 
-bool Importer::function() {
+bool Importer::function(OperatorKind kind) {
     const Value *in = tensor(0);
     if (!in || !known_from(1) || attribute_text(*node_, "approximate") == "tanh" ||
         (node_->type == "Swish" && attribute(*node_, "alpha", {1.0}).front() != 1.0))
         return false;
-    static const std::map<std::string, OperatorKind> kinds = {{"Relu", OperatorKind::relu},
-                                                              {"LeakyRelu", OperatorKind::leaky_relu},
-                                                              {"Sigmoid", OperatorKind::logistic},
-                                                              {"HardSigmoid", OperatorKind::hard_logistic},
-                                                              {"HardSwish", OperatorKind::hard_swish},
-                                                              {"Gelu", OperatorKind::gelu},
-                                                              {"Swish", OperatorKind::silu},
-                                                              {"Erf", OperatorKind::erf},
-                                                              {"Tanh", OperatorKind::tanh},
-                                                              {"Clip", OperatorKind::clip}};
-    Operator op;
-    op.kind = kinds.at(node_->type);
+    Operator op{.kind = kind};
     if (op.kind == OperatorKind::leaky_relu)
         op.alpha = attribute(*node_, "alpha", {0.01}).front();
     if (op.kind == OperatorKind::hard_logistic) {
@@ -66,8 +55,7 @@ bool Importer::with_constant(const Value &value, const Value &constant, bool swa
     if (constant.constant_count() == 1) {
         if (!constant.numbers || constant.numbers->values.empty())
             return false;
-        Operator op;
-        op.kind = OperatorKind::linear;
+        Operator op{.kind = OperatorKind::linear};
         const double number = constant.numbers->values.front();
         if (node_->type == "Div" && number == 0.0)
             return false;
@@ -85,7 +73,8 @@ bool Importer::with_constant(const Value &value, const Value &constant, bool swa
         return false;
     if (node_->type == "Sub" && swapped)
         to = negative(*to);
-    give(with_shape(each(product ? OperatorKind::scale : OperatorKind::bias, *to), value.shape, ".sizes"));
+    give(with_shape(each({.kind = product ? OperatorKind::scale : OperatorKind::bias}, *to), value.shape,
+                    ".sizes"));
     return true;
 }
 
@@ -110,17 +99,7 @@ std::optional<Value> Importer::by_channel(const Value &value, const Value &const
 Value Importer::with_shape(const Value &value, const ImageShape &shape, const std::string &end) {
     if (value.shape == shape)
         return value;
-    Operator op;
-    op.kind = OperatorKind::reshape;
-    op.output = shape;
-    return each(std::move(op), value, end);
-}
-
-Value Importer::negative(const Value &value) {
-    Operator op;
-    op.kind = OperatorKind::linear;
-    op.alpha = -1.0;
-    return each(std::move(op), value, ".negative");
+    return each({.kind = OperatorKind::reshape, .output = shape}, value, end);
 }
 
 Value Importer::scaled(Operator op, const Value &value) {
@@ -148,7 +127,7 @@ bool Importer::two_tensors(const Value &a, const Value &b) {
 
 std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
     if (a.view == b.view) {
-        Value out = add(kind, {a, with_shape(b, a.shape, ".sizes")});
+        Value out = add({.kind = kind}, {a, with_shape(b, a.shape, ".sizes")});
         out.view = a.view;
         return out;
     }
@@ -165,7 +144,7 @@ std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
         std::swap(a, b);
     if (!fits(a.shape, b.shape))
         return std::nullopt;
-    Value out = add(kind, {a, b});
+    Value out = add({.kind = kind}, {a, b});
     out.view = View::of_rank(a.view.rank(), out.shape);
     return out;
 }
@@ -187,8 +166,7 @@ bool Importer::sum() {
 
 bool Importer::bound() {
     const Value *value = nullptr;
-    Operator op;
-    op.kind = OperatorKind::clip;
+    Operator op{.kind = OperatorKind::clip};
     const bool least = node_->type == "Max";
     for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
         if (tensor(i) && !value) {
@@ -222,14 +200,12 @@ bool Importer::activation(const Value &a, const Value &b) {
         const bool hard = op->kind == OperatorKind::hard_logistic &&
                           std::abs(*op->alpha - 1.0 / 6.0) < exact && std::abs(*op->beta - 0.5) < exact;
         if (of_x && (op->kind == OperatorKind::logistic || hard)) {
-            give(each(hard ? OperatorKind::hard_swish : OperatorKind::silu, *x));
+            give(each({.kind = hard ? OperatorKind::hard_swish : OperatorKind::silu}, *x));
             return true;
         }
         if (is_normal_gate(*op, x->of)) { // x (1 + erf(x / sqrt 2)) is twice GELU
-            Operator twice;
-            twice.kind = OperatorKind::linear;
-            twice.alpha = 2.0;
-            give(each(std::move(twice), each(OperatorKind::gelu, *x, ".gelu")));
+            give(each({.kind = OperatorKind::linear, .alpha = 2.0},
+                      each({.kind = OperatorKind::gelu}, *x, ".gelu")));
             return true;
         }
     }

@@ -51,7 +51,7 @@ bool Importer::concat() {
         for (Value &part : parts)
             part = plain(part);
     }
-    Value out = add(OperatorKind::concat, parts);
+    Value out = add({.kind = OperatorKind::concat}, parts);
     if (by_channel)
         out.view = *view;
     else
@@ -62,12 +62,9 @@ bool Importer::concat() {
 
 Value Importer::part(const Value &from, const ImageShape &begin, const ImageShape &count,
                      const ImageShape &step, const std::string &end) {
-    Operator op;
-    op.kind = OperatorKind::slice;
-    op.begin = begin;
+    Operator op{.kind = OperatorKind::slice, .begin = begin, .output = count};
     if (step != ImageShape{1, 1, 1})
         op.step = step;
-    op.output = count;
     return add(std::move(op), {from}, end);
 }
 
@@ -165,9 +162,7 @@ bool Importer::pad() {
             return false;
         begin[static_cast<std::size_t>(axis) - 2] = before, end[static_cast<std::size_t>(axis) - 2] = behind;
     }
-    Operator op;
-    op.kind = OperatorKind::pad;
-    op.pad = begin;
+    Operator op{.kind = OperatorKind::pad, .pad = begin};
     if (begin != end)
         op.pad_end = end;
     if (const std::vector<double> value = given(2, "value"); value.size() == 1 && value[0] != 0.0)
@@ -210,10 +205,9 @@ bool Importer::resize() {
         const double step = sizes.empty() ? 1.0 / said[i] : size.ratio(), ratio = size.ratio();
         size.step = std::abs(step - ratio) < 1e-6 * ratio ? ratio : step; // a factor is rounded
     }
-    Operator op;
-    op.kind = OperatorKind::resize;
-    op.mode = resize_mode(old, its);
-    op.output = {from.shape[0], its[0].out, its[1].out};
+    Operator op{.kind = OperatorKind::resize,
+                .mode = resize_mode(old, its),
+                .output = {from.shape[0], its[0].out, its[1].out}};
     if (!op.mode)
         return false;
     give(op.output == from.shape ? *in : add(std::move(op), {from}));
@@ -277,7 +271,7 @@ bool Importer::softmax() {
         count *= in->view.size(i);
     if (count != elements(in->shape))
         return false;
-    give(each(OperatorKind::softmax, *in));
+    give(each({.kind = OperatorKind::softmax}, *in));
     return true;
 }
 

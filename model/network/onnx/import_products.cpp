@@ -34,11 +34,8 @@ bool Importer::dense(const Value &in, const Value &weights, std::size_t outputs_
         lose();
         return true;
     }
-    Operator op;
-    op.kind = OperatorKind::dense;
-    op.outputs = outputs;
-    Value from = in.view.in_order() ? in : plain(in); // a dense layer reads numbers in any sizes
-    Value out = with_bias(add(std::move(op), {from}), bias);
+    const Value from = in.view.in_order() ? in : plain(in); // a dense layer reads numbers in any sizes
+    Value out = with_bias(add({.kind = OperatorKind::dense, .outputs = outputs}, {from}), bias);
     out.view = View::of_numbers(out.shape[0]);
     give(std::move(out));
     return true;
@@ -53,17 +50,13 @@ bool Importer::matmul() {
         return false;
     if (in->view.rank() == 2)
         return dense(*in, *weights, 1, 99);
-    Value from = *in;
     if (in->view.size(in->view.rank() - 1) != in->shape[0] || weights->constant_sizes[0] != in->shape[0])
         return false;
-    auto view = from.view.with_channels(from.view.rank() - 1, from.shape[1] * from.shape[2], outputs);
+    auto view = in->view.with_channels(in->view.rank() - 1, in->shape[1] * in->shape[2], outputs);
     if (!view)
         return false;
-    Operator op; // of channels, pixel by pixel
-    op.kind = OperatorKind::convolution;
-    op.outputs = outputs;
-    op.window = {1, 1};
-    Value out = add(std::move(op), {from});
+    // Of channels, pixel by pixel.
+    Value out = add({.kind = OperatorKind::convolution, .outputs = outputs, .window = TwoSizes{1, 1}}, {*in});
     out.view = *view;
     give(std::move(out));
     return true;
@@ -88,9 +81,9 @@ bool Importer::batch_norm() {
     if (biased && read_once(in->of))
         give(*in);
     else if (sums && read_once(in->of))
-        give(each(OperatorKind::bias, *in, ".bias"));
+        give(each({.kind = OperatorKind::bias}, *in, ".bias"));
     else
-        give(each(OperatorKind::bias, each(OperatorKind::scale, *in, ".scale"), ".bias"));
+        give(each({.kind = OperatorKind::bias}, each({.kind = OperatorKind::scale}, *in, ".scale"), ".bias"));
     return true;
 }
 
@@ -112,11 +105,9 @@ bool Importer::layer_norm() {
         in->view.size(in->view.rank() - 1) != in->shape[0] ||
         !in->view.with_channels(in->view.rank() - 1, in->shape[1] * in->shape[2], in->shape[0]))
         return false;
-    Operator op;
-    op.kind = OperatorKind::layer_norm;
-    op.alpha = attribute(*node_, "epsilon", {1e-5}).front();
-    Value out = each(OperatorKind::scale, each(std::move(op), *in), ".scale");
-    give(constant(2) ? each(OperatorKind::bias, out, ".bias") : out);
+    const double epsilon = attribute(*node_, "epsilon", {1e-5}).front();
+    const Value normed = each({.kind = OperatorKind::layer_norm, .alpha = epsilon}, *in);
+    give(with_bias(each({.kind = OperatorKind::scale}, normed, ".scale"), 2));
     return true;
 }
 

@@ -36,17 +36,11 @@ bool Importer::convolution() {
     // image first.
     if ((*w)[0].places((*w)[0].begin) != (*w)[0].places((*w)[0].end) ||
         (*w)[1].places((*w)[1].begin) != (*w)[1].places((*w)[1].end)) {
-        Operator op;
-        op.kind = OperatorKind::pad;
-        op.pad = {(*w)[0].begin, (*w)[1].begin};
-        op.pad_end = {(*w)[0].end, (*w)[1].end};
-        from = add(std::move(op), {from}, ".pad");
+        from = padded(from, {(*w)[0].begin, (*w)[1].begin}, {(*w)[0].end, (*w)[1].end});
         (*w)[0].begin = (*w)[1].begin = 0;
     }
-    Operator op;
-    op.kind = OperatorKind::convolution;
-    op.outputs = sizes[0];
-    op.window = {sizes[2], sizes[3]};
+    Operator op{
+        .kind = OperatorKind::convolution, .outputs = sizes[0], .window = TwoSizes{sizes[2], sizes[3]}};
     set_windows(op, *w);
     const std::int64_t groups = integers(*node_, "group", {1}).front();
     if (!std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups))
@@ -75,10 +69,11 @@ void Importer::set_windows(Operator &op, const std::array<Window, 2> &w) {
 }
 
 Value Importer::with_bias(const Value &value, std::size_t i) {
-    if (!constant(i))
-        return value;
-    Value out = each(OperatorKind::bias, value, ".bias");
-    return out;
+    return constant(i) ? each({.kind = OperatorKind::bias}, value, ".bias") : value;
+}
+
+Value Importer::padded(const Value &value, const TwoSizes &begin, const TwoSizes &end) {
+    return add({.kind = OperatorKind::pad, .pad = begin, .pad_end = end}, {value}, ".pad");
 }
 
 bool Importer::transposed() {
@@ -87,8 +82,7 @@ bool Importer::transposed() {
         return false;
     const std::vector<std::int64_t> sizes = filters->constant_sizes;
     auto w = windows(*in, {sizes[2], sizes[3]});
-    Operator op;
-    op.kind = OperatorKind::transposed_convolution;
+    Operator op{.kind = OperatorKind::transposed_convolution};
     const std::int64_t groups = integers(*node_, "group", {1}).front();
     if (!w || !std::all_of(sizes.begin(), sizes.end(), is_size) || !is_size(groups) ||
         !set_transposed_pads(*w))
@@ -107,12 +101,8 @@ bool Importer::transposed() {
     if (groups != 1)
         op.groups = groups;
     Value out = add(std::move(op), {plain(*in)});
-    if (more != TwoSizes{}) {
-        Operator behind;
-        behind.kind = OperatorKind::pad;
-        behind.pad = {0, 0}, behind.pad_end = more;
-        out = add(std::move(behind), {out}, ".pad");
-    }
+    if (more != TwoSizes{})
+        out = padded(out, {0, 0}, more);
     give(with_bias(out, 2));
     return true;
 }
@@ -152,10 +142,9 @@ bool Importer::pooling() {
                counts_pad = integers(*node_, "count_include_pad", {0}).front() != 0;
     if (!w || (*w)[0].dilation != 1 || (*w)[1].dilation != 1)
         return false;
-    Operator op;
-    op.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling;
-    op.window = {window[0], window[1]};
-    op.stride = {(*w)[0].stride, (*w)[1].stride};
+    Operator op{.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
+                .window = TwoSizes{window[0], window[1]},
+                .stride = TwoSizes{(*w)[0].stride, (*w)[1].stride}};
     Value from = plain(*in);
     TwoSizes begin{}, end{}, over{};
     for (std::size_t i = 0; i < 2; ++i) {
@@ -173,11 +162,9 @@ bool Importer::pooling() {
     }
     const bool hangs_over = means && counts_pad && over != TwoSizes{};
     if (hangs_over) { // the padding counts, what lies behind it does not: here it is part of the image
-        Operator around;
-        around.kind = OperatorKind::pad;
-        around.pad = begin, around.pad_end = {(*w)[0].end, (*w)[1].end};
-        if (around.pad != TwoSizes{} || around.pad_end != TwoSizes{})
-            from = add(std::move(around), {from}, ".pad");
+        const TwoSizes behind{(*w)[0].end, (*w)[1].end};
+        if (begin != TwoSizes{} || behind != TwoSizes{})
+            from = padded(from, begin, behind);
         begin = {}, end = over;
     }
     const bool padded = begin != TwoSizes{} || end != TwoSizes{};
@@ -219,11 +206,10 @@ bool Importer::global_pooling() {
     const Value from = channels_of(*in) ? *in : plain(*in);
     if (!channels_of(from))
         return false;
-    Operator op;
     const bool means = node_->type == "GlobalAveragePool" || node_->type == "ReduceMean";
-    op.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling;
-    op.window = {from.shape[1], from.shape[2]};
-    Value out = add(std::move(op), {from});
+    Value out = add({.kind = means ? OperatorKind::average_pooling : OperatorKind::max_pooling,
+                     .window = TwoSizes{from.shape[1], from.shape[2]}},
+                    {from});
     out.view = View::of_numbers(out.shape[0]);
     if (integers(*node_, "keepdims", {1}).front() != 0)
         for (std::size_t i = 1; i < rank; ++i)

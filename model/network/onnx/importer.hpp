@@ -67,21 +67,17 @@ class Importer {
     void keep_used(const std::vector<std::string> &outputs);
 
     // ---- names and operators ----
-    static std::string join_text(const std::vector<std::string> &names);
     void problem(const std::string &place, const std::string &message);
     void problem(const std::string &message);
     /// The node's name as an operator can have it, each once; `end` for what a node has besides.
     std::string new_name(const std::string &end = "");
     Value tensor_value(const std::string &of, const ImageShape &shape) const;
-    static bool is_bounded(const ImageShape &shape);
     static bool is_size(std::int64_t size) { return size >= 1 && size <= most_size; }
     /// Appends an operator and gives its output, seen as images, channels, rows, columns. A wrong one is a
     /// problem.
     Value add(Operator op, const std::vector<Value> &inputs, const std::string &end = "");
-    Value add(OperatorKind kind, const std::vector<Value> &inputs, const std::string &end = "");
     /// The same numbers with an operator that changes each by itself: the view stays.
     Value each(Operator op, const Value &input, const std::string &end = "");
-    Value each(OperatorKind kind, const Value &input, const std::string &end = "");
     /// The value with its numbers in the order of its sizes, moved if they are not. It has as many sizes as
     /// before; of more than four only the first are told apart.
     Value plain(const Value &value);
@@ -148,6 +144,8 @@ class Importer {
     bool convolution();
     static void set_windows(Operator &op, const std::array<Window, 2> &w);
     Value with_bias(const Value &value, std::size_t i);
+    /// With pixels around its images.
+    Value padded(const Value &value, const TwoSizes &begin, const TwoSizes &end);
     bool transposed();
     /// Sets what is cut off the outputs of a transposed convolution at both ends, by the node's pads or the
     /// size that it says. Less than nothing at the end: so many more pixels. Whether they are such.
@@ -172,7 +170,7 @@ class Importer {
     bool layer_norm();
 
     // ---- number by number ----
-    bool function();
+    bool function(OperatorKind kind);
     bool of_two();
     bool with_constant(const Value &value, const Value &constant, bool swapped);
     /// The value as one a channel of which a constant has a number: the value itself where the constant has a
@@ -184,7 +182,9 @@ class Importer {
     bool bound();
     /// The value's tensor under another shape; its view stays.
     Value with_shape(const Value &value, const ImageShape &shape, const std::string &end);
-    Value negative(const Value &value);
+    Value negative(const Value &value) {
+        return each({.kind = OperatorKind::linear, .alpha = -1.0}, value, ".negative");
+    }
     /// A factor behind a factor is one, and none where they make 1.
     Value scaled(Operator op, const Value &value);
     bool two_tensors(const Value &a, const Value &b);

@@ -1,0 +1,123 @@
+#include "executor/network/settle.hpp"
+
+#include "gpu/check.hpp"
+#include "model/base/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convcast {
+
+void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<void(NetworkCase &)> &settle,
+                  const std::function<void(const NetworkCase &)> &settled) {
+    bool lost = false;
+    for (NetworkCase &item : run.cases) {
+        if (item.status == Status::infeasible)
+            continue;
+        if (lost) {
+            item.reason = gpu + " stopped answering before";
+            continue;
+        }
+        const auto failed = [&](const GpuError &error) {
+            item.status = Status::failed;
+            item.reason = error.what();
+        };
+        try {
+            settle(item);
+        } catch (const DeviceLost &error) {
+            failed(error);
+            lost = true;
+        } catch (const GpuError &error) {
+            failed(error);
+        }
+        settled(item);
+    }
+}
+
+std::vector<CallNodes> node_spans(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
+                                  bool only_kernels) {
+    constexpr int calls = 15;
+    StopWatchOptions how;
+    how.l2 = L2State::warm;
+    how.min_samples = how.max_samples = 1;
+    how.warm_up = Seconds(0.0);
+    std::vector<CallNodes> all(calls);
+    for (CallNodes &spans : all) {
+        std::vector<ActivityRecord> records = watch.measure(call, how).activities;
+        if (several_streams)
+            std::stable_sort(
+                records.begin(), records.end(),
+                [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
+        for (const ActivityRecord &record : records)
+            if (!only_kernels || record.kind == ActivityKind::kernel)
+                spans.push_back({record.start_ns, record.end_ns});
+    }
+    return all;
+}
+
+NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t seed) {
+    constexpr std::int64_t most_images = 8192;
+    std::int64_t largest = 1;
+    for (const NetworkCase &item : run.cases)
+        largest = std::max(largest, item.batch);
+    return network_data(network, std::min(largest, most_images), seed, {});
+}
+
+namespace {
+
+double worst_error(const std::vector<std::vector<float>> &values, const std::vector<float> &reference) {
+    double worst = 0.0;
+    for (const std::vector<float> &of_one : values)
+        worst = std::max(worst, relative_l2<float>(of_one, reference));
+    return worst;
+}
+
+} // namespace
+
+std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const ImageShare &share,
+                                              const StepOutcome &one, NetworkCase &item) {
+    // Relative L2: sums in another order. Of two nearly equal pixels another one may be the largest once
+    // parameters differ by rounding.
+    constexpr double limit = 1e-5, parameter_limit = 1e-4;
+    const auto numbers = static_cast<std::ptrdiff_t>(one.outputs.size()) / item.batch;
+    const std::vector<float> outputs(one.outputs.begin() + share.first * numbers,
+                                     one.outputs.begin() + (share.first + share.count) * numbers);
+    item.output_error = relative_l2<float>(its.outputs, outputs);
+    item.gradient_error = worst_error(its.gradients, one.gradients.front());
+    item.parameter_error = worst_error(its.parameters, one.parameters.front());
+    if (*item.output_error <= limit && *item.gradient_error <= limit &&
+        *item.parameter_error <= parameter_limit)
+        return std::nullopt;
+    return fmt::format(
+        "differs from one GPU in L2: outputs {:.1e}, gradient {:.1e}, parameters after {} steps "
+        "{:.1e}",
+        *item.output_error, *item.gradient_error, verified_steps, *item.parameter_error);
+}
+
+Seconds time_of_step(cudaStream_t stream, const std::function<void()> &launch,
+                     const std::function<void(const Event &)> &wait) {
+    constexpr std::size_t warm_ups = 3, repetitions = 25;
+    const std::vector<Event> events(repetitions + 1);
+    for (std::size_t i = 0; i < warm_ups; ++i)
+        launch();
+    events.front().record(stream);
+    for (std::size_t i = 1; i <= repetitions; ++i) {
+        launch();
+        events[i].record(stream);
+    }
+    wait(events.back());
+    std::vector<double> seconds;
+    for (std::size_t i = 1; i <= repetitions; ++i)
+        seconds.push_back(events[i].since(events[i - 1]).value / static_cast<double>(timed_steps));
+    return Seconds(upper_median(std::move(seconds)));
+}
+
+} // namespace convcast
