@@ -36,6 +36,7 @@ TEST(Expression, ComputesAsCDoes) {
     EXPECT_EQ(value("-3 + - -2"), -1);
     EXPECT_EQ(value("ceil_div(p * q, 60)"), 2);
     EXPECT_EQ(value("ceil_div(-7, 2)"), -3);
+    EXPECT_EQ(value("ceil_div(-8, 2)"), -4);
     EXPECT_EQ(value("min(c, k) * max(r, s)"), 15);
     EXPECT_EQ(value("k % 4 == 0 && !(pad_h != 0) || 0"), 1);
     EXPECT_EQ(value("c >= 4 || c < 3"), 0);
@@ -53,11 +54,11 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
     says("stride_hh", "did you mean 'stride_h'");
     says("p / (q - 8)", "divides by zero");
     says("9223372036854775807 + 1", "exceeds 64 bits");
-    says("9223372036854775808", "exceeds 64 bits");
+    says("9223372036854775808", "fits 64 bits");
     says("p ; q", "character 3");
     says(std::string(500, '('), "nested more than 100");
     says(std::string(2000, '1'), "longer than 1000");
-    says("max(p)", "lacks a ','");
+    says("max(p)", "another number of arguments than max takes, which is of two");
 }
 
 TEST(NumberExpression, OfRealNumbersDividesThemAndKnowsMoreFunctions) {
