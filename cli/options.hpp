@@ -56,7 +56,7 @@ struct Refusal {
 };
 
 struct OptionTable {
-    std::string schema;
+    std::string schema = "convcast/options/1";
     std::map<std::string, std::string>
         reads; ///< by option, what a file is that its value may name: "profile"
     std::map<std::string, std::string> writes; ///< a "file", a "figure" with what lies beside it, a "folder"

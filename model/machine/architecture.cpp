@@ -163,7 +163,7 @@ void Architecture::check(const FieldProblem &problem) const {
 }
 
 Architecture read_architecture(const std::string &text, const std::string &file) {
-    return described::read_document<Architecture>(text, file, Architecture().schema);
+    return described::read_document<Architecture>(text, file);
 }
 
 std::string write_architecture(const Architecture &architecture) {

@@ -27,8 +27,6 @@ extern const std::vector<EmbeddedFile> shipped_profile_files;
 
 namespace {
 
-constexpr const char *schema_name = "convcast/profile/1";
-
 bool ascending(const std::vector<double> &values) {
     return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
@@ -125,7 +123,7 @@ void GpuProfile::check(const FieldProblem &problem) const {
 }
 
 GpuProfile read_profile(const std::string &text, const std::string &file) {
-    return described::read_document<GpuProfile>(text, file, schema_name);
+    return described::read_document<GpuProfile>(text, file);
 }
 
 std::string write_profile(const GpuProfile &profile) {

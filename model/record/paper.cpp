@@ -146,7 +146,7 @@ void BibtexEntry::check(const FieldProblem &problem) const {
 }
 
 Paper read_paper(const std::string &text, const std::string &file) {
-    Paper paper = described::read_document<Paper>(text, file, "convcast/paper/1");
+    Paper paper = described::read_document<Paper>(text, file);
     std::vector<InputProblem> problems;
     check_names(paper, file, problems);
     if (!problems.empty())

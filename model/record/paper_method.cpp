@@ -123,14 +123,12 @@ void PaperList::check(const FieldProblem &problem) const {
             problem(row, "expected " + std::to_string(columns.size()) +
                              " cells, one for each of \"columns\", found " + std::to_string(rows[i].size()));
         for (std::size_t j = 0; j < std::min(rows[i].size(), columns.size()); ++j)
-            try {
+            or_problem(problem, row + "/" + std::to_string(j), [&] {
                 if (columns[j] == "shape")
                     ConvShape::parse(rows[i][j]);
                 if (columns[j] == "gpu")
                     find_profile(rows[i][j]);
-            } catch (const UsageError &error) {
-                problem(row + "/" + std::to_string(j), error.what());
-            }
+            });
     }
 }
 

@@ -48,13 +48,13 @@ std::optional<std::size_t> case_of(const InputProblem &problem, const std::strin
 /// Says of a case at `path` which names it has that are none.
 void check_names(const Case &item, const std::string &path, const BaselineCheck &check_baseline,
                  described::Reader &reader) {
-    std::vector<InputProblem> problems;
+    const FieldProblem problem = [&](const std::string &field, const std::string &message) {
+        reader.problem(path + "/" + field, message);
+    };
     if (item.strategy)
-        or_problem(problems, path + "/strategy", [&] { parse_strategy(*item.strategy); });
+        or_problem(problem, "strategy", [&] { parse_strategy(*item.strategy); });
     if (item.baseline && check_baseline)
-        or_problem(problems, path + "/baseline", [&] { check_baseline(*item.baseline); });
-    for (const InputProblem &problem : problems)
-        reader.problem(problem.place, problem.message);
+        or_problem(problem, "baseline", [&] { check_baseline(*item.baseline); });
 }
 
 /// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
@@ -118,11 +118,7 @@ void Measurement::check(const FieldProblem &problem) const {
 }
 
 void Case::check(const FieldProblem &problem) const {
-    try {
-        ConvShape::parse(shape);
-    } catch (const UsageError &error) {
-        problem("shape", error.what());
-    }
+    or_problem(problem, "shape", [&] { ConvShape::parse(shape); });
     if (strategy.has_value() == baseline.has_value())
         problem("", "expected either \"strategy\" or \"baseline\"");
 }

@@ -166,7 +166,7 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
     const std::vector<Line> first = source.next(1);
     if (first.empty())
         throw InputError(file + ":1", "expected a Run document, got an empty file");
-    const auto head = described::read_document<Run>(std::string(first.front().text), file, Run().schema);
+    const auto head = described::read_document<Run>(std::string(first.front().text), file);
     std::size_t before = 0, readable = 0;
     std::vector<InputProblem> problems;
     std::vector<Line> lines = source.next(lines_of_a_piece);

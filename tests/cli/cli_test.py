@@ -3108,7 +3108,7 @@ class GivenKnowledge(Cli):
 
         refused("--facts", calibration, "convcast/facts/3", "right kind of file")
         refused("--calibration", facts, "convcast/calibration/4", "right kind of file")
-        refused("--calibration", {"schema": "convcast/calibration/3", "gpu": "h200"}, "earlier version", "convcast fit")
+        refused("--calibration", {"schema": "convcast/calibration/3", "gpu": "h200"}, "another version", "convcast fit")
         refused("--facts", {**facts, "schema": "convcast/facts/2"}, "another version of convcast", "convcast facts")
         refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
         refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")

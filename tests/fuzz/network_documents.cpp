@@ -12,7 +12,7 @@ using namespace convcast;
 namespace {
 
 NetworkRun read(const std::string &text, const std::string &file) {
-    return described::read_document<NetworkRun>(text, file, NetworkRun().schema);
+    return described::read_document<NetworkRun>(text, file);
 }
 
 /// The forecast of the ladder's cases and of steps on GPUs, read again.

@@ -9,7 +9,7 @@ using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     const auto read = [](const std::string &text, const std::string &file) {
-        const OnnxGraph graph = described::read_document<OnnxGraph>(text, file, OnnxGraph().schema);
+        const OnnxGraph graph = described::read_document<OnnxGraph>(text, file);
         try {
             (void)import_onnx(graph, file);
         } catch (const InputError &) {

@@ -358,7 +358,7 @@ TEST(Knowledge, CalibrationsOfEarlierSchemasAreRefusedByName) {
          {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"}) {
         text.replace(at, now.size(), earlier);
         EXPECT_THAT([&] { read_calibration(text, "old.json"); },
-                    ThrowsMessage<InputError>(AllOf(HasSubstr("old.json: /schema"), HasSubstr(earlier),
+                    ThrowsMessage<InputError>(AllOf(HasSubstr("old.json:1: /schema"), HasSubstr(earlier),
                                                     HasSubstr("fitted to other equations"),
                                                     HasSubstr("convcast fit run.json.gz -o"))));
     }

@@ -114,8 +114,7 @@ TEST(Ladder, RecordedRunsAreOfTheRungsThatShip) {
     const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/";
     for (const std::string name : {"fashion_mnist_b1", "fashion_mnist_b128", "fashion_mnist_b1024",
                                    "fashion_mnist_b10000", "mnist_b2048"}) {
-        const NetworkRun run = described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
-                                                                    NetworkRun().schema);
+        const NetworkRun run = described::read_document<NetworkRun>(read_file(folder + name + ".json"), name);
         const Ladder ladder = find_ladder(find_network(run.network));
         ASSERT_EQ(run.cases.size(), ladder.rungs.size()) << name;
         for (std::size_t i = 0; i < run.cases.size(); ++i) {
@@ -154,9 +153,7 @@ TEST(Weights, ThoseOfFashionMnistShipPacked) {
 TEST(Training, RecordedOnesReachWhatTheDocsSay) {
     const std::string folder = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/training/";
     const auto read = [&](const std::string &name) {
-        return described::read_document<NetworkRun>(read_file(folder + name + ".json"), name,
-                                                    NetworkRun().schema)
-            .cases;
+        return described::read_document<NetworkRun>(read_file(folder + name + ".json"), name).cases;
     };
     EXPECT_DOUBLE_EQ(*read("fashion_mnist")[0].accuracy, 0.9187);
     EXPECT_DOUBLE_EQ(*read("mnist")[0].accuracy, 0.9798);

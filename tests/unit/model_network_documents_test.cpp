@@ -94,7 +94,7 @@ NetworkRun scaling_run() {
 void refuses(NetworkRun document, const std::function<void(NetworkRun &)> &change, const std::string &place,
              const std::string &expected) {
     const auto read = [](const NetworkRun &from) {
-        (void)described::read_document<NetworkRun>(to_text(described::write(from)), "it.json", from.schema);
+        (void)described::read_document<NetworkRun>(to_text(described::write(from)), "it.json");
     };
     EXPECT_NO_THROW(read(document));
     change(document);
@@ -161,8 +161,7 @@ TEST(NetworkDocuments, AWrongResultIsReadHoweverFarItIsOff) {
         NetworkRun run = whole_run();
         run.first().status = Status::wrong_result;
         run.first().output_error = error;
-        EXPECT_NO_THROW(
-            described::read_document<NetworkRun>(to_text(described::write(run)), "it", run.schema));
+        EXPECT_NO_THROW(described::read_document<NetworkRun>(to_text(described::write(run)), "it"));
     }
 }
 
@@ -175,13 +174,9 @@ TEST(NetworkDocuments, EarlierOnesAreRefusedWithTheVerbThatRenewsThem) {
           {"convcast/training/1", "`convcast run --network`"}}) {
         NetworkRun run = whole_run();
         run.schema = schema;
-        EXPECT_THAT(
-            [&] {
-                described::read_document<NetworkRun>(to_text(described::write(run)), "it",
-                                                     NetworkRun().schema);
-            },
-            ThrowsMessage<InputError>(
-                HasSubstr("another version of convcast wrote it; " + std::string(verb) + " writes it anew")));
+        EXPECT_THAT([&] { described::read_document<NetworkRun>(to_text(described::write(run)), "it"); },
+                    ThrowsMessage<InputError>(HasSubstr("another version of convcast wrote it; " +
+                                                        std::string(verb) + " writes it anew")));
     }
 }
 

@@ -514,7 +514,7 @@ TEST(EquationN10, AddsTakeTheMeasuredTimeOfSoManyLines) {
 NetworkRun recorded(const std::string &name) {
     const std::string file =
         std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/ladders/" + name + ".json";
-    NetworkRun run = described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
+    NetworkRun run = described::read_document<NetworkRun>(read_file(file), file);
     const Network network = find_network(run.network);
     return forecast_anew(std::move(run), network, find_profile("h200"));
 }

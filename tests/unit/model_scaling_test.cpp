@@ -242,8 +242,7 @@ TEST(EquationSc3, WithoutAMeasuredMeetingItIsTwoLatencies) {
 
 TEST(Scaling, TwoH200sAreForecastWithinTenPercent) {
     const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/scaling/two_gpus.json";
-    const NetworkRun recorded =
-        described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
+    const NetworkRun recorded = described::read_document<NetworkRun>(read_file(file), file);
     const GpuProfile h200 = find_profile("h200");
     std::size_t judged = 0;
     for (const NetworkCase &item : recorded.cases) {
@@ -348,10 +347,8 @@ TEST(Scaling, ForecastsAreSensible) {
             EXPECT_TRUE(advice.pays_from);
             EXPECT_GE(advice.efficient_from.value_or(most_split_batch), *advice.pays_from);
         }
-    EXPECT_EQ(
-        described::read_document<NetworkRun>(to_text(described::write(scaling)), "s", NetworkRun().schema)
-            .cases.size(),
-        scaling.cases.size());
+    EXPECT_EQ(described::read_document<NetworkRun>(to_text(described::write(scaling)), "s").cases.size(),
+              scaling.cases.size());
     EXPECT_THAT(
         [] {
             forecast_scaling(find_network("vgg16"), find_profile("h200"), {{0, 1}, {}, {8}});
