@@ -66,12 +66,7 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
 
 /// Of every shipped paper, read once.
 const std::vector<Paper> &papers_that_ship() {
-    static const std::vector<Paper> papers = [] {
-        std::vector<Paper> read;
-        for (const EmbeddedFile &file : shipped_paper_files)
-            read.push_back(read_paper(file.text(), file.path));
-        return read;
-    }();
+    static const std::vector<Paper> papers = read_each(shipped_paper_files, read_paper);
     return papers;
 }
 

@@ -168,7 +168,7 @@ TEST(Recorded, EveryShapeOfBothStudiesIsThereAndNothingIsWrong) {
             for (const Case &item : recorded().cases)
                 if (item.shape == shape && item.status == Status::ok) {
                     if (item.strategy)
-                        strategies.insert(item.strategy->substr(0, item.strategy->find(':')));
+                        strategies.insert(item.kernel());
                     else
                         baselines.insert(*item.baseline);
                 }
@@ -545,9 +545,7 @@ TEST(Recorded, TimelinesFitTheirPlans) {
         EXPECT_LE(whole.makespan_s.value,
                   cold->timeline->call_s->value + 2e-9 * static_cast<double>(*cold->timeline->step_ns));
         const double stamped = *cold->timeline->call_s / cold->time_s;
-        if (const auto more =
-                cost_more.find({item.shape, item.strategy->substr(0, item.strategy->find(':'))});
-            more != cost_more.end())
+        if (const auto more = cost_more.find({item.shape, item.kernel()}); more != cost_more.end())
             EXPECT_NEAR(stamped, more->second, 0.001);
         else
             EXPECT_LE(stamped, 1.1);

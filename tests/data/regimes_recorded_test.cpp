@@ -37,7 +37,7 @@ double geometric_mean(const std::vector<double> &values) {
 }
 
 std::string name_of(const Case &item) {
-    return item.strategy->substr(0, item.strategy->find(':'));
+    return item.kernel();
 }
 
 /// A knob's value in a canonical text; -1 where the strategy has no such knob.

@@ -1,5 +1,7 @@
 #include "tests/schemas/member_comments.hpp"
 
+#include "model/base/text.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -8,18 +10,12 @@
 namespace convcast::cli {
 namespace {
 
-std::string_view trimmed_line(std::string_view line) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    return first == std::string_view::npos ? std::string_view()
-                                           : line.substr(first, line.find_last_not_of(" \t") - first + 1);
-}
-
 bool is_name_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 void append(std::string &text, std::string_view more) {
-    more = trimmed_line(more);
+    more = trimmed(more);
     text += (text.empty() || more.empty() ? "" : " ") + std::string(more);
 }
 
@@ -64,7 +60,7 @@ class HeaderReader {
     explicit HeaderReader(CommentedStructs &structs) : structs_(structs) {}
 
     void take(std::string_view line) {
-        line = trimmed_line(line);
+        line = trimmed(line);
         if (line.starts_with("///<"))
             return comment_behind(line.substr(4));
         if (line.starts_with("///"))
@@ -155,11 +151,8 @@ class HeaderReader {
 
 void read_comments(std::string_view header, CommentedStructs &structs) {
     HeaderReader reader(structs);
-    for (std::size_t at = 0; at < header.size();) {
-        const std::size_t end = std::min(header.find('\n', at), header.size());
-        reader.take(header.substr(at, end - at));
-        at = end + 1;
-    }
+    for (const std::string_view line : lines_of(header))
+        reader.take(line);
 }
 
 std::string comment_of(const CommentedStructs &structs, const std::string &name, const std::string &member) {
