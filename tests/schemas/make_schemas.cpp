@@ -2,7 +2,6 @@
 // written, with the comments of their members as descriptions. docs/schemas has them, and convcast prints
 // those.
 #include "cli/explanations.hpp"
-#include "cli/what_if.hpp"
 #include "microbench/samples.hpp"
 #include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
@@ -233,7 +232,6 @@ constexpr SchemaOf schemas[] = {
     {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
     {"study", schema_text<Study>, "study"},
     {"weights", schema_text<Weights>, "weights of a network"},
-    {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
 };
 
 } // namespace
