@@ -238,15 +238,13 @@ TEST(Idx, RefusesWhatIsNotOne) {
 }
 
 TEST(Idx, FindsTheFilesOfAFolder) {
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "convcast_idx";
-    std::filesystem::remove_all(folder); // of a test that failed
-    std::filesystem::create_directories(folder);
+    const TemporaryFolder made;
+    const std::filesystem::path folder = made.path();
     EXPECT_THAT([&] { read_idx_folder(folder.string(), "t10k", 10); },
                 ThrowsMessage<InputError>(HasSubstr("expected the file t10k-images-idx3-ubyte or")));
     std::ofstream(folder / "t10k-images-idx3-ubyte", std::ios::binary) << two_images;
     std::ofstream(folder / "t10k-labels-idx1-ubyte", std::ios::binary) << two_labels;
     EXPECT_EQ(read_idx_folder(folder.string(), "t10k", 10).labels.size(), 2U);
-    std::filesystem::remove_all(folder);
 }
 
 } // namespace

@@ -8,8 +8,6 @@
 
 #include <gmock/gmock.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -191,15 +189,13 @@ TEST(OwnKernel, IsForecastWithAnIntervalAndNoPlan) {
 /// A folder of files for one test.
 class OwnKernelFile : public testing::Test {
   protected:
-    void SetUp() override { std::filesystem::create_directories(folder_); }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
     std::string file(const std::string &name, const std::string &text) const {
         const std::string path = (folder_ / name).string();
         write_file_atomically(path, text);
         return path;
     }
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("own_kernel_" + std::to_string(::getpid()));
+    TemporaryFolder made_;
+    std::filesystem::path folder_ = made_.path();
 };
 
 TEST_F(OwnKernelFile, NumbersAndExpressionsAreAlike) {
