@@ -47,7 +47,7 @@ def commented(schema, name, structs):
     return out
 
 
-def document(made, structs):
+def schema_of(made, structs):
     """A document's schema of what make_schemas made: $struct is what the document is of."""
     schema = commented(made, made.pop("$struct"), structs)
     return {**schema, "$defs": {name: commented(its, name, structs) for name, its in made["$defs"].items()}}
@@ -120,7 +120,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_schemas, folder], check=True)
         structs = Structs(HEADERS)
-        schemas = {path.name: document(json.loads(path.read_text(), parse_float=Number), structs)
+        schemas = {path.name: schema_of(json.loads(path.read_text(), parse_float=Number), structs)
                    for path in sorted(pathlib.Path(folder).glob("*.json"))}
         if update:
             for name, schema in schemas.items():
