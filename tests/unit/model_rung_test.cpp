@@ -2,7 +2,7 @@
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
-#include "model/machine/curve.hpp"
+#include "model/machine/profile.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"
