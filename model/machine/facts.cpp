@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace convcast {
 namespace {
@@ -24,8 +25,12 @@ void CompiledWork::check(const FieldProblem &problem) const {
         if (!(value >= low && value <= high))
             problem(field, std::string("expected ") + expected + ", for " + kernel);
     };
-    for (const double value : {per_ffma, per_counted, per_warp, per_warp_step, merging})
-        within(value, 0.0, 1e6, "", "counts from 0 to a million, for example 1");
+    for (const auto &[field, value] : {std::pair{"per_ffma", per_ffma},
+                                       {"per_counted", per_counted},
+                                       {"per_warp", per_warp},
+                                       {"per_warp_step", per_warp_step},
+                                       {"merging", merging}})
+        within(value, 0.0, 1e6, field, "a count from 0 to a million, for example 1");
     within(pace.copy_alu_share.value_or(0.0), 0.0, 1.0, "pace/copy_alu_share",
            "a share from 0 to 1, for example 0.5");
     for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
