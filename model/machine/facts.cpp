@@ -21,7 +21,7 @@ bool is_architecture(const std::string &text) {
 void CompiledWork::check(const FieldProblem &problem) const {
     if (!is_printable(kernel) || (!variant.empty() && !is_printable(variant)))
         return problem("", "expected a kernel's name and variant, for example \"row_register\" and \"\"");
-    const auto within = [&](double value, double low, double high, const char *field, const char *expected) {
+    const auto require = [&](double value, double low, double high, const char *field, const char *expected) {
         if (!(value >= low && value <= high))
             problem(field, std::string("expected ") + expected + ", for " + kernel);
     };
@@ -30,13 +30,13 @@ void CompiledWork::check(const FieldProblem &problem) const {
                                        {"per_warp", per_warp},
                                        {"per_warp_step", per_warp_step},
                                        {"merging", merging}})
-        within(value, 0.0, 1e6, field, "a count from 0 to a million, for example 1");
-    within(pace.copy_alu_share.value_or(0.0), 0.0, 1.0, "pace/copy_alu_share",
-           "a share from 0 to 1, for example 0.5");
+        require(value, 0.0, 1e6, field, "a count from 0 to a million, for example 1");
+    require(pace.copy_alu_share.value_or(0.0), 0.0, 1.0, "pace/copy_alu_share",
+            "a share from 0 to 1, for example 0.5");
     for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
-        within(clocks, 1.0, 1e4, "pace", "clocks of an instruction from 1 to 10000, for example 2");
-    within(pace.constant_clocks, 0.0, 1e4, "pace/constant_clocks", "clocks from 0 to 10000, for example 40");
-    within(pace.alu_share, 0.0, 1.0, "pace/alu_share", "a share from 0 to 1, for example 0.5");
+        require(clocks, 1.0, 1e4, "pace", "clocks of an instruction from 1 to 10000, for example 2");
+    require(pace.constant_clocks, 0.0, 1e4, "pace/constant_clocks", "clocks from 0 to 10000, for example 40");
+    require(pace.alu_share, 0.0, 1.0, "pace/alu_share", "a share from 0 to 1, for example 0.5");
 }
 
 void Facts::check(const FieldProblem &problem) const {
