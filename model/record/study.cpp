@@ -73,12 +73,9 @@ void Study::check(const FieldProblem &problem) const {
         });
     if (!settings.empty() && shapes.empty())
         problem("settings", "expected shapes that they are asked of");
-    std::vector<InputProblem> unknown;
     for (std::size_t i = 0; i < paper_kernels.size(); ++i)
         require_one_of(paper_kernels[i], strategy_names(), "a strategy's name",
-                       "paper_kernels/" + std::to_string(i), unknown);
-    for (const InputProblem &its : unknown)
-        problem(its.place, its.message);
+                       "paper_kernels/" + std::to_string(i), problem);
     if (paper_kernels.size() > 2)
         problem("paper_kernels", "expected two at most, which rule 4 chooses from");
     if (!id.empty() && !is_id(id)) // names a figure's file and a member of the archive
