@@ -2138,7 +2138,7 @@ class Json(Cli):
             (["reproduce", "chang", "--data", "mnist=x"], "that --measure runs"),
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "images"], "--data fashion_mnist=FOLDER, got 'images'"),
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "fashion=x"], "did you mean 'fashion_mnist'")])
-        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
+        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=5)
         paper = json.loads((SOURCE / "data" / "papers" / "chang.json").read_text())
         computed = next(item for item in paper["items"] if item["answer"].get("by"))
         computed["answer"]["by"] = "gainz"
