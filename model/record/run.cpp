@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
@@ -9,14 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,15 +33,12 @@ void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem 
 /// document.
 std::optional<std::size_t> case_of(const InputProblem &problem, const std::string &file) {
     constexpr std::string_view cases = ": /cases/";
-    const std::size_t at = problem.place.find(cases, file.size()); // behind the line
-    const std::size_t colon = problem.place.find(": ", file.size());
-    std::size_t index = 0;
-    if (at == std::string::npos || at != colon)
+    std::string_view path = problem.place;
+    path.remove_prefix(std::min(path.find(": ", file.size()), path.size())); // the line
+    if (!path.starts_with(cases))
         return std::nullopt;
-    const char *digits = problem.place.data() + at + cases.size();
-    return std::from_chars(digits, problem.place.data() + problem.place.size(), index).ec == std::errc{}
-               ? std::optional(index)
-               : std::nullopt;
+    path.remove_prefix(cases.size());
+    return number_of<std::size_t>(path.substr(0, path.find('/')));
 }
 
 /// Says of a case at `path` which names it has that are none.

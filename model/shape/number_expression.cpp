@@ -1,13 +1,13 @@
 #include "model/shape/number_expression.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <system_error>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -48,11 +48,11 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
     Step step;
     step.at = part.at;
     if (part.kind == Expression::Kind::number) {
-        const auto [end, error] =
-            std::from_chars(part.token.data(), part.token.data() + part.token.size(), step.number);
-        if (error != std::errc{} || end != part.token.data() + part.token.size())
+        const std::optional<Number> number = number_of<Number>(part.token);
+        if (!number)
             wrong(part.at,
                   "has '" + shortened(part.token) + "' where a number is expected that fits 64 bits");
+        step.number = *number;
     } else if (part.kind == Expression::Kind::name) {
         step.what = Doing::name;
         step.name =
