@@ -50,8 +50,8 @@ void put(std::string &text, const std::string &name, const std::string &value) {
 } // namespace
 
 const OptionTable &option_table() {
-    static const OptionTable table = described::read_document<OptionTable>(
-        option_files.front().text(), option_files.front().path, "convcast/options/1");
+    static const OptionTable table =
+        described::read_document<OptionTable>(option_files.front().text(), option_files.front().path);
     return table;
 }
 

@@ -9,7 +9,6 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "cli/what_if.hpp"
 #include "executor/baselines/names.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -304,11 +303,11 @@ std::string assumptions_of(const std::vector<Question> &questions) {
     return all_assumptions(all, false, "--json, or one GPU alone");
 }
 
-/// The answer as a document: a Run of one profile, or rows of many.
+/// The answer as a document.
 std::string document_of(const std::vector<RankedShape> &answers, const std::vector<Question> &questions,
                         const std::map<std::string, std::string> &conditions, const std::string &output) {
     if (questions.size() > 1)
-        return write_what_if(choice_rows(answers));
+        return write_run(run_of(choice_rows(answers)));
     std::vector<Case> chosen;
     for (const RankedShape &answer : answers)
         chosen.insert(chosen.end(), answer.choice.ranked.begin(), answer.choice.ranked.end());

@@ -29,13 +29,13 @@ std::vector<std::string> knobs_of(const std::string &text) {
 
 /// Whether a setting is another one of the first's strategy.
 bool is_of_the_first(const Choice &choice, std::size_t at) {
-    return at > 0 && strategy_name_of(choice.ranked[at]) == strategy_name_of(choice.ranked.front());
+    return at > 0 && choice.ranked[at].kernel() == choice.ranked.front().kernel();
 }
 
 /// A strategy in a table: of the first, whose knobs the verdict has, its name; of its strategy's other
 /// settings the knobs that differ from the first's; of other strategies all.
 std::string strategy_cell(const Choice &choice, std::size_t at) {
-    const std::string &text = *choice.ranked[at].strategy, name = strategy_name_of(choice.ranked[at]);
+    const std::string &text = *choice.ranked[at].strategy, name = choice.ranked[at].kernel();
     if (at == 0)
         return name;
     if (!is_of_the_first(choice, at))
@@ -91,7 +91,7 @@ std::string refused_line(const Choice &choice, const Question &question, bool wh
     std::vector<std::string> names;
     for (const Case &item : choice.refused) {
         cases.push_back(&item);
-        names.push_back(strategy_name_of(item));
+        names.push_back(item.kernel());
     }
     const bool reasons = why || !question.strategies.empty() || choice.ranked.empty();
     return hanging(std::string(reasons ? name_of(cases.front()->status) : "not possible") + ": " +
@@ -238,7 +238,7 @@ class Turns {
         if (choice.ranked.empty())
             return "";
         const Case &item = choice.ranked.front();
-        const std::string name = strategy_name_of(item), regime = regime_of(item);
+        const std::string name = item.kernel(), regime = regime_of(item);
         std::string what;
         const bool is_tie = !first_.empty() && name != first_ && ties(choice, first_);
         if (is_tie) { // whichever is before the other by a little: neither takes over
@@ -301,7 +301,7 @@ std::string reasons(const Choice &choice) {
     std::string text;
     for (const Case &item : choice.ranked)
         if (item.prediction->margin)
-            text += headed("  ", why_text(*item.prediction->margin, strategy_name_of(item)), 4);
+            text += headed("  ", why_text(*item.prediction->margin, item.kernel()), 4);
     return text.empty() ? "" : hanging("why " + *choice.ranked.front().strategy + " is first: it is") + text;
 }
 

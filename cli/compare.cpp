@@ -87,7 +87,7 @@ ComparedFiles of_profiles(const Arguments &arguments, const std::vector<NamedDoc
 /// A recorded run of a network, or a network's forecast for a GPU.
 NetworkRun network_run(const NamedDocument &one, const std::string &gpu, const Arguments &arguments) {
     if (one.is_a("network_run"))
-        return described::read_document<NetworkRun>(*one.text, one.shown, NetworkRun().schema);
+        return described::read_document<NetworkRun>(*one.text, one.shown);
     const Network network =
         without_losses(one.text ? network_of_text(*one.text, one.shown, arguments) : find_network(one.name));
     const GpuProfile profile = find_profile(gpu);

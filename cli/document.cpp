@@ -134,11 +134,18 @@ void refuse_onnx(const std::string &text, const std::string &shown) {
                              shown + ", its convolutions with --shapes " + shown);
 }
 
+void refuse_several_gpus(const Run &run, const std::string &shown) {
+    if (std::ranges::any_of(run.cases, [](const Case &item) { return item.variant.has_value(); }))
+        throw InputError(shown, "is an answer for several GPUs, numbers of SMs or supposed numbers; expected "
+                                "a document of one GPU, for example of convcast predict with one --gpu");
+}
+
 } // namespace
 
 Run read_document(const std::string &text, const std::string &shown) {
     refuse_onnx(text, shown);
     Run run = read_run(text, shown, check_baseline);
+    refuse_several_gpus(run, shown);
     SaysUnread says(shown);
     says.add(run);
     says.finish();

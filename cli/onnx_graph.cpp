@@ -55,7 +55,7 @@ OnnxGraph read_onnx(const std::string &bytes, const std::string &file, const std
                                  (signal != 0 ? "it was ended by signal " + std::to_string(signal)
                                               : shortened(said.substr(0, said.find('\n')), 300)));
         }
-        return described::read_document<OnnxGraph>(out.content(), file, OnnxGraph().schema);
+        return described::read_document<OnnxGraph>(out.content(), file);
     } catch (const std::system_error &error) {
         throw InputError(file, std::string("cannot start convcast-onnx: ") + error.what());
     }

@@ -56,13 +56,12 @@ struct Refusal {
 };
 
 struct OptionTable {
-    std::string schema;
     std::map<std::string, std::string>
         reads; ///< by option, what a file is that its value may name: "profile"
     std::map<std::string, std::string> writes; ///< a "file", a "figure" with what lies beside it, a "folder"
     std::vector<Option> options;               ///< in the order of the pages
     std::vector<Refusal> refusals;             ///< the first that fits is the one that is said
-    BOOST_DESCRIBE_CLASS(OptionTable, (), (schema, reads, writes, options, refusals), (), ())
+    BOOST_DESCRIBE_CLASS(OptionTable, (), (reads, writes, options, refusals), (), ())
 };
 
 const OptionTable &option_table();

@@ -198,10 +198,9 @@ Recording given_recording(const std::string &file, const GpuProfile &ours) {
                              "; --run reads what `convcast run -o FILE` writes: Run documents and runs of "
                              "networks" +
                              (named.is_a("profile") ? "; a profile is given by --gpu" : ""));
-    Recording recording = network ? recording_of(described::read_document<NetworkRun>(
-                                                     *named.text, named.shown, NetworkRun().schema),
-                                                 named.shown)
-                                  : recording_of(named.run(), named.shown);
+    Recording recording =
+        network ? recording_of(described::read_document<NetworkRun>(*named.text, named.shown), named.shown)
+                : recording_of(named.run(), named.shown);
     check_recording(recording, ours);
     return recording;
 }

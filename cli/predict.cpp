@@ -12,7 +12,6 @@
 #include "cli/timelines.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
-#include "cli/what_if.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/record/run_lines.hpp"
@@ -238,7 +237,7 @@ int predict(const Arguments &arguments) {
             note_part(run, part->shard, part->parts);
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
-        text = write_what_if(rows_of(answers));
+        text = write_run(run_of(rows_of(answers)));
     }
     write_file_atomically(arguments.text("output", "-"), text);
     return code;

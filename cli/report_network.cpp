@@ -145,7 +145,7 @@ std::optional<OtherTime> time_of_pytorch(const NetworkRun &run, const std::strin
 
 int report_of_network(const std::string &document, const std::string &shown, const Arguments &arguments) {
     arguments.refuse_options_of("network");
-    auto run = described::read_document<NetworkRun>(document, shown, NetworkRun().schema);
+    auto run = described::read_document<NetworkRun>(document, shown);
     const NetworkCase &first = run.first();
     if (first.training)
         arguments.refuse_options_of("training");

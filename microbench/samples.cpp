@@ -84,7 +84,7 @@ void RawSamples::check(const FieldProblem &problem) const {
 }
 
 RawSamples read_samples(const std::string &text, const std::string &file) {
-    return described::read_document<RawSamples>(text, file, RawSamples{}.schema);
+    return described::read_document<RawSamples>(text, file);
 }
 
 std::string write_samples(const RawSamples &raw) {

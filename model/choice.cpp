@@ -37,9 +37,8 @@ std::optional<BestOf> take_out_tensor_cores(Ranking &ranking) {
 /// Inserts a setting where its time places it among `times`, which are in order, unless it is there.
 void place(Choice &choice, Case item, const std::vector<std::optional<Seconds>> &times) {
     if (item.status != Status::ok) {
-        if (std::none_of(choice.refused.begin(), choice.refused.end(), [&](const Case &other) {
-                return strategy_name_of(other) == strategy_name_of(item);
-            }))
+        if (std::none_of(choice.refused.begin(), choice.refused.end(),
+                         [&](const Case &other) { return other.kernel() == item.kernel(); }))
             choice.refused.push_back(std::move(item));
         return;
     }
@@ -109,10 +108,6 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
 
 bool has_times(const Choice &choice) {
     return !choice.ranked.empty() && choice.ranked.front().prediction->time_s.has_value();
-}
-
-std::string strategy_name_of(const Case &item) {
-    return name_in(*item.strategy);
 }
 
 } // namespace convcast

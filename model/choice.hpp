@@ -46,7 +46,4 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
 /// Whether the profile has the numbers for times: without them there is an order, but no ranks.
 bool has_times(const Choice &choice);
 
-/// "winograd" of a case by "winograd:tile=4".
-std::string strategy_name_of(const Case &item);
-
 } // namespace convcast

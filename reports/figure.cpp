@@ -2,7 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
-#include "model/base/utf8.hpp"
+#include "model/base/text.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/lists.hpp"
 #include "reports/table.hpp"

@@ -150,7 +150,7 @@ RegimeTables regimes_of(const Run &run) {
         const Measurement *cold = item.measured(L2State::cold);
         if (!item.strategy || item.status != Status::ok || !item.prediction || !cold || !cold->regime)
             continue;
-        cases.push_back({&item, cold, item.strategy->substr(0, item.strategy->find(':'))});
+        cases.push_back({&item, cold, item.kernel()});
         add_once(groups, cases.back().group);
     }
     RegimeTables out;

@@ -5,6 +5,8 @@
 //   void check(const FieldProblem &problem) const;             // what fields must have in common
 #pragma once
 
+#include "model/base/errors.hpp"
+
 #include <functional>
 #include <string>
 
@@ -29,6 +31,15 @@ constexpr double most_error_of_right_results = 1e-3;
 /// Says what is wrong with a field: its name, or the path to a part of it ("spread/p95"); "" for all of the
 /// struct.
 using FieldProblem = std::function<void(const std::string &field, const std::string &message)>;
+
+/// Does `part`, whose UsageError becomes a problem of the field.
+template <class Part> void or_problem(const FieldProblem &problem, const std::string &field, Part part) {
+    try {
+        part();
+    } catch (const UsageError &error) {
+        problem(field, error.what());
+    }
+}
 
 namespace described {
 struct Type;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -442,24 +443,31 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
 
 namespace {
 
-/// What to do with a document whose schema is not the one expected: of another
-/// version of convcast, or of another kind.
+/// What to do with a document whose schema is not the one expected: of another version of convcast, or of
+/// another kind. Kinds that had the place of others are renewed as these are.
 std::string advice_on_schema(std::string_view got, std::string_view expected) {
-    const auto kind = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
-    const std::string_view its = kind(got);
-    const bool of_network = kind(expected) == "convcast/network_run"; // which took the place of other kinds
-    const bool replaced = of_network && (its == "convcast/ladder_run" || its == "convcast/scaling" ||
-                                         its == "convcast/training" || its == "convcast/network_forecast");
-    if (its != kind(expected) && !replaced)
-        return "is this the right kind of file?";
-    const std::string_view verb = its == "convcast/facts"              ? "facts"
-                                  : its == "convcast/calibration"      ? "fit"
-                                  : its == "convcast/profile"          ? "measure"
-                                  : its == "convcast/network_forecast" ? "predict --network"
-                                  : of_network                         ? "run --network"
-                                                                       : "";
-    return "another version of convcast wrote it" +
-           (verb.empty() ? std::string{} : "; `convcast " + std::string(verb) + "` writes it anew");
+    struct Renewed {
+        std::string_view kind, in_place_of, verb, why = "";
+    };
+    static constexpr Renewed all[] = {
+        {"convcast/facts", "", "facts"},
+        {"convcast/calibration", "", "fit run.json.gz -o calibration.json",
+         ", whose numbers were fitted to other equations"},
+        {"convcast/profile", "", "measure"},
+        {"convcast/network_forecast", "convcast/network_run", "predict --network"},
+        {"convcast/network_run", "", "run --network"},
+        {"convcast/ladder_run", "convcast/network_run", "run --network"},
+        {"convcast/scaling", "convcast/network_run", "run --network"},
+        {"convcast/training", "convcast/network_run", "run --network"}};
+    const auto kind_of = [](std::string_view schema) { return schema.substr(0, schema.rfind('/')); };
+    const std::string_view kind = kind_of(got), now = kind_of(expected);
+    const auto renewed = std::find_if(std::begin(all), std::end(all), [&](const Renewed &its) {
+        return its.kind == kind && (its.in_place_of.empty() ? its.kind : its.in_place_of) == now;
+    });
+    if (renewed != std::end(all))
+        return fmt::format("another version of convcast wrote it{}; `convcast {}` writes it anew",
+                           renewed->why, renewed->verb);
+    return kind == now ? "another version of convcast wrote it" : "is this the right kind of file?";
 }
 
 } // namespace

@@ -174,14 +174,16 @@ std::vector<InputProblem> with_lines(std::vector<InputProblem> problems, std::st
                                      const std::string &file, int first_line = 1,
                                      const std::string &above = "");
 
-/// Reads a document into `out`, as below.
+/// Reads a document into `out`, as below; its schema is not looked at where `schema` is empty.
 void read_document(const std::string &text, const std::string &file, const std::string &schema,
                    const Type &type, void *out);
 
-/// A whole document whose "schema" member must equal `schema`, where that is not empty; throws InputError.
-template <class T>
-T read_document(const std::string &text, const std::string &file, const std::string &schema = "") {
+/// A whole document. Its member "schema", where T has one, must be that of a T by default. Throws InputError.
+template <class T> T read_document(const std::string &text, const std::string &file) {
     T out;
+    std::string schema;
+    if constexpr (requires { out.schema; })
+        schema = out.schema;
     read_document(text, file, schema, type_of<T>(), &out);
     return out;
 }

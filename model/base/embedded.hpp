@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace convcast {
@@ -19,6 +20,14 @@ const EmbeddedFile *find_embedded(const std::vector<EmbeddedFile> &files, std::s
 
 /// What files are called: their names without folder and ending.
 std::vector<std::string> names_of(const std::vector<EmbeddedFile> &files);
+
+/// What `read(text, file)` makes of each of the files.
+template <class Read> auto read_each(const std::vector<EmbeddedFile> &files, const Read &read) {
+    std::vector<std::invoke_result_t<Read, std::string, std::string>> all;
+    for (const EmbeddedFile &file : files)
+        all.push_back(read(file.text(), file.path));
+    return all;
+}
 
 /// A text, what messages call it, and whether it is part of the program.
 struct NamedText {

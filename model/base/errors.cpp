@@ -2,6 +2,8 @@
 
 #include "model/base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -133,11 +135,7 @@ std::string shortened(std::string_view text, std::size_t most) {
 std::string printable(std::string_view text, Emphasis allowed) {
     constexpr std::string_view weights[] = {"\x1b[1m", "\x1b[0m"};
     std::string shown;
-    const auto code = [&](unsigned value) {
-        shown += "\\x";
-        shown += "0123456789abcdef"[value >> 4];
-        shown += "0123456789abcdef"[value & 15];
-    };
+    const auto code = [&](unsigned value) { shown += fmt::format("\\x{:02x}", value); };
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         const std::string_view *weight =

@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -154,9 +155,7 @@ void append_quoted(std::string &out, std::string_view text) {
         const bool c1 = plain[i] == '\xC2' && static_cast<unsigned char>(plain[i + 1]) < 0xA0;
         if (c1 || plain[i] == '\x7f') {
             const auto code = static_cast<unsigned char>(c1 ? plain[++i] : plain[i]);
-            out += "\\u00";
-            out += "0123456789abcdef"[code >> 4];
-            out += "0123456789abcdef"[code & 15];
+            out += fmt::format("\\u{:04x}", code);
         } else {
             out += plain[i];
         }

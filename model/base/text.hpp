@@ -1,7 +1,8 @@
-// Texts taken apart.
+// Texts taken apart, and the characters of UTF-8 in them.
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,5 +35,9 @@ template <class Number> std::optional<Number> number_of(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
+
+/// Bytes of the character that a text, which is not empty, begins with; 0 where it begins with none.
+std::size_t character_bytes(std::string_view text);
+bool is_utf8(std::string_view text);
 
 } // namespace convcast

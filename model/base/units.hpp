@@ -1,4 +1,4 @@
-// Quantities in SI base units over five dimensions. `1_MiB + 3.0_us` does not compile.
+// Quantities in SI base units over five dimensions. `Bytes(1.0) + Seconds(3.0)` does not compile.
 #pragma once
 
 #include <cmath>
@@ -61,29 +61,5 @@ template <> struct UnitOf<Bandwidth> { static constexpr const char *text = "B/s"
 template <> struct UnitOf<BytesPerCycle> { static constexpr const char *text = "B/clk"; };
 template <> struct UnitOf<FmasPerCycle> { static constexpr const char *text = "fma/clk"; };
 template <> struct UnitOf<Plain> { static constexpr const char *text = "1"; };
-
-namespace literals {
-constexpr Seconds operator""_s(long double v) {
-    return Seconds(static_cast<double>(v));
-}
-constexpr Seconds operator""_us(long double v) {
-    return Seconds(static_cast<double>(v) * 1e-6);
-}
-constexpr Bytes operator""_KiB(unsigned long long v) {
-    return Bytes(static_cast<double>(v) * 1024.0);
-}
-constexpr Bytes operator""_MiB(unsigned long long v) {
-    return Bytes(static_cast<double>(v) * 1048576.0);
-}
-constexpr Bandwidth operator""_GBps(long double v) {
-    return Bandwidth(static_cast<double>(v) * 1e9);
-}
-constexpr Frequency operator""_MHz(long double v) {
-    return Frequency(static_cast<double>(v) * 1e6);
-}
-constexpr Cycles operator""_clk(unsigned long long v) {
-    return Cycles(static_cast<double>(v));
-}
-} // namespace literals
 
 } // namespace convcast

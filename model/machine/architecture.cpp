@@ -3,12 +3,12 @@
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 #include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -84,11 +84,14 @@ ResolvedArchitecture resolved(const Architecture &own, int capability,
     return out;
 }
 
-int number_of(std::string capability) {
+/// "90" of "9.0"
+std::string digits_of(std::string capability) {
     std::erase(capability, '.');
-    int number = 0;
-    std::from_chars(capability.data(), capability.data() + capability.size(), number);
-    return number;
+    return capability;
+}
+
+int capability_of(const std::string &capability) {
+    return number_of<int>(digits_of(capability)).value_or(0);
 }
 
 std::string version_of(int capability) {
@@ -98,11 +101,9 @@ std::string version_of(int capability) {
 const std::map<int, ResolvedArchitecture> &shipped() {
     static const std::map<int, ResolvedArchitecture> all = [] {
         std::map<int, Architecture> files;
-        for (const EmbeddedFile &file : shipped_architecture_files) {
-            Architecture read = read_architecture(file.text(), file.path);
-            const int capability = number_of(read.compute_capability);
-            files.emplace(capability, std::move(read));
-        }
+        for (Architecture &read :
+             read_each(shipped_architecture_files, described::read_document<Architecture>))
+            files.emplace(capability_of(read.compute_capability), std::move(read));
         std::map<int, ResolvedArchitecture> out;
         for (const auto &[capability, architecture] : files)
             out.emplace(capability, resolved(architecture, capability, files));
@@ -114,13 +115,11 @@ const std::map<int, ResolvedArchitecture> &shipped() {
 } // namespace
 
 int capability_of(const GpuProfile &profile) {
-    return number_of(profile.compute_capability);
+    return capability_of(profile.compute_capability);
 }
 
 std::string architecture_of(const GpuProfile &profile) {
-    std::string digits = profile.compute_capability;
-    std::erase(digits, '.');
-    return "sm_" + digits;
+    return "sm_" + digits_of(profile.compute_capability);
 }
 
 const std::vector<ArchitectureField> &architecture_fields() {
@@ -160,14 +159,6 @@ void Architecture::check(const FieldProblem &problem) const {
     });
     if (sms_of_small_gpc && sms_of_large_gpc && sms_of_small_gpc->value > sms_of_large_gpc->value)
         problem("sms_of_small_gpc/value", "expected at most sms_of_large_gpc");
-}
-
-Architecture read_architecture(const std::string &text, const std::string &file) {
-    return described::read_document<Architecture>(text, file, Architecture().schema);
-}
-
-std::string write_architecture(const Architecture &architecture) {
-    return to_text(described::write(architecture));
 }
 
 const ResolvedArchitecture &architecture_for(int capability) {

@@ -136,10 +136,6 @@ struct ArchitectureField {
 /// As data/architecture_fields.json has them.
 const std::vector<ArchitectureField> &architecture_fields();
 
-/// Throws InputError with every problem at once. `file` only names the text in messages.
-Architecture read_architecture(const std::string &text, const std::string &file);
-std::string write_architecture(const Architecture &architecture);
-
 /// An architecture with every field. A field that its file lacks comes from the nearest compute capability
 /// whose file has it; if two are equally near, from the older one.
 struct ResolvedArchitecture {

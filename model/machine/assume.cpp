@@ -2,6 +2,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
+#include "model/base/text.hpp"
 #include "model/machine/each_number.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -190,20 +192,18 @@ std::string assume(GpuProfile &profile, const std::string &text) {
                                          "or itself assumes, is assumed",
                                          name, profile.id, readable(field->value.value, unit)));
         constexpr Range allowed = plausible<Q>();
-        double value = 0.0;
-        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-        if (error != std::errc{} || end != number.data() + number.size() ||
-            !(value >= allowed.low && value <= allowed.high))
+        const std::optional<double> value = number_of<double>(number);
+        if (!value || !(*value >= allowed.low && *value <= allowed.high))
             throw UsageError(
                 fmt::format("--assume {}: expected a number from {} to {} in {}, got '{}'. Example: "
                             "--assume launch_floor=5e-6",
                             name, allowed.low, allowed.high, unit, number));
         auto &assumed = field.emplace();
-        assumed.value = Q(value);
+        assumed.value = Q(*value);
         assumed.source = Source::assumed;
         assumed.by = by_assume;
         profile.missing.erase(name);
-        said = said_of(name, value, unit);
+        said = said_of(name, *value, unit);
     });
     if (said.empty())
         throw UsageError("--assume: a profile has no number '" + name + "'" + did_you_mean(name, known) +

@@ -9,13 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace convcast {
 namespace {
@@ -54,6 +51,20 @@ constexpr std::string_view computed_with[] = {
     "tf32_mma_rate",
 };
 
+constexpr double most_cases = 1e9;
+
+void within(const FieldProblem &problem, const std::string &field, double value, double low, double high,
+            const char *example) {
+    if (!(value >= low && value <= high))
+        problem(field, fmt::format("expected a number from {:g} to {:g}, got {:g}; for example {}", low, high,
+                                   value, example));
+}
+
+void one_line(const FieldProblem &problem, const char *field, const std::string &value, const char *example) {
+    if (!is_printable(value))
+        problem(field, fmt::format("expected a text of one line, for example \"{}\"", example));
+}
+
 } // namespace
 
 FittedOn fitted_on(const GpuProfile &profile) {
@@ -74,68 +85,46 @@ FittedOn fitted_on(const GpuProfile &profile) {
     return on;
 }
 
-Calibration read_calibration(const std::string &text, const std::string &file) {
-    const std::string schema = Calibration().schema;
-    const std::string written = member_of_json(text, file, "schema").value_or("");
-    for (const char *earlier : {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"})
-        if (written == earlier)
-            throw InputError(file + ": /schema",
-                             "\"" + written +
-                                 "\" is of an earlier version, whose numbers were fitted to other equations; "
-                                 "make it anew: convcast fit run.json.gz -o calibration.json");
-    Calibration calibration = described::read_document<Calibration>(text, file, schema);
-    std::vector<InputProblem> problems;
-    const auto within = [&](const std::string &name, double value, double low, double high,
-                            const char *example) {
-        if (!(value >= low && value <= high))
-            problems.push_back({file + ": /" + name, fmt::format("expected a number from {:g} to {:g}, got "
-                                                                 "{:g}; for example {}",
-                                                                 low, high, value, example)});
-    };
-    const auto check = [&](const std::string &where, const FittedNumbers &numbers) {
-        within(where + "first_wave_miss", numbers.first_wave_miss, 0.0, 4.0, "1");
-        within(where + "cold_share", numbers.cold_share, 0.0, 4.0, "1");
-        within(where + "steps_overlap", numbers.steps_overlap, 1.0, 100.0, "2");
-        within(where + "units_overlap", numbers.units_overlap, 1.0, 100.0, "2");
-    };
-    check("fitted/", calibration.fitted);
-    for (std::size_t i = 0; i < calibration.resampled.size(); ++i)
-        check("resampled/" + std::to_string(i) + "/", calibration.resampled[i]);
-    within("ratio_p05", calibration.ratio_p05, 0.01, 100.0, "0.9");
-    within("ratio_p95", calibration.ratio_p95, 0.01, 100.0, "1.1");
-    if (!(calibration.ratio_p05 <= calibration.ratio_p95))
-        problems.push_back({file + ": /ratio_p05", "expected no more than ratio_p95"});
-    constexpr double most_cases = 1e9;
-    within("scale", calibration.scale.value_or(1.0), 0.01, 100.0, "1.03");
-    within("cases", static_cast<double>(calibration.cases), 0.0, most_cases, "877");
-    if (const std::optional<TestErrors> &test = calibration.test) {
-        within("test/cases", static_cast<double>(test->cases), 1.0, most_cases, "2579");
-        within("test/fitted", test->fitted, 0.0, 1e3, "0.08");
-        within("test/assumed", test->assumed, 0.0, 1e3, "0.09");
-        within("test/without_counters", test->without_counters, 0.0, 1e3, "0.1");
-    }
-    const FittedOn &on = calibration.profile;
-    const auto one_line = [&](const char *name, const std::string &value, const char *example) {
-        if (!is_printable(value))
-            problems.push_back({file + ": /profile/" + name,
-                                "expected a text of one line, for example \"" + std::string(example) + "\""});
-    };
-    one_line("id", on.id, "h200");
-    one_line("name", on.name, "NVIDIA H200");
-    if (calibration.borrowed && !is_printable(*calibration.borrowed))
-        problems.push_back(
-            {file + ": /borrowed", "expected a text of one line, for example \"NVIDIA H200\""});
-    one_line("date", on.date.value_or("unknown"), "2026-11-22T11:44:29Z");
-    if (!is_compute_capability(on.compute_capability))
-        problems.push_back({file + ": /profile/compute_capability", "expected a version such as \"9.0\""});
-    for (const auto &[name, value] : on.numbers)
-        if (!is_printable(name))
-            one_line("numbers", name, "sm_clock");
+void FittedNumbers::check(const FieldProblem &problem) const {
+    within(problem, "first_wave_miss", first_wave_miss, 0.0, 4.0, "1");
+    within(problem, "cold_share", cold_share, 0.0, 4.0, "1");
+    within(problem, "steps_overlap", steps_overlap, 1.0, 100.0, "2");
+    within(problem, "units_overlap", units_overlap, 1.0, 100.0, "2");
+}
+
+void FittedOn::check(const FieldProblem &problem) const {
+    one_line(problem, "id", id, "h200");
+    one_line(problem, "name", name, "NVIDIA H200");
+    one_line(problem, "date", date.value_or("unknown"), "2026-11-22T11:44:29Z");
+    if (!is_compute_capability(compute_capability))
+        problem("compute_capability", "expected a version such as \"9.0\"");
+    for (const auto &[number, value] : numbers)
+        if (!is_printable(number))
+            one_line(problem, "numbers", number, "sm_clock");
         else
-            within("profile/numbers/" + name, value, value == 0.0 ? 0.0 : 1e-18, 1e18, "1");
-    if (!problems.empty())
-        throw InputError(described::with_lines(std::move(problems), text, file));
-    return calibration;
+            within(problem, "numbers/" + number, value, value == 0.0 ? 0.0 : 1e-18, 1e18, "1");
+}
+
+void TestErrors::check(const FieldProblem &problem) const {
+    within(problem, "cases", static_cast<double>(cases), 1.0, most_cases, "2579");
+    within(problem, "fitted", fitted, 0.0, 1e3, "0.08");
+    within(problem, "assumed", assumed, 0.0, 1e3, "0.09");
+    within(problem, "without_counters", without_counters, 0.0, 1e3, "0.1");
+}
+
+void Calibration::check(const FieldProblem &problem) const {
+    within(problem, "ratio_p05", ratio_p05, 0.01, 100.0, "0.9");
+    within(problem, "ratio_p95", ratio_p95, 0.01, 100.0, "1.1");
+    if (!(ratio_p05 <= ratio_p95))
+        problem("ratio_p05", "expected no more than ratio_p95");
+    within(problem, "scale", scale.value_or(1.0), 0.01, 100.0, "1.03");
+    within(problem, "cases", static_cast<double>(cases), 0.0, most_cases, "877");
+    if (borrowed)
+        one_line(problem, "borrowed", *borrowed, "NVIDIA H200");
+}
+
+Calibration read_calibration(const std::string &text, const std::string &file) {
+    return described::read_document<Calibration>(text, file);
 }
 
 std::string write_calibration(const Calibration &calibration) {

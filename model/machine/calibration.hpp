@@ -34,6 +34,8 @@ struct FittedNumbers {
     double units_overlap = 2.0;
     BOOST_DESCRIBE_CLASS(FittedNumbers, (), (first_wave_miss, cold_share, steps_overlap, units_overlap), (),
                          ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// Equations of the time model (docs/equations.md) that can be left out, to see what each is worth.
@@ -92,6 +94,8 @@ struct FittedOn {
     /// number of a profile changes a forecast.
     std::map<std::string, double> numbers;
     BOOST_DESCRIBE_CLASS(FittedOn, (), (id, name, compute_capability, date, numbers), (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// How forecasts did on the calls outside the training part: means of |forecast / measured - 1|. Where scale
@@ -102,6 +106,8 @@ struct TestErrors {
     double assumed = 0.0;          ///< with the facts and the numbers assumed without a fit
     double without_counters = 0.0; ///< with neither: what a GPU of another architecture gets
     BOOST_DESCRIBE_CLASS(TestErrors, (), (cases, fitted, assumed, without_counters), (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// How far measured times lie from their forecasts, by properties of the call (I4). The spread of a call is
@@ -143,6 +149,8 @@ struct Calibration {
                          (schema, profile, facts_hash, fitted, resampled, cases, ratio_p05, ratio_p95, scale,
                           spread, borrowed, test),
                          (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// The part of a calibration that says which profile it is fitted on.

@@ -41,25 +41,26 @@ std::map<std::string, Curve> curves_of(const GpuProfile &profile) {
     return curves;
 }
 
-/// y by x of one line, in one file.
-using Line = std::vector<std::pair<double, double>>;
+/// Of a point at the same x; absent where the line has none.
+std::optional<double> y_at(const CurveSeries &line, double x) {
+    const auto found =
+        std::ranges::find_if(line.x, [x](double other) { return std::abs(other - x) <= 1e-9 * std::abs(x); });
+    const auto i = static_cast<std::size_t>(found - line.x.begin());
+    return i < std::min(line.x.size(), line.y.size()) ? std::optional(line.y[i]) : std::nullopt;
+}
 
 /// Points of `lines`, one line for each file, at the x that all of them have.
-void compare_lines(ComparedCurve &curve, const std::string &series, const std::vector<Line> &lines) {
-    for (const Line::value_type &point : lines.front()) {
-        const double x = point.first, y = point.second;
-        double low = y, high = y;
-        const bool common = std::all_of(lines.begin() + 1, lines.end(), [&](const Line &line) {
-            const auto same = std::find_if(line.begin(), line.end(), [x](const auto &other) {
-                return std::abs(other.first - x) <= 1e-9 * std::abs(x);
-            });
-            if (same == line.end())
-                return false;
-            low = std::min(low, same->second);
-            high = std::max(high, same->second);
-            return true;
-        });
-        if (!common || !(low > 0.0))
+void compare_lines(ComparedCurve &curve, const std::string &series,
+                   const std::vector<const CurveSeries *> &lines) {
+    for (const double x : lines.front()->x) {
+        std::vector<double> values;
+        for (const CurveSeries *line : lines)
+            if (const std::optional<double> y = y_at(*line, x))
+                values.push_back(*y);
+        if (values.size() < lines.size())
+            continue;
+        const auto [low, high] = std::ranges::minmax(values);
+        if (!(low > 0.0))
             continue;
         ++curve.common_points;
         if (!curve.largest_ratio || high / low > *curve.largest_ratio) {
@@ -68,13 +69,6 @@ void compare_lines(ComparedCurve &curve, const std::string &series, const std::v
             curve.series = series;
         }
     }
-}
-
-Line line_of(const std::vector<double> &x, const std::vector<double> &y) {
-    Line line;
-    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
-        line.emplace_back(x[i], y[i]);
-    return line;
 }
 
 /// Absent unless every file has the curve.
@@ -91,13 +85,11 @@ std::optional<ComparedCurve> compare_curve(const std::vector<std::map<std::strin
     compared.name = name;
     compared.x_unit = curves.front()->x_unit;
     for (const CurveSeries &first : curves.front()->series) {
-        std::vector<Line> lines;
+        std::vector<const CurveSeries *> lines;
         for (const Curve *curve : curves)
-            for (const CurveSeries &series : curve->series)
-                if (series.name == first.name) {
-                    lines.push_back(line_of(series.x, series.y));
-                    break;
-                }
+            if (const auto its = std::ranges::find(curve->series, first.name, &CurveSeries::name);
+                its != curve->series.end())
+                lines.push_back(&*its);
         if (lines.size() == curves.size())
             compare_lines(compared, curves.front()->series.size() > 1 ? first.name : "", lines);
     }

@@ -1,14 +1,11 @@
 #include "model/machine/facts.hpp"
 
 #include "model/base/described.hpp"
-#include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast {
 namespace {
@@ -21,58 +18,44 @@ bool is_architecture(const std::string &text) {
 
 } // namespace
 
+void CompiledWork::check(const FieldProblem &problem) const {
+    if (!is_printable(kernel) || (!variant.empty() && !is_printable(variant)))
+        return problem("", "expected a kernel's name and variant, for example \"row_register\" and \"\"");
+    const auto require = [&](double value, double low, double high, const char *field, const char *expected) {
+        if (!(value >= low && value <= high))
+            problem(field, std::string("expected ") + expected + ", for " + kernel);
+    };
+    for (const auto &[field, value] : {std::pair{"per_ffma", per_ffma},
+                                       {"per_counted", per_counted},
+                                       {"per_warp", per_warp},
+                                       {"per_warp_step", per_warp_step},
+                                       {"merging", merging}})
+        require(value, 0.0, 1e6, field, "a count from 0 to a million, for example 1");
+    require(pace.copy_alu_share.value_or(0.0), 0.0, 1.0, "pace/copy_alu_share",
+            "a share from 0 to 1, for example 0.5");
+    for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
+        require(clocks, 1.0, 1e4, "pace", "clocks of an instruction from 1 to 10000, for example 2");
+    require(pace.constant_clocks, 0.0, 1e4, "pace/constant_clocks", "clocks from 0 to 10000, for example 40");
+    require(pace.alu_share, 0.0, 1.0, "pace/alu_share", "a share from 0 to 1, for example 0.5");
+}
+
+void Facts::check(const FieldProblem &problem) const {
+    if (!is_architecture(architecture))
+        problem("architecture", "expected an architecture such as \"sm_90\"");
+    if (!is_printable(device_code_hash))
+        problem("device_code_hash", "expected the hash that `convcast --version` prints as device code");
+    if (kernels.empty())
+        problem("kernels", "expected a kernel at least; to forecast without counters give --facts none");
+    if (!(cold_clocks >= 0.0 && cold_clocks < 1e6))
+        problem("cold_clocks", "expected clocks from 0 to a million, for example 1000");
+    if (!(once_clocks >= 1.0 && once_clocks < 1e4))
+        problem("once_clocks", "expected clocks of an instruction from 1 to 10000, for example 5");
+    if (!(drift >= 0.0 && drift <= 1.0))
+        problem("drift", "expected an exponent from 0 to 1, for example 0.5");
+}
+
 Facts read_facts(const std::string &text, const std::string &file) {
-    Facts facts = described::read_document<Facts>(text, file, "convcast/facts/3");
-    std::vector<InputProblem> problems;
-    if (!is_architecture(facts.architecture))
-        problems.push_back({file + ": /architecture", "expected an architecture such as \"sm_90\""});
-    if (!is_printable(facts.device_code_hash))
-        problems.push_back({file + ": /device_code_hash",
-                            "expected the hash that `convcast --version` prints as device code"});
-    if (facts.kernels.empty())
-        problems.push_back({file + ": /kernels", "expected a kernel at least; to forecast without counters "
-                                                 "give --facts none"});
-    if (!(facts.cold_clocks >= 0.0 && facts.cold_clocks < 1e6))
-        problems.push_back(
-            {file + ": /cold_clocks", "expected clocks from 0 to a million, for example 1000"});
-    if (!(facts.once_clocks >= 1.0 && facts.once_clocks < 1e4))
-        problems.push_back(
-            {file + ": /once_clocks", "expected clocks of an instruction from 1 to 10000, for example 5"});
-    if (!(facts.drift >= 0.0 && facts.drift <= 1.0))
-        problems.push_back({file + ": /drift", "expected an exponent from 0 to 1, for example 0.5"});
-    for (std::size_t i = 0; i < facts.kernels.size(); ++i) {
-        const CompiledWork &kernel = facts.kernels[i];
-        if (!is_printable(kernel.kernel) || (!kernel.variant.empty() && !is_printable(kernel.variant))) {
-            problems.push_back(
-                {file + ": /kernels/" + std::to_string(i),
-                 "expected a kernel's name and variant, for example \"row_register\" and \"\""});
-            continue;
-        }
-        const Pace &pace = kernel.pace;
-        for (const double value :
-             {kernel.per_ffma, kernel.per_counted, kernel.per_warp, kernel.per_warp_step, kernel.merging})
-            if (!(value >= 0.0 && value < 1e6))
-                problems.push_back(
-                    {file + ": /kernels/" + std::to_string(i),
-                     "expected counts from 0 to a million, for example 1, for " + kernel.kernel});
-        if (const double share = pace.copy_alu_share.value_or(0.0); !(share >= 0.0 && share <= 1.0))
-            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/copy_alu_share",
-                                "expected a share from 0 to 1, for example 0.5, for " + kernel.kernel});
-        for (const double clocks : {pace.ffma_clocks, pace.other_clocks})
-            if (!(clocks >= 1.0 && clocks < 1e4))
-                problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace",
-                                    "expected clocks of an instruction from 1 to 10000, for example 2, for " +
-                                        kernel.kernel});
-        if (!(pace.constant_clocks >= 0.0 && pace.constant_clocks < 1e4))
-            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/constant_clocks",
-                                "expected clocks from 0 to 10000, for example 40, for " + kernel.kernel});
-        if (!(pace.alu_share >= 0.0 && pace.alu_share <= 1.0))
-            problems.push_back({file + ": /kernels/" + std::to_string(i) + "/pace/alu_share",
-                                "expected a share from 0 to 1, for example 0.5, for " + kernel.kernel});
-    }
-    if (!problems.empty())
-        throw InputError(described::with_lines(std::move(problems), text, file));
-    return facts;
+    return described::read_document<Facts>(text, file);
 }
 
 std::string write_facts(const Facts &facts) {

@@ -44,6 +44,8 @@ struct CompiledWork {
                          (kernel, variant, per_ffma, per_counted, per_warp, per_warp_step, merging, pace,
                           cases, median_error, p90_error),
                          (), ())
+
+    void check(const FieldProblem &problem) const; ///< counts, clocks and shares that a kernel can have
 };
 
 /// Of all kernels of one architecture. Without kernels: nothing was counted.
@@ -58,6 +60,8 @@ struct Facts {
     BOOST_DESCRIBE_CLASS(Facts, (),
                          (schema, architecture, device_code_hash, cold_clocks, once_clocks, drift, kernels),
                          (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// Throws InputError with every problem at once. `file` only names the text in messages.

@@ -28,22 +28,12 @@ namespace {
 constexpr const char *none = "none";
 
 const std::vector<Facts> &shipped_facts() {
-    static const std::vector<Facts> all = [] {
-        std::vector<Facts> read;
-        for (const EmbeddedFile &file : shipped_facts_files)
-            read.push_back(read_facts(file.text(), file.path));
-        return read;
-    }();
+    static const std::vector<Facts> all = read_each(shipped_facts_files, read_facts);
     return all;
 }
 
 const std::vector<Calibration> &shipped_calibrations() {
-    static const std::vector<Calibration> all = [] {
-        std::vector<Calibration> read;
-        for (const EmbeddedFile &file : shipped_calibration_files)
-            read.push_back(read_calibration(file.text(), file.path));
-        return read;
-    }();
+    static const std::vector<Calibration> all = read_each(shipped_calibration_files, read_calibration);
     return all;
 }
 
@@ -60,10 +50,6 @@ std::optional<Calibration> shipped_for(const GpuProfile &profile) {
         else if (!found && calibration.profile.compute_capability == profile.compute_capability)
             found = calibration;
     return found;
-}
-
-std::string file_name(const std::string &file) {
-    return file == "-" ? "standard input" : file;
 }
 
 /// How good forecasts without counters are where both were judged, as a clause; empty where that is unknown.
@@ -117,7 +103,7 @@ void choose_facts(Knowledge &knowledge, const GpuProfile &profile, const std::st
             if (facts.architecture == architecture)
                 knowledge.facts = facts;
     } else if (asked != none) {
-        knowledge.facts = read_facts(read_file(asked), file_name(asked));
+        knowledge.facts = read_facts(read_file(asked), shown_name(asked));
         if (knowledge.facts.architecture != architecture)
             knowledge.assumptions.push_back(fmt::format("facts of {}, borrowed: the GPU is of {}",
                                                         knowledge.facts.architecture, architecture));
@@ -132,7 +118,7 @@ void choose_calibration(Knowledge &knowledge, const GpuProfile &profile, const s
     if (asked.empty()) {
         knowledge.calibration = shipped_for(profile);
     } else if (asked != none) {
-        knowledge.calibration = read_calibration(read_file(asked), file_name(asked));
+        knowledge.calibration = read_calibration(read_file(asked), shown_name(asked));
     }
     if (!knowledge.calibration) {
         knowledge.assumptions.push_back(

@@ -27,8 +27,6 @@ extern const std::vector<EmbeddedFile> shipped_profile_files;
 
 namespace {
 
-constexpr const char *schema_name = "convcast/profile/1";
-
 bool ascending(const std::vector<double> &values) {
     return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
@@ -125,7 +123,7 @@ void GpuProfile::check(const FieldProblem &problem) const {
 }
 
 GpuProfile read_profile(const std::string &text, const std::string &file) {
-    return described::read_document<GpuProfile>(text, file, schema_name);
+    return described::read_document<GpuProfile>(text, file);
 }
 
 std::string write_profile(const GpuProfile &profile) {
@@ -207,6 +205,26 @@ GpuProfile with_sms(GpuProfile profile, int sms) {
                          "' were asked for, which has " + std::to_string(profile.limits.sm_count));
     profile.limits.sm_count = sms;
     return profile;
+}
+
+const CurveSeries *line_of(const GpuProfile &profile, const std::string &curve) {
+    const auto found = profile.curves.find(curve);
+    return found == profile.curves.end() || found->second.series.empty() ||
+                   found->second.series.front().x.empty()
+               ? nullptr
+               : &found->second.series.front();
+}
+
+double value_at(const CurveSeries &line, double x) {
+    if (x <= line.x.front())
+        return line.y.front();
+    if (x >= line.x.back())
+        return line.y.back();
+    std::size_t i = 1;
+    while (line.x[i] < x)
+        ++i;
+    const double share = std::log(x / line.x[i - 1]) / std::log(line.x[i] / line.x[i - 1]);
+    return line.y[i - 1] * std::pow(line.y[i] / line.y[i - 1], share);
 }
 
 std::string profile_hash(const GpuProfile &profile) {

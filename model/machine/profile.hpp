@@ -351,6 +351,13 @@ std::vector<std::string> shipped_profiles();
 /// not have so many.
 GpuProfile with_sms(GpuProfile profile, int sms);
 
+/// The first line of a curve; null where the profile has none with points.
+const CurveSeries *line_of(const GpuProfile &profile, const std::string &curve);
+
+/// The line of a curve at x: straight between its points where both axes are logarithmic, and as at the
+/// nearest point beyond them.
+double value_at(const CurveSeries &line, double x);
+
 /// XXH3-128 of the profile's canonical text, as hex.
 std::string profile_hash(const GpuProfile &profile);
 

@@ -130,7 +130,7 @@ void add_declared(DeclaredWork &work) {
     const EmbeddedFile *file = find_embedded(shipped_ladder_files, *work.also + ".json");
     if (file == nullptr)
         return;
-    DeclaredWork more = described::read_document<Ladder>(file->text(), file->path, "convcast/ladder/1").work;
+    DeclaredWork more = described::read_document<Ladder>(file->text(), file->path).work;
     work.let.merge(more.let);
     work.accesses.merge(more.accesses);
     work.phases.merge(more.phases);
@@ -139,7 +139,7 @@ void add_declared(DeclaredWork &work) {
 } // namespace
 
 Ladder read_ladder(const std::string &text, const std::string &file, const Network &network) {
-    Ladder ladder = described::read_document<Ladder>(text, file, "convcast/ladder/1");
+    Ladder ladder = described::read_document<Ladder>(text, file);
     add_declared(ladder.work);
     std::vector<InputProblem> problems;
     if (ladder.network != network.id)
@@ -191,7 +191,7 @@ std::optional<Descent> descent_of(const Ladder &ladder) {
 std::vector<std::string> networks_with_splits() {
     std::vector<std::string> names;
     for (const EmbeddedFile &file : shipped_ladder_files)
-        if (const auto ladder = described::read_document<Ladder>(file.text(), file.path, "convcast/ladder/1");
+        if (const auto ladder = described::read_document<Ladder>(file.text(), file.path);
             !ladder.splits.empty())
             names.push_back(ladder.network);
     return names;

@@ -184,7 +184,7 @@ void Network::check(const FieldProblem &problem) const {
 
 Network read_network(const std::string &text, const std::string &file) {
     try {
-        return described::read_document<Network>(text, file, "convcast/network/1");
+        return described::read_document<Network>(text, file);
     } catch (const InputError &error) {
         throw InputError(without_consequences(error.problems));
     }

@@ -1,7 +1,7 @@
 #include "model/network/rung_forecast.hpp"
 
 #include "model/base/divide.hpp"
-#include "model/machine/curve.hpp"
+#include "model/machine/profile.hpp"
 #include "model/machine/machine.hpp"
 #include "model/network/count_work.hpp"
 #include "model/network/launch_times.hpp"

@@ -1,7 +1,7 @@
 #include "model/network/scaling_forecast.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/machine/curve.hpp"
+#include "model/machine/profile.hpp"
 #include "model/network/rung_forecast.hpp"
 
 #include <fmt/format.h>

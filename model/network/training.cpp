@@ -51,7 +51,7 @@ void took(NetworkCase &item, std::int64_t steps, Seconds time) {
 }
 
 Weights read_weights(const std::string &text, const std::string &file, const Network &network) {
-    Weights weights = described::read_document<Weights>(text, file, "convcast/weights/1");
+    Weights weights = described::read_document<Weights>(text, file);
     std::vector<InputProblem> problems;
     if (weights.network != network.id)
         problems.push_back({file + ": /network", "expected weights of \"" + network.id + "\", found \"" +

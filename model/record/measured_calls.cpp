@@ -33,7 +33,7 @@ std::vector<MeasuredCall> measured_calls(const Run &run, const GpuProfile &profi
             continue;
         Plan counted = as_forecast(good->feasible.plan, shape, gpu, facts);
         calls.push_back({std::move(good->feasible.plan), std::move(counted), shape, cold->time_s,
-                         item.strategy->substr(0, item.strategy->find(':')), training, i});
+                         item.kernel(), training, i});
     }
     return calls;
 }

@@ -4,6 +4,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/plan/occupancy.hpp"
+#include "model/shape/number_expression.hpp"
 #include "model/work/tensors.hpp"
 
 #include <algorithm>
@@ -46,17 +47,10 @@ bool mentions(const OwnKernel &kernel, const std::string &size) {
 
 /// Why a shape has something that the kernel is told nothing of; "" if it has not.
 std::string untold(const OwnKernel &kernel, const ConvShape &s) {
-    struct Told {
-        const char *name;
-        std::int64_t value, usual;
-    };
-    for (const Told &told :
-         {Told{"stride_h", s.stride_h, 1}, Told{"stride_w", s.stride_w, 1}, Told{"pad_h", s.pad_h, 0},
-          Told{"pad_w", s.pad_w, 0}, Told{"dilation_h", s.dilation_h, 1}, Told{"dilation_w", s.dilation_w, 1},
-          Told{"groups", s.groups, 1}})
-        if (told.value != told.usual && !mentions(kernel, told.name))
-            return "the shape's " + std::string(told.name) + " is " + std::to_string(told.value) +
-                   ", of which the kernel is told nothing; if it does such shapes, put " + told.name +
+    for (const auto &[name, size, usual] : shape_sizes)
+        if (usual && s.*size != usual && !mentions(kernel, name))
+            return "the shape's " + std::string(name) + " is " + std::to_string(s.*size) +
+                   ", of which the kernel is told nothing; if it does such shapes, put " + name +
                    " among its \"parameters\"";
     return "";
 }

@@ -23,55 +23,15 @@ extern const std::vector<EmbeddedFile> shipped_paper_files;
 namespace {
 
 /// Strategies with their knobs.
-void require_strategies(const std::vector<std::string> &texts, const std::string &place,
-                        std::vector<InputProblem> &problems) {
+void require_strategies(const std::vector<std::string> &texts, const std::string &field,
+                        const FieldProblem &problem) {
     for (std::size_t i = 0; i < texts.size(); ++i)
-        or_problem(problems, place + "/" + std::to_string(i), [&] { parse_strategy(texts[i]); });
-}
-
-/// What names things that ship: profiles, studies, strategies.
-void check_names(const Paper &paper, const std::string &file, std::vector<InputProblem> &problems) {
-    require_one_of(paper.gpu, shipped_profiles(), "the name of a shipped profile", file + ": /gpu", problems);
-    if (!is_id(paper.id)) // names a folder
-        problems.push_back({file + ": /id", expected_id("chang", paper.id)});
-    std::set<std::string> ids;
-    for (std::size_t i = 0; i < paper.items.size(); ++i) {
-        const PaperItem &item = paper.items[i];
-        const std::string place = file + ": /items/" + std::to_string(i);
-        if (!ids.insert(item.id).second)
-            problems.push_back({place + "/id", "expected an id of its own, found \"" + shortened(item.id) +
-                                                   "\" for the second time"});
-        if (item.answer.study)
-            require_one_of(*item.answer.study, shipped_studies(), "a shipped study", place + "/answer/study",
-                           problems);
-        for (std::size_t j = 0; j < item.answer.paper_kernels.size(); ++j)
-            require_one_of(item.answer.paper_kernels[j], strategy_names(), "a strategy's name",
-                           place + "/answer/paper_kernels/" + std::to_string(j), problems);
-        if (item.answer.method)
-            check_texts(*item.answer.method, place + "/answer/method", problems);
-        require_strategies(item.answer.settings, place + "/answer/settings", problems);
-        require_strategies(item.answer.drawn, place + "/answer/drawn", problems);
-        if (item.answer.drawn_shape)
-            or_problem(problems, place + "/answer/drawn_shape",
-                       [&] { ConvShape::parse(*item.answer.drawn_shape); });
-        for (std::size_t j = 0; j < item.answer.drawn_shapes.size(); ++j)
-            or_problem(problems, place + "/answer/drawn_shapes/" + std::to_string(j),
-                       [&] { ConvShape::parse(item.answer.drawn_shapes[j]); });
-    }
-    for (const auto &[name, method] : paper.methods)
-        check_texts(method, file + ": /methods/" + shortened(name), problems);
-    if (paper.items.empty())
-        problems.push_back({file + ": /items", "expected at least one item"});
+        or_problem(problem, field + "/" + std::to_string(i), [&] { parse_strategy(texts[i]); });
 }
 
 /// Of every shipped paper, read once.
 const std::vector<Paper> &papers_that_ship() {
-    static const std::vector<Paper> papers = [] {
-        std::vector<Paper> read;
-        for (const EmbeddedFile &file : shipped_paper_files)
-            read.push_back(read_paper(file.text(), file.path));
-        return read;
-    }();
+    static const std::vector<Paper> papers = read_each(shipped_paper_files, read_paper);
     return papers;
 }
 
@@ -145,13 +105,41 @@ void BibtexEntry::check(const FieldProblem &problem) const {
             problem("fields/" + name, "expected as many { as }");
 }
 
+/// What names things that ship, profiles, studies and strategies, or is to be told apart.
+void Paper::check(const FieldProblem &problem) const {
+    require_one_of(gpu, shipped_profiles(), "the name of a shipped profile", "gpu", problem);
+    if (!is_id(id)) // names a folder
+        problem("id", expected_id("chang", id));
+    std::set<std::string> ids;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const PaperAnswer &answer = items[i].answer;
+        const std::string item = "items/" + std::to_string(i), its = item + "/answer/";
+        if (!ids.insert(items[i].id).second)
+            problem(item + "/id", "expected an id of its own, found \"" + shortened(items[i].id) +
+                                      "\" for the second time");
+        if (answer.study)
+            require_one_of(*answer.study, shipped_studies(), "a shipped study", its + "study", problem);
+        for (std::size_t j = 0; j < answer.paper_kernels.size(); ++j)
+            require_one_of(answer.paper_kernels[j], strategy_names(), "a strategy's name",
+                           its + "paper_kernels/" + std::to_string(j), problem);
+        if (answer.method)
+            check_texts(*answer.method, its + "method", problem);
+        require_strategies(answer.settings, its + "settings", problem);
+        require_strategies(answer.drawn, its + "drawn", problem);
+        if (answer.drawn_shape)
+            or_problem(problem, its + "drawn_shape", [&] { ConvShape::parse(*answer.drawn_shape); });
+        for (std::size_t j = 0; j < answer.drawn_shapes.size(); ++j)
+            or_problem(problem, its + "drawn_shapes/" + std::to_string(j),
+                       [&] { ConvShape::parse(answer.drawn_shapes[j]); });
+    }
+    for (const auto &[name, method] : methods)
+        check_texts(method, "methods/" + shortened(name), problem);
+    if (items.empty())
+        problem("items", "expected at least one item");
+}
+
 Paper read_paper(const std::string &text, const std::string &file) {
-    Paper paper = described::read_document<Paper>(text, file, "convcast/paper/1");
-    std::vector<InputProblem> problems;
-    check_names(paper, file, problems);
-    if (!problems.empty())
-        throw InputError(described::with_lines(std::move(problems), text, file));
-    return paper;
+    return described::read_document<Paper>(text, file);
 }
 
 const PaperMethod *find_method(const Paper &paper, const std::string &name) {

@@ -167,6 +167,8 @@ struct Paper {
     std::map<std::string, PaperMethod> methods; ///< that several items name
     std::vector<PaperItem> items;               ///< in the paper's order
     BOOST_DESCRIBE_CLASS(Paper, (), (schema, id, title, authors, gpu, citation, methods, items), (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 /// Throws InputError with every problem at once.

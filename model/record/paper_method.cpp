@@ -72,33 +72,39 @@ void each_text(const PaperMethod &method, const EachPaperText &call) {
 }
 
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
-                    const std::string &place, std::vector<InputProblem> &problems,
-                    const std::string &example) {
+                    const std::string &field, const FieldProblem &problem, const std::string &example) {
     if (std::find(known.begin(), known.end(), name) != known.end())
         return;
     const std::string one = example.empty() && !known.empty() ? known.front() : example;
-    problems.push_back({place, "expected " + what + (one.empty() ? "" : ", for example \"" + one + "\"") +
-                                   ", found \"" + shortened(name) + "\"" + did_you_mean(name, known)});
+    problem(field, "expected " + what + (one.empty() ? "" : ", for example \"" + one + "\"") + ", found \"" +
+                       shortened(name) + "\"" + did_you_mean(name, known));
 }
 
-void check_texts(const PaperMethod &method, const std::string &place, std::vector<InputProblem> &problems) {
+void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
+                    const std::string &place, std::vector<InputProblem> &problems,
+                    const std::string &example) {
+    const FieldProblem add = [&](const std::string &where, const std::string &message) {
+        problems.push_back({where, message});
+    };
+    require_one_of(name, known, what, place, add, example);
+}
+
+void check_texts(const PaperMethod &method, const std::string &field, const FieldProblem &problem) {
     const std::vector<std::string> studies = shipped_studies();
     each_text(method, [&](const std::string &path, const std::string &text, PaperTextKind kind) {
         const bool filled_in = text.find('{') != std::string::npos;
-        try {
+        or_problem(problem, field + path, [&] {
             if (kind == PaperTextKind::expression)
                 parse_expression(text, ExpressionGrammar::values);
             else if (kind == PaperTextKind::sentence || (kind == PaperTextKind::setting && filled_in))
                 parse_sentence(text);
             else if (kind == PaperTextKind::setting)
                 parse_strategy(text);
-        } catch (const UsageError &error) {
-            problems.push_back({place + path, error.what()});
-        }
+        });
         const std::string its = text.substr(0, text.find('/'));
         if (kind == PaperTextKind::study ||
             (kind == PaperTextKind::recording && its != "run" && its != "settings"))
-            require_one_of(its, studies, "a shipped study", place + path, problems, "chang_multi");
+            require_one_of(its, studies, "a shipped study", field + path, problem, "chang_multi");
     });
 }
 
@@ -123,14 +129,12 @@ void PaperList::check(const FieldProblem &problem) const {
             problem(row, "expected " + std::to_string(columns.size()) +
                              " cells, one for each of \"columns\", found " + std::to_string(rows[i].size()));
         for (std::size_t j = 0; j < std::min(rows[i].size(), columns.size()); ++j)
-            try {
+            or_problem(problem, row + "/" + std::to_string(j), [&] {
                 if (columns[j] == "shape")
                     ConvShape::parse(rows[i][j]);
                 if (columns[j] == "gpu")
                     find_profile(rows[i][j]);
-            } catch (const UsageError &error) {
-                problem(row + "/" + std::to_string(j), error.what());
-            }
+            });
     }
 }
 

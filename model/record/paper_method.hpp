@@ -229,13 +229,16 @@ using EachPaperText =
 /// Calls with every text of a method and its path: "/claims/0/verdict".
 void each_text(const PaperMethod &method, const EachPaperText &call);
 
-/// Adds a problem unless `known` has the name: "expected a study, for example "sweep", found "swep"; did you
-/// mean 'sweep'?" `example` "" is the first that is known.
+/// Says that something is wrong unless `known` has the name: "expected a study, for example "sweep", found
+/// "swep"; did you mean 'sweep'?" `example` "" is the first that is known.
+void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
+                    const std::string &field, const FieldProblem &problem, const std::string &example = "");
+/// The same as a problem at a place.
 void require_one_of(const std::string &name, const std::vector<std::string> &known, const std::string &what,
                     const std::string &place, std::vector<InputProblem> &problems,
                     const std::string &example = "");
 
-/// Adds a problem for each expression, sentence, setting and study that is none. `place` is the method's.
-void check_texts(const PaperMethod &method, const std::string &place, std::vector<InputProblem> &problems);
+/// Says of each expression, sentence, setting and study that is none what is wrong. `field` is the method's.
+void check_texts(const PaperMethod &method, const std::string &field, const FieldProblem &problem);
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
@@ -9,14 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,27 +33,24 @@ void check_timeline(const std::optional<Timeline> &timeline, const FieldProblem 
 /// document.
 std::optional<std::size_t> case_of(const InputProblem &problem, const std::string &file) {
     constexpr std::string_view cases = ": /cases/";
-    const std::size_t at = problem.place.find(cases, file.size()); // behind the line
-    const std::size_t colon = problem.place.find(": ", file.size());
-    std::size_t index = 0;
-    if (at == std::string::npos || at != colon)
+    std::string_view path = problem.place;
+    path.remove_prefix(std::min(path.find(": ", file.size()), path.size())); // the line
+    if (!path.starts_with(cases))
         return std::nullopt;
-    const char *digits = problem.place.data() + at + cases.size();
-    return std::from_chars(digits, problem.place.data() + problem.place.size(), index).ec == std::errc{}
-               ? std::optional(index)
-               : std::nullopt;
+    path.remove_prefix(cases.size());
+    return number_of<std::size_t>(path.substr(0, path.find('/')));
 }
 
 /// Says of a case at `path` which names it has that are none.
 void check_names(const Case &item, const std::string &path, const BaselineCheck &check_baseline,
                  described::Reader &reader) {
-    std::vector<InputProblem> problems;
+    const FieldProblem problem = [&](const std::string &field, const std::string &message) {
+        reader.problem(path + "/" + field, message);
+    };
     if (item.strategy)
-        or_problem(problems, path + "/strategy", [&] { parse_strategy(*item.strategy); });
+        or_problem(problem, "strategy", [&] { parse_strategy(*item.strategy); });
     if (item.baseline && check_baseline)
-        or_problem(problems, path + "/baseline", [&] { check_baseline(*item.baseline); });
-    for (const InputProblem &problem : problems)
-        reader.problem(problem.place, problem.message);
+        or_problem(problem, "baseline", [&] { check_baseline(*item.baseline); });
 }
 
 /// Moves the cases that problems are about to Run::unread. Throws InputError with all problems where one is
@@ -118,11 +114,7 @@ void Measurement::check(const FieldProblem &problem) const {
 }
 
 void Case::check(const FieldProblem &problem) const {
-    try {
-        ConvShape::parse(shape);
-    } catch (const UsageError &error) {
-        problem("shape", error.what());
-    }
+    or_problem(problem, "shape", [&] { ConvShape::parse(shape); });
     if (strategy.has_value() == baseline.has_value())
         problem("", "expected either \"strategy\" or \"baseline\"");
 }

@@ -110,6 +110,8 @@ void check_error_of_status(Status status, std::optional<double> error, const std
                            const FieldProblem &problem);
 
 struct Case {
+    std::optional<std::string> gpu;     ///< in an answer for several: the profile's id
+    std::optional<std::string> variant; ///< and what is asked of it: "h200, 64 SMs, dram_read_bandwidth=x2"
     std::optional<std::string> study;
     std::string shape;
     std::optional<std::string> name;     ///< of the layer, where a list of shapes gives one
@@ -123,8 +125,8 @@ struct Case {
     std::optional<Rules> rules; ///< the shape's own, where no prediction has them: the kernel does not do it
     std::vector<Measurement> measurements;
     BOOST_DESCRIBE_CLASS(Case, (),
-                         (study, shape, name, count, strategy, baseline, status, reason, detail, rules,
-                          prediction, measurements),
+                         (gpu, variant, study, shape, name, count, strategy, baseline, status, reason, detail,
+                          rules, prediction, measurements),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -163,7 +165,7 @@ struct UnreadCase {
 struct Run {
     std::string schema = "convcast/run/1";
     Producer producer;
-    std::string profile_id;
+    std::string profile_id; ///< that the forecasts are of; "": of several, which the cases name
     std::string profile_hash;
     std::map<std::string, std::string>
         conditions;                     ///< GPU, driver, toolkit, cuDNN, date (UTC): where it was run

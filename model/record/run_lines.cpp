@@ -40,7 +40,7 @@ std::string in_one_line(const std::string &json) {
 }
 
 /// A case's line, without the tree of its terms.
-std::string line_of(const Case &item) {
+std::string line_of_case(const Case &item) {
     if (!item.prediction || !item.prediction->term)
         return to_line(described::write(item));
     Case bare = item;
@@ -166,7 +166,7 @@ void take_pieces(LineSource &source, const std::string &file, const BaselineChec
     const std::vector<Line> first = source.next(1);
     if (first.empty())
         throw InputError(file + ":1", "expected a Run document, got an empty file");
-    const auto head = described::read_document<Run>(std::string(first.front().text), file, Run().schema);
+    const auto head = described::read_document<Run>(std::string(first.front().text), file);
     std::size_t before = 0, readable = 0;
     std::vector<InputProblem> problems;
     std::vector<Line> lines = source.next(lines_of_a_piece);
@@ -227,7 +227,7 @@ void RunLineWriter::add(const Run &piece) {
     constexpr std::size_t worth_a_call = 1 << 20;
     std::string block;
     texts_of(
-        piece, line_of, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
+        piece, line_of_case, [](const UnreadCase &unread) { return in_one_line(unread.json) + "\n"; },
         [&](const std::string &line) {
             block += line;
             if (block.size() > worth_a_call)

@@ -2,7 +2,6 @@
 
 #include "model/base/readable.hpp"
 #include "model/base/text.hpp"
-#include "model/base/utf8.hpp"
 #include "model/record/shape_list_parts.hpp"
 #include "model/record/study.hpp"
 

@@ -21,44 +21,14 @@ extern const std::vector<EmbeddedFile> shipped_study_files;
 
 namespace {
 
-void make_canonical(std::vector<std::string> &shapes, const std::string &place,
-                    std::vector<InputProblem> &problems) {
+void check_shapes(const std::vector<std::string> &shapes, const FieldProblem &problem) {
     for (std::size_t i = 0; i < shapes.size(); ++i)
-        or_problem(problems, place + "/" + std::to_string(i),
-                   [&] { shapes[i] = ConvShape::parse(shapes[i]).id(); });
+        or_problem(problem, "shapes/" + std::to_string(i), [&] { ConvShape::parse(shapes[i]); });
 }
 
-void check_settings(const Study &study, const std::string &file, std::vector<InputProblem> &problems) {
-    for (std::size_t i = 0; i < study.settings.size(); ++i) {
-        const std::string place = file + ": /settings/" + std::to_string(i);
-        or_problem(problems, place, [&] {
-            const Strategy setting = parse_strategy(study.settings[i]);
-            if (to_text(setting) == to_text(parse_strategy(name_of(setting))))
-                throw UsageError("expected a strategy with a knob that is set, for example "
-                                 "\"stride_fixed_block:tile_k=64\", found \"" +
-                                 study.settings[i] + "\", which is asked in any case");
-        });
-    }
-    if (!study.settings.empty() && study.shapes.empty())
-        problems.push_back({file + ": /settings", "expected shapes that they are asked of"});
-}
-
-void check_sweep(StudySweep &sweep, const std::string &place, std::vector<InputProblem> &problems) {
-    make_canonical(sweep.shapes, place + "/shapes", problems);
-    if (sweep.shapes.empty() || sweep.strategies.empty())
-        problems.push_back({place, "expected at least one shape and one strategy"});
-    bool knob_of_all = true;
-    for (std::size_t i = 0; i < sweep.strategies.size(); ++i)
-        or_problem(problems, place + "/strategies/" + std::to_string(i), [&] {
-            const std::string canonical = to_text(parse_strategy(sweep.strategies[i]));
-            knob_of_all = knob_of_all && (canonical.find(":" + sweep.swept + "=") != std::string::npos ||
-                                          canonical.find("," + sweep.swept + "=") != std::string::npos);
-        });
-    if (sweep.swept != "h" && !knob_of_all)
-        problems.push_back({place + "/swept",
-                            "expected \"h\" or a knob of all its strategies, found \"" + sweep.swept + "\""});
-    if (!is_id(sweep.id)) // names a figure's file
-        problems.push_back({place + "/id", expected_id("map_split_q", sweep.id)});
+void make_canonical(std::vector<std::string> &shapes) {
+    for (std::string &shape : shapes)
+        shape = ConvShape::parse(shape).id();
 }
 
 /// "my_layers" of "nets/My layers.json.gz"
@@ -72,8 +42,56 @@ std::string id_of_file(const std::string &file) {
     return id;
 }
 
-/// The document as it stands, with what it may leave out.
-Study read_fields(const std::string &text, const std::string &file) {
+} // namespace
+
+void StudySweep::check(const FieldProblem &problem) const {
+    check_shapes(shapes, problem);
+    if (shapes.empty() || strategies.empty())
+        problem("", "expected at least one shape and one strategy");
+    bool knob_of_all = true;
+    for (std::size_t i = 0; i < strategies.size(); ++i)
+        or_problem(problem, "strategies/" + std::to_string(i), [&] {
+            const std::string canonical = to_text(parse_strategy(strategies[i]));
+            knob_of_all = knob_of_all && (canonical.find(":" + swept + "=") != std::string::npos ||
+                                          canonical.find("," + swept + "=") != std::string::npos);
+        });
+    if (swept != "h" && !knob_of_all)
+        problem("swept", "expected \"h\" or a knob of all its strategies, found \"" + swept + "\"");
+    if (!is_id(id)) // names a figure's file
+        problem("id", expected_id("map_split_q", id));
+}
+
+void Study::check(const FieldProblem &problem) const {
+    check_shapes(shapes, problem);
+    for (std::size_t i = 0; i < settings.size(); ++i)
+        or_problem(problem, "settings/" + std::to_string(i), [&] {
+            const Strategy setting = parse_strategy(settings[i]);
+            if (to_text(setting) == to_text(parse_strategy(name_of(setting))))
+                throw UsageError("expected a strategy with a knob that is set, for example "
+                                 "\"stride_fixed_block:tile_k=64\", found \"" +
+                                 settings[i] + "\", which is asked in any case");
+        });
+    if (!settings.empty() && shapes.empty())
+        problem("settings", "expected shapes that they are asked of");
+    for (std::size_t i = 0; i < paper_kernels.size(); ++i)
+        require_one_of(paper_kernels[i], strategy_names(), "a strategy's name",
+                       "paper_kernels/" + std::to_string(i), problem);
+    if (paper_kernels.size() > 2)
+        problem("paper_kernels", "expected two at most, which rule 4 chooses from");
+    if (!id.empty() && !is_id(id)) // names a figure's file and a member of the archive
+        problem("id", expected_id("my_layers", id));
+    if (shapes.empty() && sweeps.empty())
+        problem("shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\"");
+    if (!counts.empty() && counts.size() != shapes.size())
+        problem("counts", "expected one count for each of the " + std::to_string(shapes.size()) +
+                              " shapes, got " + std::to_string(counts.size()));
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        if (counts[i] < 1)
+            problem("counts/" + std::to_string(i),
+                    "expected a count of 1 or more, got " + std::to_string(counts[i]));
+}
+
+Study read_study(const std::string &text, const std::string &file) {
     Study study;
     described::Reader reader(study, file);
     parse_json(text, file, std::ref(reader));
@@ -83,42 +101,9 @@ Study read_fields(const std::string &text, const std::string &file) {
         throw InputError(std::move(problems));
     if (study.id.empty())
         study.id = id_of_file(file);
-    return study;
-}
-
-} // namespace
-
-Study read_study(const std::string &text, const std::string &file) {
-    Study study = read_fields(text, file);
-    std::vector<InputProblem> problems;
-    make_canonical(study.shapes, file + ": /shapes", problems);
-    for (std::size_t i = 0; i < study.sweeps.size(); ++i)
-        check_sweep(study.sweeps[i], file + ": /sweeps/" + std::to_string(i), problems);
-    check_settings(study, file, problems);
-    const std::vector<std::string> known = strategy_names();
-    for (std::size_t i = 0; i < study.paper_kernels.size(); ++i)
-        if (std::find(known.begin(), known.end(), study.paper_kernels[i]) == known.end())
-            problems.push_back({file + ": /paper_kernels/" + std::to_string(i),
-                                "expected a strategy's name, for example \"" + known.front() +
-                                    "\", found \"" + study.paper_kernels[i] + "\"" +
-                                    did_you_mean(study.paper_kernels[i], known)});
-    if (study.paper_kernels.size() > 2)
-        problems.push_back({file + ": /paper_kernels", "expected two at most, which rule 4 chooses from"});
-    if (!is_id(study.id)) // names a figure's file and a member of the archive
-        problems.push_back({file + ": /id", expected_id("my_layers", study.id)});
-    if (study.shapes.empty() && study.sweeps.empty())
-        problems.push_back(
-            {file + ": /shapes", "expected at least one shape, for example \"n1c1h28w28k512r3s3\""});
-    if (!study.counts.empty() && study.counts.size() != study.shapes.size())
-        problems.push_back({file + ": /counts", "expected one count for each of the " +
-                                                    std::to_string(study.shapes.size()) + " shapes, got " +
-                                                    std::to_string(study.counts.size())});
-    for (std::size_t i = 0; i < study.counts.size(); ++i)
-        if (study.counts[i] < 1)
-            problems.push_back({file + ": /counts/" + std::to_string(i),
-                                "expected a count of 1 or more, got " + std::to_string(study.counts[i])});
-    if (!problems.empty())
-        throw InputError(described::with_lines(std::move(problems), text, file));
+    make_canonical(study.shapes);
+    for (StudySweep &sweep : study.sweeps)
+        make_canonical(sweep.shapes);
     return study;
 }
 

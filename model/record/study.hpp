@@ -28,6 +28,8 @@ struct StudySweep {
     std::vector<std::string> shapes;     ///< canonical shape texts
     std::vector<std::string> strategies; ///< with the knobs that are set
     BOOST_DESCRIBE_CLASS(StudySweep, (), (id, swept, title, shapes, strategies), (), ())
+
+    void check(const FieldProblem &problem) const;
 };
 
 struct Study {
@@ -55,6 +57,7 @@ struct Study {
     static constexpr bool has_default(std::string_view field) {
         return field == "schema" || field == "id" || field == "title" || field == "citation";
     }
+    void check(const FieldProblem &problem) const;
 };
 
 /// A document with shapes and nothing else is a study, too: it is called as its file. Throws InputError with

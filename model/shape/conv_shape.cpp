@@ -3,7 +3,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace convcast {
 namespace {
@@ -96,20 +94,15 @@ ConvShape ConvShape::parse(const std::string &text) {
     ConvShape shape;
     const std::string small = lower(text); // papers write N, C, H, W, K, R, S
     std::string_view rest = small;
-    const std::array<std::pair<char, std::int64_t *>, 7> sizes = {{{'n', &shape.n},
-                                                                   {'c', &shape.c},
-                                                                   {'h', &shape.h},
-                                                                   {'w', &shape.w},
-                                                                   {'k', &shape.k},
-                                                                   {'r', &shape.r},
-                                                                   {'s', &shape.s}}};
-    for (const auto &[letter, size] : sizes) {
-        if (!rest.starts_with(letter))
-            reject(text, std::string("expected '") + letter + "' " +
+    for (const auto &[name, size, usual] : shape_sizes) {
+        if (usual)
+            break; // what need not be said follows, in any order
+        if (!rest.starts_with(name))
+            reject(text, std::string("expected '") + name + "' " +
                              (rest.empty() ? "at the end" : "at '" + std::string(rest) + "'") +
                              "; the sizes n c h w k r s come in this order");
         rest.remove_prefix(1);
-        *size = take_number(text, rest, std::string(1, letter));
+        shape.*size = take_number(text, rest, name);
     }
     std::string seen;
     while (!rest.empty()) {
@@ -149,11 +142,10 @@ ConvShape ConvShape::parse(const std::string &text) {
 
 void ConvShape::validate() const {
     const auto fail = [&](const std::string &why) { reject(id(), why); };
-    for (const std::int64_t size :
-         {n, c, h, w, k, r, s, stride_h, stride_w, dilation_h, dilation_w, groups}) {
-        if (size < 1)
+    for (const auto &[name, size, usual] : shape_sizes) {
+        if (usual != 0 && this->*size < 1)
             fail("every size, stride and dilation must be at least 1");
-        if (size > std::int64_t{1} << 40)
+        if (usual != 0 && this->*size > std::int64_t{1} << 40)
             fail("a size is too large");
     }
     if (pad_h < 0 || pad_w < 0 || pad_h > (1 << 20) || pad_w > (1 << 20))

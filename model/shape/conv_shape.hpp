@@ -4,6 +4,7 @@
 #include "model/base/units.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace convcast {
@@ -46,5 +47,26 @@ struct ConvShape {
     /// input and no tensor has more than 2^62 bytes.
     void validate() const;
 };
+
+/// A size of a shape by the name that documents and expressions give it, and what it usually is.
+struct ShapeSize {
+    const char *name;
+    std::int64_t ConvShape::*size;
+    std::optional<std::int64_t> usual; ///< absent: it has to be said
+};
+inline constexpr ShapeSize shape_sizes[] = {{"n", &ConvShape::n, {}},
+                                            {"c", &ConvShape::c, {}},
+                                            {"h", &ConvShape::h, {}},
+                                            {"w", &ConvShape::w, {}},
+                                            {"k", &ConvShape::k, {}},
+                                            {"r", &ConvShape::r, {}},
+                                            {"s", &ConvShape::s, {}},
+                                            {"stride_h", &ConvShape::stride_h, 1},
+                                            {"stride_w", &ConvShape::stride_w, 1},
+                                            {"pad_h", &ConvShape::pad_h, 0},
+                                            {"pad_w", &ConvShape::pad_w, 0},
+                                            {"dilation_h", &ConvShape::dilation_h, 1},
+                                            {"dilation_w", &ConvShape::dilation_w, 1},
+                                            {"groups", &ConvShape::groups, 1}};
 
 } // namespace convcast

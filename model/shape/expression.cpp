@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,15 +17,6 @@ namespace {
 
 constexpr std::size_t longest_expression = 1000;
 constexpr int deepest_expression = 100;
-
-[[noreturn]] void wrong_expression(std::string_view text, std::size_t at, ExpressionGrammar grammar,
-                                   const std::string &what) {
-    throw UsageError("the expression '" + shortened(text) + "' " + what + " (character " +
-                     std::to_string(at + 1) + "); an example: " +
-                     (grammar == ExpressionGrammar::whole_numbers
-                          ? "(p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on"
-                          : "geomean(chen / chang, h < 32)"));
-}
 
 /// Reads the text from left to right; each function reads what binds at least as tightly as it says.
 class ExpressionReader {
@@ -47,7 +36,10 @@ class ExpressionReader {
     using Operators = std::vector<std::string_view>;
     using Kind = Expression::Kind;
 
-    [[noreturn]] void wrong(const std::string &what) const { wrong_expression(text_, at_, grammar_, what); }
+    [[noreturn]] void wrong(const std::string &what) const {
+        wrong_expression(text_, at_, values() ? "geomean(chen / chang, h < 32)" : whole_numbers_example,
+                         what);
+    }
 
     bool values() const { return grammar_ == ExpressionGrammar::values; }
 
@@ -170,123 +162,23 @@ class ExpressionReader {
     int depth_ = 0;
 };
 
-/// The value of an expression of whole numbers.
-class WholeNumbers {
-  public:
-    WholeNumbers(const std::string &text, const Names &names) : text_(text), names_(names) {}
-
-    std::int64_t value(const Expression &e) const {
-        switch (e.kind) {
-        case Expression::Kind::number:
-            return number(e);
-        case Expression::Kind::operation:
-            if (e.parts.size() == 1)
-                return e.token == "!" ? value(e.parts[0]) == 0 : applied(e, "-", 0, value(e.parts[0]));
-            return applied(e, e.token, value(e.parts[0]), value(e.parts[1]));
-        case Expression::Kind::call:
-            return called(e);
-        default:
-            return named(e);
-        }
-    }
-
-  private:
-    [[noreturn]] void wrong(const Expression &e, const std::string &what) const {
-        wrong_expression(text_, e.at, ExpressionGrammar::whole_numbers, what);
-    }
-
-    std::int64_t number(const Expression &e) const {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(e.token.data(), e.token.data() + e.token.size(), value);
-        if (error != std::errc{})
-            wrong(e, "has a number that exceeds 64 bits");
-        return value;
-    }
-
-    std::int64_t applied(const Expression &e, std::string_view token, std::int64_t a, std::int64_t b) const {
-        std::int64_t value = 0;
-        if (token == "||" || token == "&&")
-            return token == "||" ? a != 0 || b != 0 : a != 0 && b != 0;
-        if (token == "==" || token == "!=")
-            return (a == b) == (token == "==");
-        if (token == "<=" || token == ">=")
-            return token == "<=" ? a <= b : a >= b;
-        if (token == "<" || token == ">")
-            return token == "<" ? a < b : a > b;
-        if (token == "/" || token == "%") {
-            if (b == 0)
-                wrong(e, "divides by zero");
-            if (b == -1)
-                return token == "%" ? 0 : applied(e, "-", 0, a);
-            return token == "/" ? a / b : a % b;
-        }
-        const bool exceeds = token == "+"   ? __builtin_add_overflow(a, b, &value)
-                             : token == "-" ? __builtin_sub_overflow(a, b, &value)
-                                            : __builtin_mul_overflow(a, b, &value);
-        if (exceeds)
-            wrong(e, "exceeds 64 bits");
-        return value;
-    }
-
-    std::int64_t called(const Expression &e) const {
-        if (e.token != "min" && e.token != "max" && e.token != "ceil_div")
-            unknown(e);
-        if (e.parts.size() != 2)
-            wrong(e, "lacks a ',': " + e.token + " is of two numbers");
-        const std::int64_t a = value(e.parts[0]), b = value(e.parts[1]);
-        if (e.token != "ceil_div")
-            return e.token == "min" ? std::min(a, b) : std::max(a, b);
-        if (b < 1)
-            wrong(e, "has a ceil_div by a number below 1");
-        return applied(e, "/", a, b) + (a > 0 && a % b != 0 ? 1 : 0);
-    }
-
-    std::int64_t named(const Expression &e) const {
-        const auto found = names_.find(e.token);
-        if (found == names_.end())
-            unknown(e);
-        return found->second;
-    }
-
-    [[noreturn]] void unknown(const Expression &e) const {
-        std::vector<std::string> known = {"min", "max", "ceil_div"};
-        for (const auto &[its, value] : names_)
-            known.push_back(its);
-        wrong(e, "has '" + shortened(e.token) + "', which is not a name of a size" +
-                     did_you_mean(e.token, known));
-    }
-
-    const std::string &text_;
-    const Names &names_;
-};
-
 } // namespace
+
+void wrong_expression(std::string_view text, std::size_t at, std::string_view example,
+                      const std::string &what) {
+    throw UsageError("the expression '" + shortened(text) + "' " + what + " (character " +
+                     std::to_string(at + 1) + "); an example: " + std::string(example));
+}
 
 Expression parse_expression(const std::string &text, ExpressionGrammar grammar) {
     return ExpressionReader(text, grammar).whole();
 }
 
-Names names_of(const ConvShape &s) {
-    return {{"n", s.n},
-            {"c", s.c},
-            {"h", s.h},
-            {"w", s.w},
-            {"k", s.k},
-            {"r", s.r},
-            {"s", s.s},
-            {"p", s.p()},
-            {"q", s.q()},
-            {"stride_h", s.stride_h},
-            {"stride_w", s.stride_w},
-            {"pad_h", s.pad_h},
-            {"pad_w", s.pad_w},
-            {"dilation_h", s.dilation_h},
-            {"dilation_w", s.dilation_w},
-            {"groups", s.groups}};
-}
-
-std::int64_t evaluate(const std::string &text, const Names &names) {
-    return WholeNumbers(text, names).value(parse_expression(text));
+Names names_of(const ConvShape &shape) {
+    Names names = {{"p", shape.p()}, {"q", shape.q()}};
+    for (const ShapeSize &size : shape_sizes)
+        names[size.name] = shape.*size.size;
+    return names;
 }
 
 } // namespace convcast

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convcast {
@@ -32,16 +33,16 @@ enum class ExpressionGrammar {
 Expression parse_expression(const std::string &text,
                             ExpressionGrammar grammar = ExpressionGrammar::whole_numbers);
 
+/// Throws UsageError: what is wrong with a text at a place in it.
+[[noreturn]] void wrong_expression(std::string_view text, std::size_t at, std::string_view example,
+                                   const std::string &what);
+inline constexpr std::string_view whole_numbers_example =
+    "(p * q + 127) / 128, of n c h w k r s p q stride_h pad_h and so on";
+
 /// What a name in an expression of whole numbers stands for.
 using Names = std::map<std::string, std::int64_t>;
 
 /// n c h w k r s p q stride_h stride_w pad_h pad_w dilation_h dilation_w groups.
 Names names_of(const ConvShape &shape);
-
-/// 64-bit integers with + - * / % and parentheses, comparisons and && || ! (true is 1), min(a, b), max(a, b)
-/// and ceil_div(a, b). A division drops the remainder. Throws UsageError where the text is no expression, has
-/// a name that is not there, divides by zero or exceeds 64 bits: with the text, the place in it and an
-/// example.
-std::int64_t evaluate(const std::string &text, const Names &names);
 
 } // namespace convcast

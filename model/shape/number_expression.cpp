@@ -1,14 +1,13 @@
 #include "model/shape/number_expression.hpp"
 
-#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <system_error>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -28,8 +27,9 @@ double sectors_of_run(std::int64_t first, std::int64_t count) {
 } // namespace
 
 template <class Number>
-NumberExpression<Number>::NumberExpression(std::string text) : text_(std::move(text)) {
-    add(parse_expression(text_, ExpressionGrammar::values));
+NumberExpression<Number>::NumberExpression(std::string text, ExpressionGrammar grammar)
+    : text_(std::move(text)), grammar_(grammar) {
+    add(parse_expression(text_, grammar_));
 }
 
 template <class Number> void NumberExpression<Number>::add(const Expression &part) {
@@ -48,11 +48,11 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
     Step step;
     step.at = part.at;
     if (part.kind == Expression::Kind::number) {
-        const auto [end, error] =
-            std::from_chars(part.token.data(), part.token.data() + part.token.size(), step.number);
-        if (error != std::errc{} || end != part.token.data() + part.token.size())
+        const std::optional<Number> number = number_of<Number>(part.token);
+        if (!number)
             wrong(part.at,
                   "has '" + shortened(part.token) + "' where a number is expected that fits 64 bits");
+        step.number = *number;
     } else if (part.kind == Expression::Kind::name) {
         step.what = Doing::name;
         step.name =
@@ -73,14 +73,15 @@ template <class Number> void NumberExpression<Number>::add(const Expression &par
             wrong(part.at, "has '" + shortened(part.token) + "', which is no function of numbers");
         step.what = found->second;
         if (part.parts.size() != (of_one(step.what) ? 1U : 2U))
-            wrong(part.at, "has another number of arguments than " + part.token + " takes");
+            wrong(part.at, "has another number of arguments than " + part.token + " takes, which is of " +
+                               (of_one(step.what) ? "one number" : "two"));
     }
     steps_.push_back(step);
 }
 
 template <class Number> void NumberExpression<Number>::wrong(std::size_t at, const std::string &what) const {
-    throw UsageError("the expression '" + shortened(text_) + "' " + what + " (character " +
-                     std::to_string(at + 1) + "); an example: ceil_div(images, 8) * conv1.k");
+    const bool whole = grammar_ == ExpressionGrammar::whole_numbers;
+    wrong_expression(text_, at, whole ? whole_numbers_example : "ceil_div(images, 8) * conv1.k", what);
 }
 
 template <class Number>
@@ -107,6 +108,21 @@ template <class Number> Number NumberExpression<Number>::value(const std::vector
     return stack.front();
 }
 
+/// A sum, a difference or a product.
+template <class Number> Number NumberExpression<Number>::exact(const Step &step, Number a, Number b) const {
+    if constexpr (std::is_floating_point_v<Number>) {
+        return step.what == Doing::plus ? a + b : step.what == Doing::minus ? a - b : a * b;
+    } else {
+        Number value{};
+        const bool exceeds = step.what == Doing::plus    ? __builtin_add_overflow(a, b, &value)
+                             : step.what == Doing::minus ? __builtin_sub_overflow(a, b, &value)
+                                                         : __builtin_mul_overflow(a, b, &value);
+        if (exceeds)
+            wrong(step.at, "exceeds 64 bits");
+        return value;
+    }
+}
+
 template <class Number> Number NumberExpression<Number>::applied(const Step &step, Number a, Number b) const {
     constexpr bool real = std::is_floating_point_v<Number>;
     const auto whole = [](Number n) { return static_cast<std::int64_t>(n); };
@@ -114,9 +130,13 @@ template <class Number> Number NumberExpression<Number>::applied(const Step &ste
         wrong(step.at, "divides by zero");
     if (step.what == Doing::divide_up && b < 1)
         wrong(step.at, "has a ceil_div by a number below 1");
+    if constexpr (!real)
+        if (b == -1 &&
+            (step.what == Doing::over || step.what == Doing::rest)) // the least number has no other sign
+            return step.what == Doing::rest ? 0 : exact({.what = Doing::minus, .at = step.at}, 0, a);
     switch (step.what) {
     case Doing::negate:
-        return -a;
+        return exact({.what = Doing::minus, .at = step.at}, Number{}, a);
     case Doing::no:
         return a == 0;
     case Doing::either:
@@ -136,11 +156,9 @@ template <class Number> Number NumberExpression<Number>::applied(const Step &ste
     case Doing::at_least:
         return a >= b;
     case Doing::plus:
-        return a + b;
     case Doing::minus:
-        return a - b;
     case Doing::times:
-        return a * b;
+        return exact(step, a, b);
     case Doing::over:
         return a / b;
     case Doing::rest:
@@ -153,7 +171,7 @@ template <class Number> Number NumberExpression<Number>::applied(const Step &ste
     case Doing::most:
         return std::max(a, b);
     case Doing::divide_up:
-        return static_cast<Number>(ceil_div(whole(a), whole(b)));
+        return static_cast<Number>(whole(a) / whole(b) + (whole(a) > 0 && whole(a) % whole(b) != 0 ? 1 : 0));
     default:
         break;
     }
@@ -175,5 +193,21 @@ template <class Number> Number NumberExpression<Number>::applied(const Step &ste
 
 template class NumberExpression<std::int64_t>;
 template class NumberExpression<double>;
+
+std::int64_t evaluate(const std::string &text, const Names &names) {
+    const NumberExpression<std::int64_t> expression(text, ExpressionGrammar::whole_numbers);
+    std::vector<std::int64_t> values;
+    for (const std::string &name : expression.names()) {
+        const auto found = names.find(name);
+        if (found == names.end()) {
+            std::vector<std::string> known = {"min", "max", "ceil_div"};
+            for (const auto &[its, value] : names)
+                known.push_back(its);
+            expression.unknown(name, std::move(known));
+        }
+        values.push_back(found->second);
+    }
+    return expression.value(values);
+}
 
 } // namespace convcast

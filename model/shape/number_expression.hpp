@@ -4,24 +4,26 @@
 #include "model/shape/expression.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
-/// Of the grammar of values, without texts. It has min(a, b), max(a, b) and ceil_div(a, b). Of std::int64_t a
-/// division drops the remainder. Of double there are besides floor(a), ceil(a), pow(a, b), unrolled(n, by),
-/// the iterations of a loop that does `by` at a time and the rest one by one, and sectors(first, count), the
-/// sectors of 32 bytes that warps touch of `count` neighbouring floats behind `first` others.
+/// It has no texts, but min(a, b), max(a, b) and ceil_div(a, b). Of std::int64_t a division drops the
+/// remainder, and what exceeds 64 bits is refused. Of double there are besides floor(a), ceil(a), pow(a, b),
+/// unrolled(n, by), the iterations of a loop that does `by` at a time and the rest one by one, and
+/// sectors(first, count), the sectors of 32 bytes that warps touch of `count` neighbouring floats behind
+/// `first` others.
 template <class Number> class NumberExpression {
   public:
     /// Throws UsageError where the text is no expression, or has a function that is not there.
-    explicit NumberExpression(std::string text);
+    explicit NumberExpression(std::string text, ExpressionGrammar grammar = ExpressionGrammar::values);
 
     /// The names in the text, each once.
     const std::vector<std::string> &names() const { return names_; }
 
-    /// `values` are those of the names. Throws UsageError where it divides by zero.
+    /// `values` are those of the names. Throws UsageError where it divides by zero or exceeds 64 bits.
     Number value(const std::vector<Number> &values) const;
 
     /// Throws UsageError for a name that is none of the known ones.
@@ -63,13 +65,21 @@ template <class Number> class NumberExpression {
     void add(const Expression &part);
     [[noreturn]] void wrong(std::size_t at, const std::string &what) const;
     Number applied(const Step &step, Number a, Number b) const;
+    Number exact(const Step &step, Number a, Number b) const;
     static bool of_one(Doing what) {
         return what == Doing::negate || what == Doing::no || what == Doing::down || what == Doing::up;
     }
 
     std::string text_;
+    ExpressionGrammar grammar_;
     std::vector<std::string> names_;
     std::vector<Step> steps_; ///< operands before what is done with them
 };
+
+/// 64-bit integers with + - * / % and parentheses, comparisons and && || ! (true is 1), min(a, b), max(a, b)
+/// and ceil_div(a, b). A division drops the remainder. Throws UsageError where the text is no expression, has
+/// a name that is not there, divides by zero or exceeds 64 bits: with the text, the place in it and an
+/// example.
+std::int64_t evaluate(const std::string &text, const Names &names);
 
 } // namespace convcast

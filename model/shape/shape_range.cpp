@@ -4,12 +4,11 @@
 #include "model/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace convcast {
@@ -17,7 +16,26 @@ namespace {
 
 constexpr std::size_t most_values = 10000;
 constexpr std::int64_t largest = std::int64_t{1} << 40;
-constexpr const char *names_known[] = {"n", "c", "h", "w", "k", "r", "s", "str", "pad", "dil", "g"};
+
+/// What a range may name, and the sizes that it sets.
+struct RangedSize {
+    const char *name;
+    std::vector<std::int64_t ConvShape::*> sizes;
+};
+const std::vector<RangedSize> &ranged_sizes() {
+    static const std::vector<RangedSize> all = {{"n", {&ConvShape::n}},
+                                                {"c", {&ConvShape::c}},
+                                                {"h", {&ConvShape::h}},
+                                                {"w", {&ConvShape::w}},
+                                                {"k", {&ConvShape::k}},
+                                                {"r", {&ConvShape::r}},
+                                                {"s", {&ConvShape::s}},
+                                                {"str", {&ConvShape::stride_h, &ConvShape::stride_w}},
+                                                {"pad", {&ConvShape::pad_h, &ConvShape::pad_w}},
+                                                {"dil", {&ConvShape::dilation_h, &ConvShape::dilation_w}},
+                                                {"g", {&ConvShape::groups}}};
+    return all;
+}
 
 /// A list of numbers being read, for its messages.
 struct NumberText {
@@ -29,34 +47,13 @@ struct NumberText {
     }
 
     std::int64_t number(std::string_view part, std::int64_t least) const {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-        if (error != std::errc{} || end != part.data() + part.size() || value < least || value > largest)
+        const std::optional<std::int64_t> value = number_of<std::int64_t>(part);
+        if (!value || *value < least || *value > largest)
             reject("expected an integer from " + std::to_string(least) + " to " + std::to_string(largest) +
                    ", got '" + shortened(part) + "'");
-        return value;
+        return *value;
     }
 };
-
-void set_size(ConvShape &shape, const std::string &name, std::int64_t value) {
-    std::int64_t *const single = name == "n"   ? &shape.n
-                                 : name == "c" ? &shape.c
-                                 : name == "h" ? &shape.h
-                                 : name == "w" ? &shape.w
-                                 : name == "k" ? &shape.k
-                                 : name == "r" ? &shape.r
-                                 : name == "s" ? &shape.s
-                                 : name == "g" ? &shape.groups
-                                               : nullptr;
-    if (single)
-        *single = value;
-    else if (name == "str")
-        shape.stride_h = shape.stride_w = value;
-    else if (name == "pad")
-        shape.pad_h = shape.pad_w = value;
-    else
-        shape.dilation_h = shape.dilation_w = value;
-}
 
 } // namespace
 
@@ -95,7 +92,9 @@ ShapeRange ShapeRange::parse(const std::string &text) {
     ShapeRange range;
     range.values = number_list(parts.back(), "--sweep: the values");
     parts.pop_back();
-    const std::vector<std::string> known(std::begin(names_known), std::end(names_known));
+    std::vector<std::string> known;
+    for (const RangedSize &size : ranged_sizes())
+        known.emplace_back(size.name);
     for (const std::string &name : parts) {
         if (std::find(known.begin(), known.end(), name) == known.end())
             throw UsageError("--sweep '" + shortened(text) + "': a shape has no size '" + shortened(name) +
@@ -112,8 +111,10 @@ std::vector<ConvShape> swept(const std::vector<ConvShape> &shapes, const ShapeRa
     for (const ConvShape &shape : shapes)
         for (const std::int64_t value : range.values) {
             ConvShape &next = all.emplace_back(shape);
-            for (const std::string &name : range.names)
-                set_size(next, name, value);
+            for (const auto &[name, sizes] : ranged_sizes())
+                if (std::find(range.names.begin(), range.names.end(), name) != range.names.end())
+                    for (const auto size : sizes)
+                        next.*size = value;
             try {
                 next.validate();
             } catch (const UsageError &error) {

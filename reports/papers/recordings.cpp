@@ -126,7 +126,7 @@ Recording recording_of(std::variant<Run, NetworkRun> document, std::string file)
 
 Recording read_recording(const std::string &text, const std::string &file) {
     if (is_network_run(text, file))
-        return recording_of(described::read_document<NetworkRun>(text, file, NetworkRun().schema), file);
+        return recording_of(described::read_document<NetworkRun>(text, file), file);
     return recording_of(read_run(text, file), file);
 }
 

@@ -602,8 +602,11 @@ class Answers(Cli):
             self.assertRegex(text, rf"(?m)^h200, {sms} SMs +[\d.]+ ")
         alone = self.ok("choose", "--shape", MULTI, "--sms", "64", "--top", "1", "--json").json()["cases"][0]
         rows = self.ok("choose", "--shape", MULTI, "--sms", "32,64", "--top", "1", "--json").json()
-        self.assertEqual(rows["schema"], "convcast/what_if/1")
-        self.assertEqual((rows["rows"][1]["variant"], rows["rows"][1]["time_s"]), ("h200, 64 SMs", alone["prediction"]["time_s"]))
+        self.assertEqual(rows["schema"], "convcast/run/1")
+        self.assertEqual([(case["gpu"], case["variant"]) for case in rows["cases"]], [("h200", "h200, 32 SMs"), ("h200", "h200, 64 SMs")])
+        self.assertEqual(rows["cases"][1]["prediction"]["time_s"], alone["prediction"]["time_s"])
+        several = self.write("several.json", json.dumps(rows))
+        self.refused(3, ["report", several, "-o", "page"], "several.json: is an answer for several GPUs", "one --gpu")
         text = self.ok("predict", "--shape", "n1c64h224w224k64r1s1", "--strategy", "naive_global", "--set", "dram_read_bandwidth=x2").out
         self.assertIn("dram_read_bandwidth 9.323 TB/s: supposed, x2, where the profile has 4.661 TB/s", " ".join(text.split()))
         self.assertEqual(re.findall(r"(?m)^([AB]) +[\d.]+ ", text), ["A", "B"])
@@ -2135,7 +2138,7 @@ class Json(Cli):
             (["reproduce", "chang", "--data", "mnist=x"], "that --measure runs"),
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "images"], "--data fashion_mnist=FOLDER, got 'images'"),
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "fashion=x"], "did you mean 'fashion_mnist'")])
-        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=4)
+        self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=5)
         paper = json.loads((SOURCE / "data" / "papers" / "chang.json").read_text())
         computed = next(item for item in paper["items"] if item["answer"].get("by"))
         computed["answer"]["by"] = "gainz"
@@ -3108,7 +3111,7 @@ class GivenKnowledge(Cli):
 
         refused("--facts", calibration, "convcast/facts/3", "right kind of file")
         refused("--calibration", facts, "convcast/calibration/4", "right kind of file")
-        refused("--calibration", {"schema": "convcast/calibration/3", "gpu": "h200"}, "earlier version", "convcast fit")
+        refused("--calibration", {"schema": "convcast/calibration/3", "gpu": "h200"}, "another version", "convcast fit")
         refused("--facts", {**facts, "schema": "convcast/facts/2"}, "another version of convcast", "convcast facts")
         refused("--facts", {**facts, "architecture": "sm_90\u001b[2J"}, "/architecture", "sm_90")
         refused("--facts", {**facts, "kernels": []}, "/kernels", "--facts none")

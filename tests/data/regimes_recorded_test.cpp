@@ -1,5 +1,6 @@
 // What docs/regimes.md says of the papers' hand rules and of regimes, held by the recorded runs.
 #include "model/base/files.hpp"
+#include "model/base/statistics.hpp"
 #include "model/fit/fit.hpp"
 #include "model/machine/facts.hpp"
 #include "model/paper/papers.hpp"
@@ -29,17 +30,6 @@ convcast::Run read_recorded(const std::string &file) {
     return read_run(read_file(CONVCAST_SOURCE_DIR "/data/recorded/h200/" + file), file);
 }
 
-double geometric_mean(const std::vector<double> &values) {
-    double sum = 0.0;
-    for (const double value : values)
-        sum += std::log(value);
-    return std::exp(sum / static_cast<double>(values.size()));
-}
-
-std::string name_of(const Case &item) {
-    return item.strategy->substr(0, item.strategy->find(':'));
-}
-
 /// A knob's value in a canonical text; -1 where the strategy has no such knob.
 int knob_of(const Case &item, const std::string &knob) {
     for (const char before : {':', ','})
@@ -64,7 +54,7 @@ TEST(HandRules, ChannelSplitIsSlowerOnLargeMapsOnly) {
     };
     std::map<std::string, Best> shapes;
     for_measured(read_recorded("partition_2bcde.json.gz"), [&](const Case &item, double time) {
-        const std::string name = name_of(item);
+        const std::string name = item.kernel();
         Best &best = shapes[item.shape];
         if (name == "channel_split")
             best.split = std::min(best.split, time);
@@ -85,14 +75,14 @@ TEST(HandRules, ChannelSplitIsSlowerOnLargeMapsOnly) {
     const auto faster = [](const std::vector<double> &ratios) {
         return std::count_if(ratios.begin(), ratios.end(), [](double r) { return r < 1.0; });
     };
-    EXPECT_NEAR(geometric_mean(all), 1.28, 0.01);
+    EXPECT_NEAR(geometric_mean_of(all), 1.28, 0.01);
     EXPECT_EQ(faster(all), 14);
     EXPECT_EQ(small.size(), 9u);
     EXPECT_EQ(faster(small), 8);
-    EXPECT_NEAR(geometric_mean(small), 0.37, 0.01);
+    EXPECT_NEAR(geometric_mean_of(small), 0.37, 0.01);
     EXPECT_EQ(large.size(), 6u);
     EXPECT_EQ(faster(large), 0);
-    EXPECT_NEAR(geometric_mean(large), 6.49, 0.01);
+    EXPECT_NEAR(geometric_mean_of(large), 6.49, 0.01);
 }
 
 /// n = W_SMB / W_CD: time with single elements over that with n of them as one unit.
@@ -100,13 +90,13 @@ TEST(HandRules, UnitsOfTwoPayWhateverTheBanksSay) {
     std::map<std::pair<DataType, std::string>, std::map<std::string, std::map<int, double>>> times;
     for_measured(read_recorded("chen_bank_width.json.gz"), [&](const Case &item, double time) {
         if (const int unit = knob_of(item, "unit"); unit > 0)
-            times[{ConvShape::parse(item.shape).dtype, name_of(item)}][item.shape][unit] = time;
+            times[{ConvShape::parse(item.shape).dtype, item.kernel()}][item.shape][unit] = time;
     });
     const auto gain = [&](DataType type, const char *strategy, int unit) {
         std::vector<double> ratios;
         for (const auto &[shape, by_unit] : times.at({type, strategy}))
             ratios.push_back(by_unit.at(1) / by_unit.at(unit));
-        return geometric_mean(ratios);
+        return geometric_mean_of(ratios);
     };
     EXPECT_NEAR(gain(DataType::f32, "row_register", 2), 1.09, 0.005); // n = 1 says: no gain
     EXPECT_NEAR(gain(DataType::f32, "row_register", 4), 0.83, 0.005);
@@ -125,7 +115,7 @@ TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
         if (const Measurement *cold = item.measured(L2State::cold); item.status == Status::ok && cold) {
             if (item.baseline && *item.baseline == "cublas")
                 times[item.shape][0] = cold->time_s.value;
-            else if (item.strategy && name_of(item) == "block_register")
+            else if (item.strategy && item.kernel() == "block_register")
                 times[item.shape][knob_of(item, "unit")] = cold->time_s.value;
         }
     std::vector<double> unmatched, four, over_cublas;
@@ -134,9 +124,9 @@ TEST(HandRules, MatchingSavesASeventhOfChensProduct) {
         four.push_back(by_unit.at(1) / by_unit.at(4));
         over_cublas.push_back(by_unit.at(4) / by_unit.at(0));
     }
-    EXPECT_NEAR(geometric_mean(unmatched), 1.16, 0.005);
-    EXPECT_NEAR(geometric_mean(four), 1.17, 0.005);
-    EXPECT_NEAR(geometric_mean(over_cublas), 3.44, 0.01);
+    EXPECT_NEAR(geometric_mean_of(unmatched), 1.16, 0.005);
+    EXPECT_NEAR(geometric_mean_of(four), 1.17, 0.005);
+    EXPECT_NEAR(geometric_mean_of(over_cublas), 3.44, 0.01);
 }
 
 using Times = std::map<std::string, std::map<std::string, double>>; ///< shape, setting
@@ -185,12 +175,12 @@ TEST(HandRules, DivisionsWithTheDataThatDCounts) {
         faster += gained.back() > 1.0 ? 1 : 0;
     }
     ASSERT_EQ(one_over_two.size(), 18u);
-    EXPECT_NEAR(geometric_mean(one_over_two), 1.57, 0.005);
+    EXPECT_NEAR(geometric_mean_of(one_over_two), 1.57, 0.005);
     EXPECT_EQ(right, 13);
-    EXPECT_NEAR(geometric_mean(lost), 1.22, 0.005);
+    EXPECT_NEAR(geometric_mean_of(lost), 1.22, 0.005);
     EXPECT_EQ(gained.size(), 9u);
     EXPECT_EQ(faster, 7);
-    EXPECT_NEAR(geometric_mean(gained), 1.34, 0.005);
+    EXPECT_NEAR(geometric_mean_of(gained), 1.34, 0.005);
 }
 
 /// Chen's block of the special case, W/n threads of n elements.
@@ -207,9 +197,9 @@ TEST(HandRules, TwoFloatsAsOneInChensBlock) {
         if (shape == "n1c1h2048w2048k32r3s3")
             largest = ratios[s.dtype].back();
     }
-    EXPECT_NEAR(geometric_mean(ratios[DataType::f32]), 0.80, 0.006);
+    EXPECT_NEAR(geometric_mean_of(ratios[DataType::f32]), 0.80, 0.006);
     EXPECT_NEAR(largest, 0.19, 0.005);
-    EXPECT_NEAR(geometric_mean(ratios[DataType::i8]), 1.11, 0.005);
+    EXPECT_NEAR(geometric_mean_of(ratios[DataType::i8]), 1.11, 0.005);
 }
 
 /// Of one sweep of the study `boundaries`: microseconds and the counters' regime by the swept number.
@@ -335,11 +325,8 @@ TEST(RecordedRegimes, PartsOfTheGpuAreForecastAsWellAsAllOfIt) {
             errors.push_back(std::abs(ratios.back() - 1.0));
         });
         ASSERT_EQ(errors.size(), 66u) << file;
-        double mean = 0.0;
-        for (const double error : errors)
-            mean += error / static_cast<double>(errors.size());
-        EXPECT_LE(mean, 0.08) << file;
-        EXPECT_NEAR(geometric_mean(ratios), bias, 0.01) << file;
+        EXPECT_LE(mean_of(errors), 0.08) << file;
+        EXPECT_NEAR(geometric_mean_of(ratios), bias, 0.01) << file;
     }
 }
 

@@ -8,14 +8,13 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
     const std::optional<Calibration> calibration =
         fuzz::accepted(data, size, read_calibration, write_calibration);
     if (!calibration)
         return -1;
-    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
-    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile);
+    const ConvShape shape = fuzz::any_shape(size);
+    const auto planned = plan(fuzz::any_strategy(data, size), shape, fuzz::h200());
     if (const auto *good = std::get_if<PlannedStrategy>(&planned))
-        forecast_time(good->feasible.plan, shape, profile, *calibration);
+        forecast_time(good->feasible.plan, shape, fuzz::h200(), *calibration);
     return 0;
 }

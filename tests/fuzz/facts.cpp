@@ -9,13 +9,13 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
     const std::optional<Facts> facts = fuzz::accepted(data, size, read_facts, write_facts);
     if (!facts)
         return -1;
-    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
-    const auto planned = plan(fuzz::any_strategy(data, size), shape, profile, *facts);
+    const ConvShape shape = fuzz::any_shape(size);
+    const auto planned = plan(fuzz::any_strategy(data, size), shape, fuzz::h200(), *facts);
     if (const auto *good = std::get_if<PlannedStrategy>(&planned))
-        forecast_time(with_facts(good->feasible.plan, *facts, Gpu(profile).architecture), shape, profile);
+        forecast_time(with_facts(good->feasible.plan, *facts, Gpu(fuzz::h200()).architecture), shape,
+                      fuzz::h200());
     return 0;
 }

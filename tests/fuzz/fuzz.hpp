@@ -3,6 +3,7 @@
 // sanitizer's finding included, ends the process.
 #pragma once
 
+#include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict.hpp"
 #include "model/strategies/list.hpp"
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,10 +28,14 @@ inline void require_same(const std::string &first, const std::string &second) {
     std::abort();
 }
 
+/// A document of a struct that is described.
+inline constexpr auto as_document = [](const auto &its) { return to_text(described::write(its)); };
+
 /// What `read(text, file)` makes of the bytes, if it accepts them; `write` of it must then survive a second
 /// reading.
-template <class Read, class Write>
-auto accepted(const std::uint8_t *data, std::size_t size, const Read &read, const Write &write) {
+template <class Read, class Write = decltype(as_document)>
+auto accepted(const std::uint8_t *data, std::size_t size, const Read &read,
+              const Write &write = as_document) {
     using Document = std::invoke_result_t<Read, const std::string &, const std::string &>;
     std::optional<Document> document;
     try {
@@ -42,9 +48,25 @@ auto accepted(const std::uint8_t *data, std::size_t size, const Read &read, cons
     return document;
 }
 
+/// A run that was made here is a document that can be read.
+inline void require_readable(const Run &run) {
+    const std::string text = write_run(run);
+    require_same(text, write_run(read_run(text, "forecast")));
+}
+
+inline const GpuProfile &h200() {
+    static const GpuProfile profile = find_profile("h200");
+    return profile;
+}
+
 /// Small shapes: one of many channels, one of a single channel, one that is strided, padded and grouped.
 inline const char *const shapes[] = {"n1c16h14w14k16r3s3", "n1c1h28w28k16r3s3",
                                      "n2c8h9w11k12r3s2_str2x1_pad1x1_dil1x2_g2"};
+
+/// One of them for each input.
+inline ConvShape any_shape(std::size_t size) {
+    return ConvShape::parse(shapes[size % std::size(shapes)]);
+}
 
 /// One strategy for each input, as all of them take seconds under the sanitizers.
 inline Strategy any_strategy(const std::uint8_t *data, std::size_t size) {

@@ -11,21 +11,16 @@ using namespace convcast;
 
 namespace {
 
-NetworkRun read(const std::string &text, const std::string &file) {
-    return described::read_document<NetworkRun>(text, file, NetworkRun().schema);
-}
-
 /// The forecast of the ladder's cases and of steps on GPUs, read again.
 void try_anew(const NetworkRun &run) {
-    static const GpuProfile profile = find_profile("h200");
     constexpr std::size_t few = 4; // what splits advise is searched for
     if (run.first().is_whole() || run.first().training || run.cases.size() > few ||
         run.devices.size() > most_split_devices)
         return;
     try {
         const std::string text =
-            to_text(described::write(forecast_anew(run, find_network(run.network), profile)));
-        fuzz::require_same(text, to_text(described::write(read(text, "anew"))));
+            fuzz::as_document(forecast_anew(run, find_network(run.network), fuzz::h200()));
+        fuzz::require_same(text, fuzz::as_document(described::read_document<NetworkRun>(text, "anew")));
     } catch (const UsageError &) { // no link between the GPUs
     } catch (const InputError &) { // read, it would be refused: a time that is none
     }
@@ -34,8 +29,7 @@ void try_anew(const NetworkRun &run) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    const auto run = fuzz::accepted(data, size, read,
-                                    [](const NetworkRun &its) { return to_text(described::write(its)); });
+    const auto run = fuzz::accepted(data, size, described::read_document<NetworkRun>);
     if (!run)
         return -1;
     report_on(*run);

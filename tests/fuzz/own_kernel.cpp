@@ -8,19 +8,13 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
-    const auto read = [](const std::string &text, const std::string &file) {
-        return described::read_document<OwnKernel>(text, file);
-    };
-    const auto kernel =
-        fuzz::accepted(data, size, read, [](const OwnKernel &its) { return to_text(described::write(its)); });
+    const auto kernel = fuzz::accepted(data, size, described::read_document<OwnKernel>);
     if (!kernel)
         return -1;
     Run run;
-    run.profile_id = profile.id;
+    run.profile_id = fuzz::h200().id;
     for (const char *text : fuzz::shapes)
-        run.cases.push_back(predict_own(*kernel, ConvShape::parse(text), profile, {}));
-    const std::string text = write_run(run);
-    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+        run.cases.push_back(predict_own(*kernel, ConvShape::parse(text), fuzz::h200(), {}));
+    fuzz::require_readable(run);
     return 0;
 }

@@ -6,6 +6,5 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    const auto write = [](const Paper &paper) { return to_text(described::write(paper)); };
-    return fuzz::accepted(data, size, read_paper, write) ? 0 : -1;
+    return fuzz::accepted(data, size, read_paper) ? 0 : -1;
 }

@@ -12,10 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return -1; // the corpus keeps what is accepted
     Run run;
     run.profile_id = profile->id;
-    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
+    const ConvShape shape = fuzz::any_shape(size);
     run.cases.push_back(predict(fuzz::any_strategy(data, size), shape, *profile));
     run.cases.push_back(predict_baseline("cudnn:graph", shape, *profile));
-    const std::string text = write_run(run);
-    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+    fuzz::require_readable(run);
     return 0;
 }

@@ -9,7 +9,6 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
     const std::optional<Run> run = fuzz::accepted(
         data, size, [](const std::string &text, const std::string &file) { return read_run(text, file); },
         write_run);
@@ -25,13 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             continue;
         try {
             const Strategy strategy = parse_strategy(*item.strategy);
-            again.cases.push_back(predict(strategy, shape, profile));
+            again.cases.push_back(predict(strategy, shape, fuzz::h200()));
             if (cold && cold->work)
-                again.cases.push_back(predict(strategy, shape, profile, {}, &*cold->work));
+                again.cases.push_back(predict(strategy, shape, fuzz::h200(), {}, &*cold->work));
         } catch (const UsageError &) { // names no strategy
         }
     }
-    const std::string text = write_run(again);
-    fuzz::require_same(text, write_run(read_run(text, "forecast")));
+    fuzz::require_readable(again);
     return 0;
 }

@@ -6,7 +6,6 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
     std::optional<ConvShape> shape;
     try {
         shape = ConvShape::parse(std::string(reinterpret_cast<const char *>(data), size));
@@ -15,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     fuzz::require_same(shape->id(), ConvShape::parse(shape->id()).id());
     if (shape->fmas().value < 1e7)
-        predict(fuzz::any_strategy(data, size), *shape, profile);
+        predict(fuzz::any_strategy(data, size), *shape, fuzz::h200());
     return 0;
 }

@@ -6,7 +6,6 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    static const GpuProfile profile = find_profile("h200");
     std::optional<Strategy> strategy;
     try {
         strategy = parse_strategy(std::string(reinterpret_cast<const char *>(data), size));
@@ -14,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return -1;
     }
     fuzz::require_same(to_text(*strategy), to_text(parse_strategy(to_text(*strategy))));
-    const ConvShape shape = ConvShape::parse(fuzz::shapes[size % std::size(fuzz::shapes)]);
-    const Case item = predict(*strategy, shape, profile);
+    const ConvShape shape = fuzz::any_shape(size);
+    const Case item = predict(*strategy, shape, fuzz::h200());
     if (item.strategy) // with the knobs that the model chose
         fuzz::require_same(*item.strategy, to_text(parse_strategy(*item.strategy)));
     return 0;

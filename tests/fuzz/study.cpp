@@ -6,6 +6,5 @@
 using namespace convcast;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    const auto write = [](const Study &study) { return to_text(described::write(study)); };
-    return fuzz::accepted(data, size, read_study, write) ? 0 : -1;
+    return fuzz::accepted(data, size, read_study) ? 0 : -1;
 }

@@ -30,7 +30,6 @@ namespace convcast {
 namespace {
 
 using testing::HasSubstr;
-using namespace literals;
 
 const char *const test_source = R"(
 __constant__ float factors[4];
@@ -112,8 +111,8 @@ TEST_F(GpuTest, FactsAreSane) {
     EXPECT_EQ(device_.uuid.size(), 40u);
     EXPECT_GE(device_.compute_capability(), 70);
     EXPECT_GT(device_.sm_count, 0);
-    EXPECT_GT(device_.max_clock, 200.0_MHz);
-    EXPECT_GT(device_.memory_clock, 200.0_MHz);
+    EXPECT_GT(device_.max_clock, Frequency(200e6));
+    EXPECT_GT(device_.memory_clock, Frequency(200e6));
     EXPECT_GE(device_.l2_bytes, std::size_t{1} << 20);
     EXPECT_GE(device_.shared_per_sm_bytes, device_.shared_per_block_bytes);
     EXPECT_EQ(device_.registers_per_sm, 65536);
@@ -303,8 +302,8 @@ TEST_F(StopWatchTest, KnownSleepsAreMeasured) {
 TEST_F(StopWatchTest, KernelsOfOneCallAreQueuedAhead) {
     // 20 sleeps of 10 us: the gaps in between must be those of the device, not of the host.
     const SampleSeries series = sleep(10'000, 20);
-    EXPECT_GT(series.median_time(), 200.0_us);
-    EXPECT_LT(series.median_time(), 320.0_us);
+    EXPECT_GT(series.median_time(), Seconds(200e-6));
+    EXPECT_LT(series.median_time(), Seconds(320e-6));
     for (const Sample &sample : series.samples)
         EXPECT_FALSE(sample.launch_gaps);
 }
@@ -331,8 +330,8 @@ TEST_F(StopWatchTest, AFailingCallDoesNotHang) {
 
 TEST_F(StopWatchTest, ClockIsPlausible) {
     for (const Sample &sample : sleep(50'000).samples) {
-        EXPECT_GT(sample.sm_clock, 200.0_MHz);
-        EXPECT_LT(sample.sm_clock, 3500.0_MHz);
+        EXPECT_GT(sample.sm_clock, Frequency(200e6));
+        EXPECT_LT(sample.sm_clock, Frequency(3500e6));
         EXPECT_LT(sample.sm_clock, device_.max_clock * 1.02);
     }
 }
@@ -342,7 +341,7 @@ TEST_F(StopWatchTest, TimeLimitHolds) {
     StopWatchOptions options;
     options.target_error = -1.0; // out of reach: samples may be equal to the nanosecond
     options.max_samples = 1'000'000;
-    options.max_time = 0.2_s;
+    options.max_time = Seconds(0.2);
     const SampleSeries series = watch_->measure(
         [&](cudaStream_t stream) { k.launch_with(dim3(1), dim3(1), 0, stream, 20'000'000ull); }, options);
     EXPECT_EQ(series.stop_reason, "time");

@@ -1,8 +1,7 @@
 // make_schemas FOLDER: writes a JSON Schema of every document, made from the structs that are read and
-// written, with the comments of their members as descriptions. docs/schemas has them, and convcast prints
-// those.
+// written. tests/schemas/schemas.py puts in the comments of their members as descriptions and writes
+// docs/schemas, which convcast prints.
 #include "cli/explanations.hpp"
-#include "cli/what_if.hpp"
 #include "microbench/samples.hpp"
 #include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
@@ -21,7 +20,6 @@
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "reports/statistics.hpp"
-#include "tests/schemas/member_comments.hpp"
 
 #include <boost/core/demangle.hpp>
 #include <nlohmann/json.hpp>
@@ -36,8 +34,6 @@
 #include <vector>
 
 namespace convcast {
-
-extern const std::vector<EmbeddedFile> described_headers;
 
 namespace cli {
 namespace {
@@ -87,8 +83,6 @@ class SchemaWriter {
   public:
     /// `page` of docs says what members are that have no comment; "" where none does.
     explicit SchemaWriter(std::string_view page) {
-        for (const EmbeddedFile &header : described_headers)
-            read_comments(header.text(), structs_);
         for (const auto &[member, text] : common_members)
             said_.emplace(member, text);
         for (const Explanation &found : page.empty() ? std::vector<Explanation>() : explanations())
@@ -100,7 +94,8 @@ class SchemaWriter {
 
     /// The schema of a document whose member "schema" is `schema`.
     std::string document(const std::string &title, const Type &type, const std::string &schema) {
-        Json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+        Json root = {{"$struct", type_name(type)},
+                     {"$schema", "https://json-schema.org/draft/2020-12/schema"},
                      {"title", "convcast " + title}};
         root.update(object_schema(type, schema));
         root["$defs"] = Json::object();
@@ -157,8 +152,7 @@ class SchemaWriter {
     /// A number with its unit and where it is from.
     Json param_schema(const Type &type, const Range &range) {
         Json value;
-        if (const std::string text = description("Param", "value"); !text.empty())
-            value["description"] = text;
+        describe(value, "value");
         value["type"] = "number";
         value["exclusiveMinimum"] = 0;
         value["minimum"] = number(range.low);
@@ -168,21 +162,17 @@ class SchemaWriter {
         return out;
     }
 
-    std::string description(const std::string &name, const std::string &member) const {
-        const std::string comment = comment_of(structs_, name, member);
-        const auto found = said_.find(member);
-        return !comment.empty() || found == said_.end() ? comment : found->second;
+    void describe(Json &schema, const std::string &member) const {
+        if (const auto found = said_.find(member); found != said_.end())
+            schema["description"] = found->second;
     }
 
-    /// An object with the fields, described by their comments, and no others but x_...; a document's first
-    /// has the one value `schema`.
+    /// An object with the fields and no others but x_...; a document's first has the one value `schema`.
     Json object_schema(const Type &type, const std::string &schema = {}) {
-        const std::string name = type_name(type);
         Json properties = Json::object(), required = Json::array();
         for (const described::Field &field : type.fields) {
             Json &out = properties[field.name] = Json::object();
-            if (const std::string text = description(name, field.name); !text.empty())
-                out["description"] = text;
+            describe(out, field.name);
             out.update(schema.empty() || &field != &type.fields.front() ? of(field.type(), field.range)
                                                                         : Json{{"const", schema}});
             if (!field.may_lack)
@@ -191,8 +181,6 @@ class SchemaWriter {
         for (const char *earlier : type.former)
             properties[earlier] = {{"deprecated", true}};
         Json out;
-        if (const auto found = structs_.find(name); found != structs_.end() && !found->second.comment.empty())
-            out["description"] = found->second.comment;
         out["type"] = "object";
         out["properties"] = properties;
         out["patternProperties"] = {{"^x_", Json::object()}};
@@ -201,7 +189,6 @@ class SchemaWriter {
         return out;
     }
 
-    CommentedStructs structs_;
     std::map<std::string, std::string> said_; ///< of members by their name alone
     std::map<std::string, Json> definitions_;
 };
@@ -233,7 +220,6 @@ constexpr SchemaOf schemas[] = {
     {"samples", schema_text<RawSamples>, "raw samples of microbenchmarks", "docs/profile.md"},
     {"study", schema_text<Study>, "study"},
     {"weights", schema_text<Weights>, "weights of a network"},
-    {"what_if", schema_text<WhatIf>, "answer for several GPUs", "docs/case.md"},
 };
 
 } // namespace

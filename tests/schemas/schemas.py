@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds docs/schemas to what make_schemas makes of the structs, and every document that ships to its schema.
+"""Holds docs/schemas to what make_schemas makes of the structs, with the comments of their headers, and every document
+that ships to its schema.
 
 usage: schemas.py MAKE_SCHEMAS [--update]      MAKE_SCHEMAS: build/gpu/tests/make_schemas
 --update writes docs/schemas anew. No package is needed: the few keywords that the schemas use are checked here.
@@ -12,9 +13,53 @@ import subprocess
 import sys
 import tempfile
 
+from member_comments import Structs
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCHEMAS = ROOT / "docs" / "schemas"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+HEADERS = [header for room in ("model/*", "microbench", "reports") for header in sorted(ROOT.glob(room + "/*.hpp"))]
+
+
+class Number(float):
+    """With the text that it was read from, as which it is written."""
+
+    def __init__(self, text):
+        self.text = text
+
+
+def commented(schema, name, structs):
+    """A struct's schema with the comments as descriptions; where there is none, make_schemas may say what a member is."""
+    properties = {}
+    for member, its in schema["properties"].items():
+        text = structs.comment_of(name, member) or its.get("description", "")
+        its = {key: value for key, value in its.items() if key != "description"}
+        if "properties" in its: # a number with its unit and where it is from
+            its = commented(its, "Param", structs)
+        properties[member] = {"description": text, **its} if text else its
+    out = {}
+    for key, value in schema.items():
+        if key == "type" and structs.comments.get(name):
+            out["description"] = structs.comments[name]
+        out[key] = properties if key == "properties" else value
+    return out
+
+
+def schema_of(made, structs):
+    """A document's schema of what make_schemas made: $struct is what the document is of."""
+    schema = commented(made, made.pop("$struct"), structs)
+    return {**schema, "$defs": {name: commented(its, name, structs) for name, its in made["$defs"].items()}}
+
+
+def text_of(value, indent=""):
+    """JSON as convcast writes it: a member a line, and arrays of scalars on one."""
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        members = (f"{inner}{json.dumps(name)}: {text_of(its, inner)}" for name, its in value.items())
+        return "{\n" + ",\n".join(members) + f"\n{indent}}}"
+    return value.text if isinstance(value, Number) else json.dumps(value, ensure_ascii=False)
 
 
 def is_of(kind, value):
@@ -73,14 +118,18 @@ def main():
     make_schemas, update = sys.argv[1], "--update" in sys.argv
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        made = SCHEMAS if update else pathlib.Path(folder)
-        subprocess.run([make_schemas, made], check=True)
-        schemas = {path.name: json.loads(path.read_text()) for path in sorted(made.glob("*.json"))}
+        subprocess.run([make_schemas, folder], check=True)
+        structs = Structs(HEADERS)
+        schemas = {path.name: schema_of(json.loads(path.read_text(), parse_float=Number), structs)
+                   for path in sorted(pathlib.Path(folder).glob("*.json"))}
+        if update:
+            for name, schema in schemas.items():
+                (SCHEMAS / name).write_text(text_of(schema) + "\n")
         names = {path.name for path in SCHEMAS.glob("*.json")}
         if names != set(schemas):
             wrong.append(f"docs/schemas has other files: {sorted(names ^ set(schemas))}")
         wrong += [f"docs/schemas/{name} is not what make_schemas makes: tests/schemas/schemas.py MAKE_SCHEMAS --update"
-                  for name in schemas if name in names and (SCHEMAS / name).read_text() != (made / name).read_text()]
+                  for name in schemas if name in names and (SCHEMAS / name).read_text() != text_of(schemas[name]) + "\n"]
     by_kind = {schema["properties"]["schema"]["const"]: schema for schema in schemas.values()}
     checked = 0
     for path, document in documents():

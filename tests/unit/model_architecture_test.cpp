@@ -53,8 +53,8 @@ TEST(Architecture, EveryShippedFileReadsAndRoundTrips) {
     EXPECT_THAT(shipped_architectures(), ElementsAre(30, 35, 37, 52, 61, 75, 80, 86, 89, 90, 100, 120));
     for (const int capability : shipped_architectures()) {
         const std::string text = file_of(capability);
-        const Architecture read = read_architecture(text, "file");
-        EXPECT_EQ(write_architecture(read), text);
+        const Architecture read = described::read_document<Architecture>(text, "file");
+        EXPECT_EQ(to_text(described::write(read)), text);
         EXPECT_EQ(architecture_for(capability).capability, capability);
         EXPECT_THAT(known_of(read), IsSupersetOf({"register_unit", "shared_unit"}));
         if (capability > 30) { // which has no cache that inputs go through
@@ -65,7 +65,7 @@ TEST(Architecture, EveryShippedFileReadsAndRoundTrips) {
 }
 
 TEST(Architecture, ThatOfHopperIsWhole) {
-    const Architecture hopper = read_architecture(file_of(90), "sm_90.json");
+    const Architecture hopper = described::read_document<Architecture>(file_of(90), "sm_90.json");
     std::size_t fields = 0;
     boost::mp11::mp_for_each<described::Members<Architecture>>([&](auto member) {
         using Field = std::decay_t<decltype(hopper.*member.pointer)>;
@@ -170,11 +170,11 @@ class ArchitectureRejects : public testing::TestWithParam<Bad> {};
 
 TEST_P(ArchitectureRejects, WithFilePlaceExpectationAndExample) {
     const auto &[from, to, says] = GetParam();
-    std::string text = write_architecture(read_architecture(file_of(75), "file"));
+    std::string text = file_of(75);
     const std::size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     text.replace(at, std::string(from).size(), to);
-    EXPECT_THAT([&] { read_architecture(text, "mine.json"); },
+    EXPECT_THAT([&] { described::read_document<Architecture>(text, "mine.json"); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr("mine.json:"), HasSubstr(says))));
 }
 
@@ -214,7 +214,8 @@ std::string table() {
         ASSERT_NE(is, nullptr) << name;
         std::string hopper, category, others;
         for (const int capability : shipped_architectures()) {
-            const auto [value, of] = value_of(read_architecture(file_of(capability), "file"));
+            const auto [value, of] =
+                value_of(described::read_document<Architecture>(file_of(capability), "file"));
             if (capability == 90)
                 hopper = value, category = of;
             else if (!value.empty())

@@ -1,5 +1,6 @@
 // Two runs side by side, with intervals worked out by hand.
 #include "model/record/compare_runs.hpp"
+#include "tests/unit/recorded_cases.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,30 +15,11 @@ namespace {
 
 constexpr const char *shape = "n1c64h56w56k64r3s3";
 
-std::vector<Seconds> times(const std::vector<double> &microseconds) {
-    std::vector<Seconds> out;
-    for (const double us : microseconds)
-        out.emplace_back(us * 1e-6);
-    return out;
-}
-
-Case measured(const std::string &strategy, double median, const std::vector<double> &samples) {
-    Case item;
-    item.shape = shape;
-    item.strategy = strategy;
-    item.status = Status::ok;
-    Measurement m;
-    m.time_s = Seconds(median * 1e-6);
-    m.samples_s = times(samples);
-    item.measurements.push_back(m);
-    return item;
-}
-
-convcast::Run run_of(std::vector<Case> cases) {
-    convcast::Run run;
-    run.profile_id = "h200";
-    run.cases = std::move(cases);
-    return run;
+/// In microseconds.
+Case measured(const std::string &strategy, double median, std::vector<double> samples) {
+    for (double &sample : samples)
+        sample *= 1e-6;
+    return measured_case(shape, strategy, median * 1e-6, samples);
 }
 
 /// What computes the rows that only this file has; of both, -1: that have a ratio.
@@ -197,10 +179,7 @@ TEST(CompareRuns, TheFastestSettingOfEachStrategyOrShape) {
 }
 
 TEST(CompareRuns, ForecastsWhereNothingWasMeasured) {
-    Case one;
-    one.shape = shape;
-    one.strategy = "a";
-    one.status = Status::ok;
+    Case one = case_of(shape, "a");
     one.prediction.emplace().time_s = Seconds(1e-5);
     Case other = one;
     other.prediction->time_s = Seconds(1.2e-5);

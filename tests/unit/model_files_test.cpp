@@ -6,6 +6,7 @@
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
+#include "tests/unit/recorded_cases.hpp"
 
 #include <gmock/gmock.h>
 
@@ -18,8 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -44,49 +43,6 @@ TEST(Files, Sha256IsThatOfTheStandard) {
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Files, NewFoldersTakeTheirPlaceWhole) {
-    namespace fs = std::filesystem;
-    const TemporaryFolder in;
-    const fs::path target = fs::path(in.path()) / "new";
-    const auto files = [&] {
-        return std::distance(fs::directory_iterator(in.path()), fs::directory_iterator());
-    };
-    {
-        const NewFolder unfinished(target.string());
-        write_file_atomically(unfinished.path() + "/a", "half");
-        EXPECT_FALSE(fs::exists(target));
-    }
-    EXPECT_EQ(files(), 0);
-    fs::create_directory(target); // an empty one may be there
-    NewFolder finished(target.string() + "/");
-    write_file_atomically(finished.path() + "/a", "whole");
-    finished.take_place();
-    EXPECT_EQ(read_file((target / "a").string()), "whole");
-    EXPECT_EQ(files(), 1);
-    EXPECT_THAT([&] { const NewFolder again(target.string()); },
-                testing::ThrowsMessage<InputError>(testing::HasSubstr("not empty")));
-    EXPECT_THAT([&] { const NewFolder again((target / "a").string()); },
-                testing::ThrowsMessage<InputError>(testing::HasSubstr("is no folder")));
-    EXPECT_EQ(files(), 1);
-}
-
-TEST(Files, WriteIsAllOrNothing) {
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "convcast_files";
-    std::filesystem::create_directories(folder);
-    const std::string path = (folder / "a.json").string();
-    write_file_atomically(path, "one");
-    write_file_atomically(path, "two");
-    EXPECT_EQ(read_file(path), "two");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
-        << "a temporary file was left";
-    EXPECT_THAT([&] { write_file_atomically((folder / "no" / "b.json").string(), "x"); },
-                ThrowsMessage<InputError>(HasSubstr("No such file")));
-    EXPECT_THAT([&] { write_file_atomically("/dev/full", "x"); },
-                ThrowsMessage<InputError>(HasSubstr("No space left")));
-    EXPECT_THAT([&] { read_file(folder.string()); }, ThrowsMessage<InputError>(HasSubstr("is a folder")));
-    std::filesystem::remove_all(folder);
-}
-
 /// A folder of its own, empty before and removed after.
 struct Folder {
     std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "convcast_temporaries";
@@ -98,6 +54,44 @@ struct Folder {
     std::string operator/(const char *name) const { return (path / name).string(); }
     std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
 };
+
+TEST(Files, NewFoldersTakeTheirPlaceWhole) {
+    namespace fs = std::filesystem;
+    const Folder in;
+    const fs::path target = in.path / "new";
+    {
+        const NewFolder unfinished(target.string());
+        write_file_atomically(unfinished.path() + "/a", "half");
+        EXPECT_FALSE(fs::exists(target));
+    }
+    EXPECT_EQ(in.files(), 0);
+    fs::create_directory(target); // an empty one may be there
+    NewFolder finished(target.string() + "/");
+    write_file_atomically(finished.path() + "/a", "whole");
+    finished.take_place();
+    EXPECT_EQ(read_file((target / "a").string()), "whole");
+    EXPECT_EQ(in.files(), 1);
+    EXPECT_THAT([&] { const NewFolder again(target.string()); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("not empty")));
+    EXPECT_THAT([&] { const NewFolder again((target / "a").string()); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("is no folder")));
+    EXPECT_EQ(in.files(), 1);
+}
+
+TEST(Files, WriteIsAllOrNothing) {
+    const Folder folder;
+    const std::string path = folder / "a.json";
+    write_file_atomically(path, "one");
+    write_file_atomically(path, "two");
+    EXPECT_EQ(read_file(path), "two");
+    EXPECT_EQ(folder.files(), 1) << "a temporary file was left";
+    EXPECT_THAT([&] { write_file_atomically(folder / "no/b.json", "x"); },
+                ThrowsMessage<InputError>(HasSubstr("No such file")));
+    EXPECT_THAT([&] { write_file_atomically("/dev/full", "x"); },
+                ThrowsMessage<InputError>(HasSubstr("No space left")));
+    EXPECT_THAT([&] { read_file(folder.path.string()); },
+                ThrowsMessage<InputError>(HasSubstr("is a folder")));
+}
 
 TEST(Files, TemporaryOnesAreNobodyElses) {
     const Folder folder;
@@ -180,7 +174,8 @@ TEST(Files, APipeThatNobodyReadsIsNoFailedFile) {
 }
 
 TEST(Files, GzipRoundTripsAndDamageIsSaid) {
-    const std::string path = testing::TempDir() + "convcast_packed.json.gz";
+    const Folder folder;
+    const std::string path = folder / "packed.json.gz";
     std::string text;
     for (int i = 0; i < 30000; ++i)
         text += std::to_string(i * 7919);
@@ -189,7 +184,6 @@ TEST(Files, GzipRoundTripsAndDamageIsSaid) {
     EXPECT_EQ(read_file(path), text);
     std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
     EXPECT_THAT([&] { read_file(path); }, ThrowsMessage<InputError>(HasSubstr("damaged or cut gzip")));
-    std::filesystem::remove(path);
 }
 
 TEST(Studies, ShippedOnesHoldThePapersCases) {
@@ -273,35 +267,16 @@ TEST(Studies, CountsAreChecked) {
     EXPECT_THAT([&] { read_study(study("[2, 0]"), "s"); }, ThrowsMessage<InputError>(HasSubstr("/counts/1")));
 }
 
-std::string packed(const std::string &text) {
-    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "convcast_packed.gz";
-    write_file_atomically(file.string(), text);
-    std::ifstream stream(file, std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    std::filesystem::remove(file);
-    return bytes;
-}
-
 std::string read_back(const std::string &bytes) {
-    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "convcast_read_back";
-    std::ofstream(file, std::ios::binary) << bytes;
-    try {
-        const std::string text = read_file(file.string());
-        std::filesystem::remove(file);
-        return text;
-    } catch (const InputError &) {
-        std::filesystem::remove(file);
-        throw;
-    }
+    return unpacked(bytes, "packed.gz");
 }
 
 TEST(Files, GzipIsReadWholeOrNotAtAll) {
-    EXPECT_EQ(read_back(packed("one")), "one");
-    EXPECT_EQ(read_back(packed("one ") + packed("") + packed("two")), "one two")
-        << "members follow each other";
-    EXPECT_THAT([] { read_back(packed("one") + "x"); },
+    EXPECT_EQ(read_back(gzip("one")), "one");
+    EXPECT_EQ(read_back(gzip("one ") + gzip("") + gzip("two")), "one two") << "members follow each other";
+    EXPECT_THAT([] { read_back(gzip("one") + "x"); },
                 ThrowsMessage<InputError>(HasSubstr("has 1 bytes behind the end of its gzip data")));
-    EXPECT_THAT([] { read_back(packed("one") + packed("two").substr(0, 12)); },
+    EXPECT_THAT([] { read_back(gzip("one") + gzip("two").substr(0, 12)); },
                 ThrowsMessage<InputError>(HasSubstr("damaged or cut")));
 }
 
@@ -312,25 +287,14 @@ TEST(Files, WhatNeverEndsIsRefused) {
 
 /// One measured case with a forecast, whose numbers are then made nonsense.
 convcast::Run measured_run() {
-    convcast::Run run;
-    run.profile_id = "toy";
-    Case item;
-    item.shape = "n1c1h8w8k1r1s1";
-    item.strategy = "map_split:pieces=1";
-    item.status = Status::ok;
-    item.measurements.resize(1);
+    Case item = measured_case("n1c1h8w8k1r1s1", "map_split:pieces=1", 1e-5, {1e-5});
     Measurement &m = item.measurements[0];
-    m.time_s = Seconds(1e-5);
-    m.samples_s = {Seconds(1e-5)};
-    m.work = Work{};
-    m.work->fmas = 64.0;
+    m.work.emplace().fmas = 64.0;
     m.counters = {{"sm__cycles_active", 100.0}};
     m.relative_l2_error = std::numeric_limits<double>::quiet_NaN(); // a result that is not finite
-    item.prediction = Prediction{};
-    item.prediction->time_s = Seconds(1e-5);
-    item.prediction->times.tier2_s = Seconds(1e-5);
-    run.cases = {item};
-    return run;
+    Prediction &forecast = item.prediction.emplace();
+    forecast.time_s = forecast.times.tier2_s = Seconds(1e-5);
+    return run_of({item});
 }
 
 TEST(Runs, NumbersThatNothingCanCountOrMeasureAreRefused) {
@@ -380,13 +344,8 @@ TEST(Runs, ProblemsAreBounded) {
 }
 
 TEST(Runs, RoundTripAndEveryProblem) {
-    convcast::Run run;
-    run.profile_id = "toy";
-    Case item;
-    item.shape = "n1c1h8w8k1r1s1";
-    item.strategy = "map_split:pieces=1";
-    item.reason = "a \"quoted\" reason\n";
-    run.cases = {item};
+    convcast::Run run = run_of({case_of("n1c1h8w8k1r1s1", "map_split:pieces=1", Status::not_run)});
+    run.cases[0].reason = "a \"quoted\" reason\n";
     const std::string text = write_run(run);
     EXPECT_EQ(write_run(read_run(text, "r")), text);
     run.cases[0].shape = "nonsense";
@@ -401,10 +360,9 @@ TEST(Runs, RoundTripAndEveryProblem) {
 
 /// Members of a plan that earlier versions wrote and that are gone.
 TEST(Runs, PlansOfEarlierVersionsAreRead) {
-    convcast::Run run;
-    run.profile_id = "h200";
-    run.cases = {predict(parse_strategy("map_stream"), ConvShape::parse("n1c64h28w28k64r3s3"),
-                         find_profile("h200"), knowledge_for(find_profile("h200")))};
+    const convcast::Run run =
+        run_of({predict(parse_strategy("map_stream"), ConvShape::parse("n1c64h28w28k64r3s3"),
+                        find_profile("h200"), knowledge_for(find_profile("h200")))});
     std::string text = write_run(run);
     const auto before = [&](const std::string &field, const std::string &former) {
         const std::size_t at = text.find(field);
@@ -421,11 +379,8 @@ TEST(Runs, PlansOfEarlierVersionsAreRead) {
 /// A plan is launched as it stands in its document. Those of earlier versions do not say that a kernel on
 /// tensor cores needs instructions that only its architecture has.
 TEST(Runs, PlansOfEarlierVersionsStillCompile) {
-    convcast::Run run;
-    run.profile_id = "h200";
-    const GpuProfile profile = find_profile("h200");
-    run.cases = {
-        predict(parse_strategy("implicit_gemm_3xtf32"), ConvShape::parse("n1c64h28w28k64r3s3"), profile)};
+    const convcast::Run run = run_of({predict(parse_strategy("implicit_gemm_3xtf32"),
+                                              ConvShape::parse("n1c64h28w28k64r3s3"), find_profile("h200"))});
     ASSERT_EQ(run.cases[0].status, Status::ok);
     std::string text = write_run(run);
     const std::string field = "\"architecture_features\": true,";

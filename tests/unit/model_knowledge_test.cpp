@@ -6,6 +6,7 @@
 #include "model/base/files.hpp"
 #include "model/machine/architecture.hpp"
 #include "model/machine/assume.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/machine/machine.hpp"
 #include "model/predict.hpp"
 
@@ -13,11 +14,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,17 +37,6 @@ GpuProfile with_capability(const std::string &capability) {
     profile.compute_capability = capability;
     return profile;
 }
-
-/// A file that is gone with the test.
-struct File {
-    std::filesystem::path path;
-    File(const std::string &name, const std::string &text)
-        : path(std::filesystem::temp_directory_path() /
-               (::testing::UnitTest::GetInstance()->current_test_info()->name() + ("_" + name))) {
-        write_file_atomically(path.string(), text);
-    }
-    ~File() { std::filesystem::remove(path); }
-};
 
 TEST(Knowledge, OfTheGpuThatItWasMadeOnNothingIsAssumed) {
     const GpuProfile profile = find_profile("h200");
@@ -183,22 +171,23 @@ TEST(Knowledge, NoneIsSaid) {
 
 TEST(Knowledge, FilesAreBorrowed) {
     const Knowledge shipped = knowledge_for(find_profile("h200"));
-    const File facts("facts.json", write_facts(shipped.facts)),
-        calibration("calibration.json", write_calibration(*shipped.calibration));
-    const Knowledge same =
-        knowledge_for(find_profile("h200"), facts.path.string(), calibration.path.string());
+    const TemporaryFolder folder;
+    const std::string facts = folder.path() + "/facts.json", others = folder.path() + "/others.json",
+                      calibration = folder.path() + "/calibration.json";
+    write_file_atomically(facts, write_facts(shipped.facts));
+    write_file_atomically(calibration, write_calibration(*shipped.calibration));
+    const Knowledge same = knowledge_for(find_profile("h200"), facts, calibration);
     EXPECT_THAT(same.assumptions, IsEmpty());
-    const Knowledge borrowed =
-        knowledge_for(find_profile("k40m"), facts.path.string(), calibration.path.string());
+    const Knowledge borrowed = knowledge_for(find_profile("k40m"), facts, calibration);
     EXPECT_EQ(write_facts(borrowed.facts), write_facts(shipped.facts));
     EXPECT_THAT(borrowed.assumptions, Contains("facts of sm_90, borrowed: the GPU is of sm_35"));
     EXPECT_THAT(borrowed.assumptions,
                 Contains(StartsWith("calibration of NVIDIA H200, borrowed: fitted on")));
 
-    Facts others = shipped.facts;
-    others.kernels.pop_back();
-    const File other("others.json", write_facts(others));
-    EXPECT_THAT(knowledge_for(find_profile("h200"), other.path.string()).assumptions,
+    Facts fewer = shipped.facts;
+    fewer.kernels.pop_back();
+    write_file_atomically(others, write_facts(fewer));
+    EXPECT_THAT(knowledge_for(find_profile("h200"), others).assumptions,
                 ElementsAre("calibration fitted with other facts than these"));
     EXPECT_THROW(knowledge_for(find_profile("h200"), "no_such_file.json"), InputError);
 }
@@ -358,7 +347,7 @@ TEST(Knowledge, CalibrationsOfEarlierSchemasAreRefusedByName) {
          {"convcast/calibration/1", "convcast/calibration/2", "convcast/calibration/3"}) {
         text.replace(at, now.size(), earlier);
         EXPECT_THAT([&] { read_calibration(text, "old.json"); },
-                    ThrowsMessage<InputError>(AllOf(HasSubstr("old.json: /schema"), HasSubstr(earlier),
+                    ThrowsMessage<InputError>(AllOf(HasSubstr("old.json:1: /schema"), HasSubstr(earlier),
                                                     HasSubstr("fitted to other equations"),
                                                     HasSubstr("convcast fit run.json.gz -o"))));
     }
@@ -395,18 +384,9 @@ TEST(Knowledge, ACalibrationListsWhatForecastsRead) {
                            "n4c64h57w57k128r3s3");
     const std::vector<std::string> before = forecasts_of(calls, profile);
     std::vector<std::string> read;
-    boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-        using Field = std::decay_t<decltype(profile.*member.pointer)>;
-        if constexpr (described::IsOptional<Field>::value)
-            if constexpr (described::IsParam<typename Field::value_type>::value) {
-                GpuProfile other = profile;
-                auto &param = other.*member.pointer;
-                if (!param)
-                    return;
-                param->value = param->value * 0.5;
-                if (forecasts_of(calls, other) != before)
-                    read.emplace_back(member.name);
-            }
+    for_each_param(profile, [&](const char *name, const auto &param) {
+        if (param && forecasts_of(calls, with_number(profile, name, param->value.value * 0.5)) != before)
+            read.emplace_back(name);
     });
     std::vector<std::string> listed;
     for (const auto &[name, value] : fitted_on(profile).numbers)

@@ -94,8 +94,7 @@ NetworkRun scaling_run() {
 }
 
 NetworkRun as_read(const NetworkRun &document) {
-    return described::read_document<NetworkRun>(to_text(described::write(document)), "it.json",
-                                                NetworkRun().schema);
+    return described::read_document<NetworkRun>(to_text(described::write(document)), "it.json");
 }
 
 /// As it is, the document is read; with the change of it or of its case it is refused, by file, place and

@@ -2,14 +2,13 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/machine/assume.hpp"
+#include "model/machine/each_number.hpp"
 #include "model/machine/profile.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cstddef>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 using namespace convcast;
 using testing::HasSubstr;
@@ -51,18 +50,14 @@ TEST(Profile, WhatIsAssumedOfThePapersGpusHasAReasonAndARange) {
     for (const char *name : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"}) {
         const GpuProfile p = find_profile(name);
         std::size_t assumed = 0;
-        boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
-            const auto &field = p.*member.pointer;
-            using Field = std::decay_t<decltype(field)>;
-            if constexpr (described::IsOptional<Field>::value)
-                if constexpr (described::IsParam<typename Field::value_type>::value)
-                    if (field && field->source == Source::assumed) {
-                        ++assumed;
-                        EXPECT_GT(field->by.size(), 20U) << name << " " << member.name;
-                        ASSERT_TRUE(field->interval) << name << " " << member.name;
-                        EXPECT_GT(field->interval->low, 0.0) << name << " " << member.name;
-                        EXPECT_LT(field->interval->low, field->interval->high) << name << " " << member.name;
-                    }
+        for_each_param(p, [&](const char *number, const auto &field) {
+            if (!field || field->source != Source::assumed)
+                return;
+            ++assumed;
+            EXPECT_GT(field->by.size(), 20U) << name << " " << number;
+            ASSERT_TRUE(field->interval) << name << " " << number;
+            EXPECT_GT(field->interval->low, 0.0) << name << " " << number;
+            EXPECT_LT(field->interval->low, field->interval->high) << name << " " << number;
         });
         EXPECT_GE(assumed, 4U) << name;
         EXPECT_GE(ranged_numbers(p).size(), assumed) << name;
@@ -219,22 +214,18 @@ TEST(Profile, UnknownNamesSuggestTheClosest) {
 
 /// `name`s of T's members, and of what it is made of, that docs/profile.md does not have.
 template <class T> void expect_documented(const std::string &page) {
-    boost::mp11::mp_for_each<described::Members<T>>([&](auto member) {
-        using Field = std::decay_t<decltype(std::declval<T>().*member.pointer)>;
-        EXPECT_THAT(page, HasSubstr("`" + std::string(member.name) + "`"));
-        if constexpr (described::IsOptional<Field>::value) {
-            using Held = typename Field::value_type;
-            if constexpr (described::IsParam<Held>::value) {
-                EXPECT_THAT(page, HasSubstr("\n| `" + std::string(member.name) + "` | " +
-                                            UnitOf<decltype(Held::value)>::text + " | "));
-            }
-        }
-    });
+    boost::mp11::mp_for_each<described::Members<T>>(
+        [&](auto member) { EXPECT_THAT(page, HasSubstr("`" + std::string(member.name) + "`")); });
 }
 
 TEST(Profile, EveryFieldIsInItsPageWithItsUnit) {
     const std::string page = read_file(CONVCAST_SOURCE_DIR "/docs/profile.md");
     expect_documented<GpuProfile>(page);
+    const GpuProfile none;
+    for_each_param(none, [&](const char *name, const auto &field) {
+        EXPECT_THAT(page, HasSubstr("\n| `" + std::string(name) + "` | " +
+                                    UnitOf<decltype(field->value)>::text + " | "));
+    });
     expect_documented<GpuLimits>(page);
     expect_documented<Spread>(page);
     expect_documented<Interval>(page);

@@ -6,9 +6,6 @@
 
 #include <gmock/gmock.h>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -51,9 +48,8 @@ TEST(RunLines, HoldADocumentButForItsTerms) {
 }
 
 TEST(RunLines, AreReadPieceByPieceFromAFile) {
-    const std::string file =
-        (std::filesystem::temp_directory_path() / ("lines_" + std::to_string(::getpid()) + ".jsonl"))
-            .string();
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/lines.jsonl";
     const convcast::Run run = sample(5000); // more than a piece
     write_run_file(file, run);
     std::vector<std::size_t> pieces;
@@ -65,7 +61,6 @@ TEST(RunLines, AreReadPieceByPieceFromAFile) {
     });
     EXPECT_THAT(pieces, testing::ElementsAre(4096, 904));
     EXPECT_EQ(last, run.cases.back().shape);
-    std::filesystem::remove(file);
 }
 
 TEST(RunLines, ACaseThatCannotBeReadIsPutAsideWithItsLine) {

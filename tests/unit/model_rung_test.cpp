@@ -1,7 +1,7 @@
 // Work of a ladder's launches, and the forecasts of its rungs.
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
-#include "model/machine/curve.hpp"
+#include "model/machine/profile.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/rung_forecast.hpp"
 #include "model/network/scaling_forecast.hpp"

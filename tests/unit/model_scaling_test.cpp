@@ -337,7 +337,7 @@ TEST(Scaling, ForecastsAreSensible) {
             EXPECT_GE(advice.efficient_from.value_or(most_split_batch), *advice.pays_from);
         }
     EXPECT_EQ(
-        described::read_document<NetworkRun>(to_text(described::write(scaling)), "s", NetworkRun().schema)
+        described::read_document<NetworkRun>(to_text(described::write(scaling)), "s")
             .cases.size(),
         scaling.cases.size());
     EXPECT_THAT(

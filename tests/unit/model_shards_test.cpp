@@ -1,5 +1,6 @@
 #include "model/base/errors.hpp"
 #include "model/record/shards.hpp"
+#include "tests/unit/recorded_cases.hpp"
 
 #include <gmock/gmock.h>
 
@@ -18,32 +19,12 @@ using testing::UnorderedElementsAreArray;
 
 namespace {
 
-Case forecast(const std::string &shape, const std::string &strategy, Status status = Status::ok) {
-    Case item;
-    item.shape = shape;
-    item.strategy = strategy;
-    item.status = status;
-    return item;
-}
-
-Case measured(const std::string &shape, const std::string &strategy, double time) {
-    Case item = forecast(shape, strategy);
-    Measurement m;
-    m.time_s = Seconds(time);
-    m.method = "events";
-    m.stop_reason = "count";
-    item.measurements.push_back(m);
-    return item;
-}
-
 NamedRun document(const std::string &file, std::vector<Case> cases,
                   const std::string &date = "2026-01-01T00:00:00Z") {
-    convcast::Run run;
+    convcast::Run run = run_of(std::move(cases));
     run.producer = {"0.1.0", "device", "measuring"};
-    run.profile_id = "toy";
     run.profile_hash = "profile";
     run.conditions = {{"gpu", "NVIDIA H200"}, {"gpu_uuid", "GPU-" + file}, {"date", date}};
-    run.cases = std::move(cases);
     return {file, std::move(run)};
 }
 
@@ -68,7 +49,7 @@ TEST(Shards, KeepAShapeTogetherAndHoldEveryCaseOnce) {
     std::vector<Case> cases;
     for (const char *shape : {"a", "b", "c", "d", "e"})
         for (const char *strategy : {"x", "y", "z"})
-            cases.push_back(forecast(shape, strategy));
+            cases.push_back(case_of(shape, strategy));
     EXPECT_THAT(names(cases_of({2, 2}, cases)), ElementsAre("b/x", "b/y", "b/z", "d/x", "d/y", "d/z"));
     std::vector<Case> turned(cases.rbegin(), cases.rend());
     EXPECT_THAT(names(cases_of({2, 2}, turned)), UnorderedElementsAreArray(names(cases_of({2, 2}, cases))))
@@ -105,9 +86,9 @@ TEST(Shards, TakeAboutAsLong) {
 
 TEST(Merge, JoinsShardsAndConditions) {
     const convcast::Run all =
-        merge({document("a", {measured("s", "x", 1.0)}, "2026-01-02T00:00:00Z"),
-               document("b", {measured("t", "x", 2.0), forecast("t", "y", Status::infeasible)}),
-               document("c", {measured("u", "x", 3.0)})},
+        merge({document("a", {measured_case("s", "x", 1.0)}, "2026-01-02T00:00:00Z"),
+               document("b", {measured_case("t", "x", 2.0), case_of("t", "y", Status::infeasible)}),
+               document("c", {measured_case("u", "x", 3.0)})},
               Conflict::refuse);
     EXPECT_THAT(names(all.cases), ElementsAre("s/x", "t/x", "t/y", "u/x"));
     EXPECT_EQ(all.conditions.at("gpu"), "NVIDIA H200");
@@ -118,10 +99,10 @@ TEST(Merge, JoinsShardsAndConditions) {
 }
 
 TEST(Merge, WhatRanGoesBeforeWhatDidNot) {
-    const std::vector<Case> some = {forecast("s", "x", Status::not_run), measured("t", "x", 1.0),
-                                    forecast("u", "x")};
-    const std::vector<Case> others = {measured("s", "x", 2.0), forecast("t", "x", Status::not_run),
-                                      forecast("u", "x", Status::not_run)};
+    const std::vector<Case> some = {case_of("s", "x", Status::not_run), measured_case("t", "x", 1.0),
+                                    case_of("u", "x")};
+    const std::vector<Case> others = {measured_case("s", "x", 2.0), case_of("t", "x", Status::not_run),
+                                      case_of("u", "x", Status::not_run)};
     for (const bool swapped : {false, true}) {
         const convcast::Run all =
             merge({document("a", swapped ? others : some), document("b", swapped ? some : others)},
@@ -134,15 +115,16 @@ TEST(Merge, WhatRanGoesBeforeWhatDidNot) {
 }
 
 TEST(Merge, TheSameDocumentTwiceIsThatDocument) {
-    const std::vector<Case> cases = {measured("s", "x", 1.0), measured("s", "x", 1.5), forecast("t", "x")};
+    const std::vector<Case> cases = {measured_case("s", "x", 1.0), measured_case("s", "x", 1.5),
+                                     case_of("t", "x")};
     const convcast::Run all = merge({document("a", cases), document("a", cases)}, Conflict::refuse);
     EXPECT_EQ(names(all.cases), names(cases)) << "a case that stands twice in a document stays twice";
     EXPECT_EQ(all.cases[1].measurements.at(0).time_s.value, 1.5);
 }
 
 TEST(Merge, KeepsCasesThatCannotBeReadInTheirPlaces) {
-    NamedRun one = document("a", {forecast("s", "x"), forecast("t", "x")}),
-             other = document("b", {forecast("t", "x"), forecast("u", "x")});
+    NamedRun one = document("a", {case_of("s", "x"), case_of("t", "x")}),
+             other = document("b", {case_of("t", "x"), case_of("u", "x")});
     one.run.unread = {{0, "1", {}}, {1, "2", {}}, {1, "2", {}}, {2, "3", {}}};
     other.run.unread = {{0, "4", {}}, {1, "3", {}}, {2, "5", {}}};
     const convcast::Run all = merge({one, other}, Conflict::refuse);
@@ -156,8 +138,8 @@ TEST(Merge, KeepsCasesThatCannotBeReadInTheirPlaces) {
 TEST(Merge, ACaseMeasuredTwiceIsRefusedOrTheNewer) {
     const auto documents = [](const std::string &first, const std::string &second) {
         return std::vector<NamedRun>{
-            document("a", {measured("s", "x", 1.0), measured("t", "x", 1.0)}, first),
-            document("b", {measured("s", "x", 2.0), measured("t", "x", 2.0)}, second)};
+            document("a", {measured_case("s", "x", 1.0), measured_case("t", "x", 1.0)}, first),
+            document("b", {measured_case("s", "x", 2.0), measured_case("t", "x", 2.0)}, second)};
     };
     try {
         merge(documents("2026-01-01", "2026-01-02"), Conflict::refuse);
@@ -198,8 +180,8 @@ TEST(Conditions, EveryValueOnceAndTheWholeTime) {
 
 TEST(Merge, NumbersOfOtherOriginAreNotMixed) {
     const auto against = [](const std::function<void(convcast::Run &)> &change) {
-        std::vector<NamedRun> documents = {document("a", {measured("s", "x", 1.0)}),
-                                           document("b", {measured("t", "x", 1.0)})};
+        std::vector<NamedRun> documents = {document("a", {measured_case("s", "x", 1.0)}),
+                                           document("b", {measured_case("t", "x", 1.0)})};
         change(documents[1].run);
         return [documents] { merge(documents, Conflict::newest); };
     };

@@ -1,6 +1,6 @@
 // Programs that are started: what they read, write and are told, and how they end.
 #include "model/base/spawn.hpp"
-#include "model/base/utf8.hpp"
+#include "model/base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 using namespace convcast;
-using namespace convcast::literals;
 
 namespace {
 
@@ -17,12 +16,12 @@ static_assert(!Addable<Fmas, Instructions>, "an FMA is not an instruction");
 static_assert(Addable<Bytes, Bytes>);
 
 TEST(Units, DimensionsFollowArithmetic) {
-    const Bandwidth bandwidth = 484.0_GBps;
-    const BytesPerCycle per_clock = bandwidth / 1480.0_MHz;
+    const Bandwidth bandwidth(484e9);
+    const BytesPerCycle per_clock = bandwidth / Frequency(1480e6);
     EXPECT_DOUBLE_EQ(per_clock.value, 484e9 / 1480e6);
-    const Seconds time = 1_MiB / bandwidth;
+    const Seconds time = Bytes(1048576.0) / bandwidth;
     EXPECT_DOUBLE_EQ(time.value, 1048576.0 / 484e9);
-    EXPECT_DOUBLE_EQ(2_KiB / 1_KiB, 2.0);
+    EXPECT_DOUBLE_EQ(Bytes(2048.0) / Bytes(1024.0), 2.0);
 }
 
 TEST(Units, OneFmaIsTwoFlopsByName) {

@@ -35,7 +35,7 @@ inline PlannedNetwork planned_on_h200(const Network &network, const NetworkQuest
 /// "ladders/mnist_b2048"
 inline NetworkRun recorded_network(const std::string &name) {
     const std::string file = std::string(CONVCAST_SOURCE_DIR) + "/data/recorded/h200/" + name + ".json";
-    return described::read_document<NetworkRun>(read_file(file), file, NetworkRun().schema);
+    return described::read_document<NetworkRun>(read_file(file), file);
 }
 
 } // namespace convcast
