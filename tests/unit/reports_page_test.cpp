@@ -4,7 +4,7 @@
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/write_report.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -24,17 +24,11 @@
 namespace convcast {
 namespace {
 
-const std::vector<Study> &studies() {
-    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
-    return loaded;
-}
+using sample::has;
+using sample::studies;
 
 std::string page_of(const Run &run, const std::string &hash = "") {
     return write_page(run, studies(), summarize(run, studies()), {"", hash, ""});
-}
-
-bool has(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
 }
 
 TEST(Page, IsSealedAndNeedsNoNetwork) {
@@ -133,7 +127,7 @@ TEST(Page, PacksInBase64) {
 TEST(Page, HasEveryFigureThatHasAPoint) {
     const convcast::Run run = sample::run(studies());
     const std::string page = page_of(run);
-    for (const Figure &figure : report_figures(summarize(run, studies()), studies()))
+    for (const Figure &figure : sample::figures())
         EXPECT_EQ(has(page, "id=\"f-" + figure.id + "\""),
                   figure.point_count() > 0 && figure.id != "waterfall")
             << figure.id;
@@ -249,12 +243,8 @@ TEST(Page, APapersGainStandsBesideItsOwnKernel) {
 
 class Folder : public testing::Test {
   protected:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "convcast_report_XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() override { std::filesystem::remove_all(path_); }
-    std::filesystem::path path_;
+    const TemporaryFolder folder_;
+    const std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
@@ -265,7 +255,7 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
     std::size_t figures = 0; // empty ones are not written
-    for (const Figure &figure : report_figures(summarize(run, studies()), studies()))
+    for (const Figure &figure : sample::figures())
         figures += figure.point_count() > 0 ? 1u : 0u;
     EXPECT_EQ(files.figures.size(), figures * (files.pdf_note.empty() ? 4u : 3u));
     std::size_t count = 0;

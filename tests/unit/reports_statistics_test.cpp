@@ -2,7 +2,7 @@
 
 #include "model/record/sweep.hpp"
 #include "model/shape/training_part.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,9 +20,14 @@
 namespace convcast {
 namespace {
 
-const std::vector<Study> &studies() {
-    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
-    return loaded;
+using sample::studies;
+
+/// A shape of the test part, whose times nothing was fitted to.
+std::string test_shape() {
+    std::string shape;
+    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
+        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    return shape;
 }
 
 Case timed(const std::string &shape, const std::string &name, double cold,
@@ -208,9 +213,7 @@ TEST(Summarize, ThePapersOwnKernelStandsApart) {
 
 /// Two settings that a model forecasts alike: it does not pick the one that turned out faster.
 TEST(Accuracy, WhatWasMeasuredHasNoSayInAChoice) {
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     convcast::Run run;
     run.cases = {timed(shape, "x:k=2", 1.0, 1.0), timed(shape, "x:k=1", 3.0, 1.0)};
     for (Case &c : run.cases)
@@ -228,9 +231,7 @@ TEST(Accuracy, WhatWasMeasuredHasNoSayInAChoice) {
 
 /// Forecasts that know less of a kernel are rows of their own, where a call was judged.
 TEST(Accuracy, JudgedCallsAreRows) {
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     convcast::Run run;
     run.cases = {timed(shape, "x:k=1", 1.0, 1.0), timed(shape, "y:k=1", 1.0, 1.0)};
     MeasuredCall call;
@@ -349,9 +350,7 @@ TEST(Summarize, WorkComparesOnlyWhatBothSidesHave) {
 /// A forecast without repeats has one number, which both counters are held against.
 TEST(Summarize, WavefrontsAreComparedByCounterAndByAddress) {
     convcast::Run run;
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     run.cases = {timed(shape, "x", 1.0, 1.0), timed(shape, "y", 1.0, 1.0)};
     for (Case &c : run.cases) {
         c.prediction->work.emplace().shared_wavefronts = 110.0;
