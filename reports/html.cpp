@@ -43,36 +43,37 @@ std::string inline_json(const std::string &json) {
     return out;
 }
 
+std::string html_number(double number, As as) {
+    switch (as) {
+    case As::ratio:
+        return fmt::format("{:.3f}", number);
+    case As::factor:
+        return times(number);
+    case As::share:
+        return percent_text(number, 1);
+    case As::time:
+        return microseconds(Seconds(number));
+    default:
+        return short_number(number);
+    }
+}
+
+std::string html_text(const std::string &text, Fit fit) {
+    if (const std::size_t colon = text.find(':'); fit == Fit::knobs && colon != std::string::npos)
+        return fmt::format("<span title=\"{}\">{}</span>", escape_xml(text),
+                           breakable(text.substr(0, colon)));
+    return fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
+}
+
 /// What a cell of the page says; numbers as their column has them.
-struct HtmlCell {
-    const Column &column;
-    std::string operator()(std::monostate) const { return dash; }
-    std::string operator()(const std::string &text) const {
-        if (const std::size_t colon = text.find(':'); column.fit == Fit::knobs && colon != std::string::npos)
-            return fmt::format("<span title=\"{}\">{}</span>", escape_xml(text),
-                               breakable(text.substr(0, colon)));
-        return column.fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
-    }
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const {
-        switch (column.as) {
-        case As::ratio:
-            return fmt::format("{:.3f}", number);
-        case As::factor:
-            return times(number);
-        case As::share:
-            return percent_text(number, 1);
-        case As::time:
-            return microseconds(Seconds(number));
-        default:
-            return short_number(number);
-        }
-    }
-    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
-};
+std::string html_value(const Cell &cell, const Column &column) {
+    return cell_text(
+        cell, dash, [&](const std::string &text) { return html_text(text, column.fit); },
+        [&](double number) { return html_number(number, column.as); });
+}
 
 std::string html_cell(const Cell &cell, const Column &column) {
-    std::string text = std::visit(HtmlCell{column}, cell.value) + (cell.mark.empty() ? "" : " " + cell.mark);
+    std::string text = html_value(cell, column) + (cell.mark.empty() ? "" : " " + cell.mark);
     if (!cell.link.empty())
         text = fmt::format(
             "<a href=\"{}\"{}>{}</a>", escape_xml(cell.link),
@@ -146,8 +147,7 @@ std::string table_html(const Table &table, const std::string &look) {
         std::string under; // without the small print of the cell beside
         for (std::size_t i = 0; i < row.size(); ++i)
             if (is_beside(i))
-                under +=
-                    "<small class=\"under\">" + std::visit(HtmlCell{columns[i]}, row[i].value) + "</small>";
+                under += "<small class=\"under\">" + html_value(row[i], columns[i]) + "</small>";
         const auto named = std::ranges::find_if(row, [](const Cell &cell) { return !cell.link.empty(); });
         const std::size_t above = named == row.end() ? 0 : static_cast<std::size_t>(named - row.begin());
         out += "<tr>";
