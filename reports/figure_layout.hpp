@@ -4,7 +4,9 @@
 
 #include "reports/figure.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace convcast {
@@ -39,6 +41,15 @@ template <class F, class Do> void for_each_series(F &figure, Do do_it) {
     for (auto &panel : figure.panels)
         for (auto &series : panel.series)
             do_it(series);
+}
+
+/// The points of all plots, of which those of `series` count once, that `wanted(series, point)` is true of.
+std::size_t count_points(const Figure &figure, auto wanted) {
+    std::ptrdiff_t count = 0;
+    for_each_series(figure, [&](const Series &series) {
+        count += std::ranges::count_if(series.points, [&](const Point &p) { return wanted(series, p); });
+    });
+    return static_cast<std::size_t>(count);
 }
 
 /// The range of an axis and its map to 0..1.

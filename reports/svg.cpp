@@ -15,11 +15,8 @@ namespace {
 
 /// Points that are drawn as marks by themselves: a curve's are not.
 std::size_t drawn_marks(const Figure &figure) {
-    std::size_t count = 0;
-    for_each_series(figure, [&](const Series &series) {
-        count += series.drawn == Drawn::points ? series.points.size() : 0;
-    });
-    return count;
+    return count_points(figure,
+                        [](const Series &series, const Point &) { return series.drawn == Drawn::points; });
 }
 
 /// The concrete look of a drawing for paper; page.css has that of the page.
