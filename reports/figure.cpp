@@ -14,7 +14,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>

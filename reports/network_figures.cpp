@@ -5,7 +5,6 @@
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
 #include "reports/lists.hpp"
-#include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 

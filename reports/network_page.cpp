@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>

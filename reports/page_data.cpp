@@ -17,14 +17,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 

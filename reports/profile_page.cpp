@@ -10,9 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>

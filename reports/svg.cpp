@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
 namespace {

@@ -17,7 +17,6 @@
 #include "model/base/units.hpp"
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,6 +1,5 @@
 #include "reports/network_page.hpp"
 
-#include "model/base/files.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 
@@ -8,8 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 

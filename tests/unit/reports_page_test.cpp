@@ -17,7 +17,6 @@
 #include <fstream>
 #include <numeric>
 #include <regex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The diagrams of partitions: their regions cover every output once, their words fit.
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
-#include "model/machine/knowledge.hpp"
 #include "model/predict.hpp"
 #include "model/strategies/list.hpp"
 #include "model/work/walk.hpp"

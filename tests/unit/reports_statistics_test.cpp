@@ -1,6 +1,5 @@
 #include "reports/statistics.hpp"
 
-#include "model/record/sweep.hpp"
 #include "model/shape/training_part.hpp"
 #include "tests/unit/sample_report.hpp"
 
