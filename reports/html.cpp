@@ -189,6 +189,8 @@ class BodyWriter {
         out_ += "</header>\n<main>\n";
         add(page_.opening);
         for (const Section &section : page_.sections) {
+            if (section.parts.empty())
+                continue;
             out_ += "<section id=\"" + section.id + "\">" +
                     (section.heading.empty() ? "" : "<h2>" + escape_xml(section.heading) + "</h2>") + "\n";
             add(section.parts);
@@ -254,7 +256,7 @@ class BodyWriter {
         const bool many = page_.sections.size() > most_in_a_line;
         std::string links;
         for (const Section &section : page_.sections)
-            if (!section.name.empty())
+            if (!section.name.empty() && !section.parts.empty())
                 links += (many && !links.empty() ? " · " : "") + std::string("<a href=\"#") + section.id +
                          "\">" + escape_xml(section.name) + "</a>";
         out_ += "<nav aria-label=\"parts of the page\">" +

@@ -66,7 +66,8 @@ struct PagePart : std::variant<Html, Listing, std::vector<Card>, std::vector<Fac
     using variant::variant;
 };
 
-/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere.
+/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere. One without parts
+/// is left out.
 struct Section {
     std::string id, name, heading;
     std::vector<PagePart> parts{};

@@ -166,9 +166,9 @@ Table timeline_table(const std::vector<const TimelineRow *> &rows) {
 
 } // namespace
 
-std::optional<Section> accuracy_section(RunPage &page) {
+Section accuracy_section(RunPage &page) {
     if (!page.measured())
-        return std::nullopt;
+        return {};
     Section section{"accuracy", "accuracy", "Accuracy"};
     const ErrorStatistics &all = *page.statistics.errors_of("all");
     section.heading = fmt::format("Accuracy: {} off in the median, {} at worst", percent_text(*all.median, 1),
@@ -195,11 +195,11 @@ std::optional<Section> accuracy_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> regimes_section(RunPage &page) {
+Section regimes_section(RunPage &page) {
     const RegimeTables &r = page.statistics.regimes;
     std::vector<PagePart> maps_of = maps(page), pair = page.figures_of("regimes");
     if (r.opinions.empty() && maps_of.empty() && pair.empty())
-        return std::nullopt;
+        return {};
     Section section{"regimes", "regimes", "Regimes: what hides the memory latency"};
     if (const RegimeStatistics *forecast = over_all(r, "forecast"))
         section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
@@ -217,9 +217,9 @@ std::optional<Section> regimes_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> work_section(RunPage &page) {
+Section work_section(RunPage &page) {
     if (page.statistics.work_errors.empty())
-        return std::nullopt;
+        return {};
     std::vector<double> off;
     for (const WorkRow &w : page.statistics.work)
         if (w.counted > 0.0)
@@ -248,9 +248,9 @@ std::optional<Section> work_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> speed_section(RunPage &page) {
+Section speed_section(RunPage &page) {
     if (!page.compared()) // there would be little but dashes
-        return std::nullopt;
+        return {};
     Section section{"speed", "speed", "Speed, beside cuDNN"};
     const SpeedupStatistics &best = *page.statistics.overall("cudnn");
     section.heading =
@@ -289,9 +289,9 @@ std::optional<Section> speed_section(RunPage &page) {
 }
 
 /// When each CTA of a case ran, by its stamps.
-std::optional<Section> timelines_section(RunPage &page) {
+Section timelines_section(RunPage &page) {
     if (page.statistics.timelines.empty())
-        return std::nullopt;
+        return {};
     Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(paragraph(remark("timelines")));

@@ -43,22 +43,14 @@ struct Number : NumberRow {
     std::string value_text, interval_text, spread_text, groups;
 };
 
-template <class Base> std::string family() {
-    if constexpr (std::is_same_v<Base, ArithmeticParams>)
-        return "arithmetic";
-    else if constexpr (std::is_same_v<Base, LatencyParams>)
-        return "latency";
-    else if constexpr (std::is_same_v<Base, BandwidthParams>)
-        return "bandwidth";
-    else if constexpr (std::is_same_v<Base, SharedParams>)
-        return "shared memory and granules";
-    else if constexpr (std::is_same_v<Base, LaunchParams>)
-        return "synchronisation and launches";
-    else if constexpr (std::is_same_v<Base, CapacityParams>)
-        return "capacity";
-    else
-        return "links";
-}
+/// What the numbers of a part of the profile are about.
+template <class Part> constexpr const char *family = "links";
+template <> constexpr const char *family<ArithmeticParams> = "arithmetic";
+template <> constexpr const char *family<LatencyParams> = "latency";
+template <> constexpr const char *family<BandwidthParams> = "bandwidth";
+template <> constexpr const char *family<SharedParams> = "shared memory and granules";
+template <> constexpr const char *family<LaunchParams> = "synchronisation and launches";
+template <> constexpr const char *family<CapacityParams> = "capacity";
 
 template <class Q>
 Number number_of(const std::string &name, const std::string &group, const Param<Q> &param) {
@@ -101,7 +93,7 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
             if constexpr (!std::is_same_v<Base, GpuIdentity>)
                 boost::mp11::mp_for_each<described::Members<Base>>([&](auto member) {
                     if (const auto &param = profile.*member.pointer) {
-                        numbers.push_back(number_of(member.name, family<Base>(), *param));
+                        numbers.push_back(number_of(member.name, family<Base>, *param));
                         numbers.back().id = static_cast<std::int64_t>(numbers.size()) - 1;
                     }
                 });
@@ -142,16 +134,13 @@ class ProfilePage {
         Page page{"convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do"};
         page.head = {answer_paragraph(answer(profile_))};
         page.opening = {cards()};
-        page.sections = {{"numbers", "numbers", "All numbers", numbers()}, checks()};
-        const auto add = [&](Section section) {
-            if (!section.parts.empty())
-                page.sections.push_back(std::move(section));
-        };
-        add({"missing", "absent", "Absent, and why", missing()});
-        add({"curves", "curves", "Curves", curves()}); // behind the numbers, which ask for the figures
-        add({"peers", "other GPUs", "Other GPUs of the host", peers()});
-        add(conditions());
-        add({"method", "method", "How it was measured", {paragraph(remark("probes"))}});
+        page.sections = {{"numbers", "numbers", "All numbers", numbers()},
+                         checks(),
+                         {"missing", "absent", "Absent, and why", missing()},
+                         {"curves", "curves", "Curves", curves()}, // behind the numbers, which ask for them
+                         {"peers", "other GPUs", "Other GPUs of the host", peers()},
+                         conditions(),
+                         {"method", "method", "How it was measured", {paragraph(remark("probes"))}}};
         const std::vector<NumberRow> rows(numbers_.begin(), numbers_.end());
         page.data = script_rows(to_text(described::write(rows)));
         return page;
