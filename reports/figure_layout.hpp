@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <ranges>
 #include <utility>
 
 namespace convcast {
@@ -98,6 +99,11 @@ struct Tick {
     double value;
     std::string label; ///< "" for a tick between labels
 };
+
+/// Those that have a label.
+inline auto labelled(const std::vector<Tick> &ticks) {
+    return ticks | std::views::filter([](const Tick &tick) { return !tick.label.empty(); });
+}
 
 struct LegendEntry {
     enum class Of { series, reference, band, beyond } of;
