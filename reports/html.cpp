@@ -129,8 +129,6 @@ std::string drawing_html(const Figure &f, SvgUse use) {
 }
 
 std::string table_html(const Table &table, const std::string &look) {
-    if (table.rows.empty())
-        return "";
     const std::vector<Column> &columns = table.columns;
     const auto number = std::ranges::find_if(columns, [](const Column &c) { return c.as != As::text; });
     const auto is_beside = [&](std::size_t i) {
@@ -200,8 +198,14 @@ class BodyWriter {
     }
 
     void operator()(const Html &html) { out_ += html.text; }
-    void operator()(const Listing &listing) { out_ += table_html(listing.table, listing.look); }
+    void operator()(const Listing &listing) {
+        if (!listing.table.rows.empty())
+            out_ += (listing.heading.empty() ? "" : heading(listing.heading).text) +
+                    table_html(listing.table, listing.look);
+    }
     void operator()(const std::vector<Card> &cards) {
+        if (cards.empty())
+            return;
         out_ += "<div class=\"tiles\">\n";
         for (const Card &card : cards)
             out_ += "<div class=\"tile\"><strong>" + escape_xml(card.number) + "</strong><span>" + card.what +

@@ -366,15 +366,13 @@ Section cases_section(const NetworkRun &run, const BesideNetwork &beside_it) {
     else
         section.parts = std::move(figures);
     section.parts.push_back(Listing{cases_table(run)});
-    if (!run.advice.empty()) {
-        using A = ScalingAdvice;
-        section.parts.push_back(heading("From how many images a step it pays, by the forecast"));
-        section.parts.push_back(
-            Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
-                                             {{"GPUs", As::number}, &A::devices},
-                                             {{"faster than one GPU from", As::number}, &A::pays_from},
-                                             {{"efficiency of 0.9 from", As::number}, &A::efficient_from}})});
-    }
+    using A = ScalingAdvice;
+    section.parts.push_back(
+        Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
+                                         {{"GPUs", As::number}, &A::devices},
+                                         {{"faster than one GPU from", As::number}, &A::pays_from},
+                                         {{"efficiency of 0.9 from", As::number}, &A::efficient_from}}),
+                "", "From how many images a step it pays, by the forecast"});
     return section;
 }
 
@@ -383,12 +381,10 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     const std::string judged = judgement_of(run, beside.other);
     Page page{title_of(run, gpu_name(run.conditions, run.profile_id)), judged};
     page.head = {answer_paragraph(judged)};
-    if (std::vector<Card> cards = first.training      ? training_cards(first)
-                                  : !first.is_whole() ? cards_of(run)
-                                  : first.ran()       ? measured_cards(run, beside.other)
-                                                      : forecast_cards(first);
-        !cards.empty())
-        page.opening.push_back(std::move(cards));
+    page.opening.push_back(first.training      ? training_cards(first)
+                           : !first.is_whole() ? cards_of(run)
+                           : first.ran()       ? measured_cards(run, beside.other)
+                                               : forecast_cards(first));
     if (first.is_whole() && first.ran())
         append(page.opening, ways_of_timing(run));
     const auto micro_of = [](const std::optional<Seconds> &time) { return time ? micro(*time) : ""; };

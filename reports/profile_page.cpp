@@ -320,8 +320,7 @@ class ProfilePage {
                                                      (link->direct ? "" : "*")));
             }
         }
-        parts.push_back(heading(title + ", " + with_micro(unit.text)));
-        parts.push_back(Listing{std::move(table)});
+        parts.push_back(Listing{std::move(table), "", title + ", " + with_micro(unit.text)});
     }
 
     std::vector<PagePart> peers() const {
