@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -45,6 +46,12 @@ Case timed(const std::string &shape, const std::string &name, double cold,
     return c;
 }
 
+ReportStatistics summary_of(std::vector<Case> cases) {
+    convcast::Run run;
+    run.cases = std::move(cases);
+    return summarize(run, {});
+}
+
 const ErrorStatistics &errors(const ReportStatistics &statistics, const std::string &group) {
     for (const ErrorStatistics &e : statistics.errors)
         if (e.group == group)
@@ -61,10 +68,9 @@ TEST(Percentile, IsTheNearestRank) {
 }
 
 TEST(Summarize, ErrorsOfKnownNumbers) {
-    convcast::Run run;
-    run.cases = {timed("a", "x:k=1", 1.0, 2.0), timed("b", "x:k=1", 2.0, 1.0), timed("c", "x:k=1", 1.0, 1.05),
-                 timed("d", "x:k=1", 1.0)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "x:k=1", 1.0, 2.0), timed("b", "x:k=1", 2.0, 1.0),
+                    timed("c", "x:k=1", 1.0, 1.05), timed("d", "x:k=1", 1.0)});
     const ErrorStatistics &x = errors(statistics, "x");
     EXPECT_EQ(x.n, 3);
     EXPECT_EQ(x.no_forecast, 1);
@@ -101,12 +107,10 @@ TEST(Summarize, RatesOfForecastAndMeasurement) {
 }
 
 TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
-    convcast::Run run;
-    run.cases = {timed("a", "x:k=1", 2.0, 1.0),     timed("a", "x:k=2", 1.0, 1.5),
-                 timed("a", "cudnn:winograd", 0.5), timed("a", "cudnn:gemm", 3.0),
-                 timed("b", "x:k=1", 1.0),          timed("b", "cudnn:fft", 4.0),
-                 timed("a", "cublas:sgemm", 0.1)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "x:k=1", 2.0, 1.0), timed("a", "x:k=2", 1.0, 1.5),
+                    timed("a", "cudnn:winograd", 0.5), timed("a", "cudnn:gemm", 3.0),
+                    timed("b", "x:k=1", 1.0), timed("b", "cudnn:fft", 4.0), timed("a", "cublas:sgemm", 0.1)});
     ASSERT_EQ(statistics.shapes.size(), 2u);
     const ShapeRow &a = statistics.shapes[0];
     EXPECT_EQ(a.ours, 1);
@@ -153,12 +157,11 @@ TEST(Summarize, EveryKindOfCudnnHasItsBest) {
 }
 
 TEST(Summarize, OursOnTensorCoresAreAColumnOfTheirOwn) {
-    convcast::Run run;
-    run.cases = {timed("a", "implicit_gemm:tile_k=64", 1.0, 1.0),
-                 timed("a", "implicit_gemm_3xtf32:tile_k=64", 0.5, 0.25),
-                 timed("a", "implicit_gemm_3xtf32:tile_k=128", 0.25, 0.5), timed("a", "cudnn:graph", 2.0),
-                 timed("b", "implicit_gemm_3xtf32:tile_k=64", 1.0)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "implicit_gemm:tile_k=64", 1.0, 1.0),
+                    timed("a", "implicit_gemm_3xtf32:tile_k=64", 0.5, 0.25),
+                    timed("a", "implicit_gemm_3xtf32:tile_k=128", 0.25, 0.5), timed("a", "cudnn:graph", 2.0),
+                    timed("b", "implicit_gemm_3xtf32:tile_k=64", 1.0)});
     const ShapeRow &a = statistics.shapes.at(0);
     EXPECT_EQ(a.ours, 0);
     EXPECT_EQ(a.ours_tensor_cores, 2);
@@ -250,9 +253,9 @@ TEST(Accuracy, JudgedCallsAreRows) {
 }
 
 TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
-    convcast::Run run;
-    run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)};
-    const ShapeRow a = summarize(run, {}).shapes.at(0);
+    const ShapeRow a =
+        summary_of({timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)})
+            .shapes.at(0);
     EXPECT_EQ(a.cudnn, 1);
     EXPECT_FALSE(a.cudnn_deterministic);
     EXPECT_FALSE(a.cudnn_direct);
