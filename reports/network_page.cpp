@@ -582,7 +582,8 @@ std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &
 }
 
 PageReport report_on(const NetworkRun &run, const BesideNetwork &beside) {
-    return {gpu_name(run.conditions, run.profile_id), figures_of(run, beside), page_of(run, beside)};
+    return {gpu_name(run.conditions, run.profile_id), figures_of(run, beside),
+            [page = page_of(run, beside)](const auto &) { return page; }};
 }
 
 } // namespace convcast

@@ -459,11 +459,13 @@ std::string answer(const ReportStatistics &statistics) {
     return text;
 }
 
-std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current, std::optional<std::vector<Figure>> figures) {
-    if (!figures)
-        figures = figures_of(run, statistics, studies);
-    return write_html(page_of(RunPage(run, studies, statistics, current, std::move(*figures))));
+PageReport report_on(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                     const Producer &current) {
+    const auto page = [&run, studies, &statistics, current](std::vector<Figure> figures) {
+        return page_of(RunPage(run, studies, statistics, current, std::move(figures)));
+    };
+    return {gpu_name(run.conditions, run.profile_id), figures_of(run, statistics, studies), page,
+            case_columns(statistics)};
 }
 
 } // namespace convcast

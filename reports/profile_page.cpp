@@ -127,8 +127,8 @@ std::string readable_text(const std::string &recorded) {
 
 class ProfilePage {
   public:
-    explicit ProfilePage(const GpuProfile &profile)
-        : profile_(profile), numbers_(numbers_of(profile)), figures_(profile_figures(profile)) {}
+    ProfilePage(const GpuProfile &profile, std::vector<Figure> figures)
+        : profile_(profile), numbers_(numbers_of(profile)), figures_(std::move(figures)) {}
 
     Page page() {
         Page page{"convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do"};
@@ -372,8 +372,9 @@ std::string answer(const GpuProfile &profile) {
 }
 
 PageReport report_on(const GpuProfile &profile) {
-    return {profile.name.empty() ? profile.id : profile.name, profile_figures(profile),
-            ProfilePage(profile).page()};
+    return {
+        profile.name.empty() ? profile.id : profile.name, profile_figures(profile),
+        [&profile](std::vector<Figure> figures) { return ProfilePage(profile, std::move(figures)).page(); }};
 }
 
 } // namespace convcast

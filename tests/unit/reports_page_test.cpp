@@ -27,7 +27,7 @@ using sample::has;
 using sample::studies;
 
 std::string page_of(const Run &run, const std::string &hash = "") {
-    return write_page(run, studies(), summarize(run, studies()), {"", hash, ""});
+    return report_on(run, studies(), summarize(run, studies()), {"", hash, ""}).html();
 }
 
 TEST(Page, IsSealedAndNeedsNoNetwork) {
@@ -178,7 +178,7 @@ TEST(Page, SaysWhenTheRunIsOlderThanTheCode) {
     EXPECT_TRUE(has(page_of(run, "present"), "Recorded with other device code"));
     EXPECT_FALSE(has(page_of(run, run.producer.device_code_hash), "Recorded with other device code"));
     EXPECT_FALSE(has(page_of(run, ""), "Recorded with other"));
-    EXPECT_TRUE(has(write_page(run, studies(), summarize(run, studies()), {"", "", "other"}),
+    EXPECT_TRUE(has(report_on(run, studies(), summarize(run, studies()), {"", "", "other"}).html(),
                     "Recorded with other measuring code"));
 }
 
@@ -249,7 +249,7 @@ class Folder : public testing::Test {
 TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     const convcast::Run run = sample::run(studies());
     const ReportFiles files =
-        write_report(run, studies(), summarize(run, studies()), path_ / "new" / "report");
+        write_report(report_on(run, studies(), summarize(run, studies())), path_ / "new" / "report");
     EXPECT_TRUE(std::filesystem::exists(files.page));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
@@ -265,16 +265,17 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
 
 TEST_F(Folder, TheSameRunGivesTheSameBytes) {
     const convcast::Run run = sample::run(studies());
-    const ReportFiles a = write_report(run, studies(), summarize(run, studies()), path_ / "a"),
-                      b = write_report(run, studies(), summarize(run, studies()), path_ / "b");
+    const ReportStatistics statistics = summarize(run, studies());
+    const ReportFiles a = write_report(report_on(run, studies(), statistics), path_ / "a"),
+                      b = write_report(report_on(run, studies(), statistics), path_ / "b");
     EXPECT_EQ(read_file(a.page.string()), read_file(b.page.string()));
     for (std::size_t i = 0; i < a.figures.size(); ++i)
         EXPECT_EQ(read_file(a.figures[i].string()), read_file(b.figures[i].string())) << a.figures[i];
 }
 
 TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
-    const ReportFiles earlier =
-        write_report(sample::run(studies()), studies(), summarize(sample::run(studies()), studies()), path_);
+    const convcast::Run run = sample::run(studies());
+    const ReportFiles earlier = write_report(report_on(run, studies(), summarize(run, studies())), path_);
     write_file_atomically((path_ / "figures" / "mine.txt").string(), "kept");
     const ReportFiles now =
         write_report(report_on(find_profile("toy")), path_); // has no curves, hence no figures
@@ -287,7 +288,7 @@ TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
 TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
     write_file_atomically((path_ / "file").string(), "in the way");
     try {
-        write_report(convcast::Run{}, {}, summarize(convcast::Run{}, {}), path_ / "file");
+        write_report(report_on(convcast::Run{}, {}, summarize(convcast::Run{}, {})), path_ / "file");
         FAIL() << "no error";
     } catch (const InputError &error) {
         EXPECT_TRUE(has(error.what(), "file")) << error.what();

@@ -122,7 +122,7 @@ TEST(ProfileFigures, OddCurvesAreSurvived) {
 
 TEST(ProfilePage, HasEveryNumberCheckReasonAndFigure) {
     const GpuProfile profile = sample::profile();
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         using Field = std::decay_t<decltype(profile.*member.pointer)>;
         if constexpr (described::IsOptional<Field>::value) {
@@ -163,7 +163,7 @@ TEST(ProfilePage, HostileTextIsInert) {
     profile.checks = {{hostile, false, hostile}};
     Curve &curve = profile.curves[hostile] = profile.curves["conflicts"];
     curve.x_name = curve.x_unit = curve.y_name = curve.y_unit = curve.series[0].name = hostile;
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     EXPECT_FALSE(has(page, "<img"));
     EXPECT_FALSE(has(page, "<b>"));
 }
@@ -171,7 +171,7 @@ TEST(ProfilePage, HostileTextIsInert) {
 TEST(ProfilePage, ABareProfileMakesAPage) {
     GpuProfile profile;
     profile.id = "bare";
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     EXPECT_TRUE(has(page, "convcast: what bare can do"));
     EXPECT_TRUE(has(page, "0 numbers"));
 }
@@ -186,7 +186,7 @@ TEST(ProfileReport, ThePageAndThreeFilesPerFigure) {
     EXPECT_EQ(files.figures.size(), profile_figures(profile).size() * (files.pdf_note.empty() ? 4u : 3u));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
-    EXPECT_EQ(read_file(files.page.string()), write_html(report_on(profile).page));
+    EXPECT_EQ(read_file(files.page.string()), report_on(profile).html());
 }
 
 } // namespace
