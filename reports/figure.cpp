@@ -80,6 +80,8 @@ constexpr std::array<int, 95> glyph_widths = {
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838};
 constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most letters beyond ASCII
 
+constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
+
 } // namespace
 
 double AxisRange::at(double value) const {
@@ -258,12 +260,6 @@ std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
     add_all("", figure.series);
     return out;
 }
-
-namespace {
-
-constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
-
-} // namespace
 
 PaperWidth PaperWidth::column() {
     return {252.0 * bp_per_inch / tex_points_per_inch, "\\columnwidth"};

@@ -81,44 +81,6 @@ std::string html_cell(const Cell &cell, const Column &column) {
     return text + (cell.under.empty() ? "" : "<small class=\"what\">" + breakable(cell.under) + "</small>");
 }
 
-} // namespace
-
-std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id) {
-    if (const auto entry = conditions.find("gpu"); entry != conditions.end())
-        return entry->second;
-    const std::vector<std::string> shipped = shipped_profiles();
-    return std::ranges::find(shipped, profile_id) == shipped.end() ? profile_id
-                                                                   : find_profile(profile_id).name;
-}
-
-std::string breakable(const std::string &text) {
-    constexpr std::size_t short_enough = 18; // for a column of a phone
-    if (text.size() <= short_enough)
-        return escape_xml(text);
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::string out, part;
-    const auto end = [&] {
-        out += escape_xml(part) + "<wbr>";
-        part.clear();
-    };
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
-        if ((c == 'k' || c == 'r') && digit(next) && i > 0 && digit(text[i - 1]))
-            end();
-        part += c;
-        if ((c == '_' || c == ':' || c == ',') && next != ' ' && next != c &&
-            !(next >= 'A' && next <= 'Z')) // codes stay whole
-            end();
-    }
-    return out + escape_xml(part);
-}
-
-std::string count(std::int64_t n, const char *one, const char *many) {
-    return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
-namespace {
-
 /// The drawing, as wide as the screen that it is for.
 std::string drawing_html(const Figure &f, SvgUse use) {
     if (use != SvgUse::in_page && use != SvgUse::in_screen && use != SvgUse::in_pair)
@@ -272,6 +234,40 @@ class BodyWriter {
 };
 
 } // namespace
+
+std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id) {
+    if (const auto entry = conditions.find("gpu"); entry != conditions.end())
+        return entry->second;
+    const std::vector<std::string> shipped = shipped_profiles();
+    return std::ranges::find(shipped, profile_id) == shipped.end() ? profile_id
+                                                                   : find_profile(profile_id).name;
+}
+
+std::string breakable(const std::string &text) {
+    constexpr std::size_t short_enough = 18; // for a column of a phone
+    if (text.size() <= short_enough)
+        return escape_xml(text);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string out, part;
+    const auto end = [&] {
+        out += escape_xml(part) + "<wbr>";
+        part.clear();
+    };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+        if ((c == 'k' || c == 'r') && digit(next) && i > 0 && digit(text[i - 1]))
+            end();
+        part += c;
+        if ((c == '_' || c == ':' || c == ',') && next != ' ' && next != c &&
+            !(next >= 'A' && next <= 'Z')) // codes stay whole
+            end();
+    }
+    return out + escape_xml(part);
+}
+
+std::string count(std::int64_t n, const char *one, const char *many) {
+    return fmt::format("{} {}", n, n == 1 ? one : many);
+}
 
 std::string write_html(const Page &page) {
     return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

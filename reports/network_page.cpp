@@ -409,6 +409,38 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     return page;
 }
 
+std::string judgement_of_training(const NetworkCase &item) {
+    const Training &its = *item.training;
+    std::string text = fmt::format("{:.2f} % of {} {} are classified right",
+                                   100.0 * item.accuracy.value_or(0.0), its.test_images, its.tested_on);
+    if (its.steps > 0)
+        text += fmt::format(" after {} of {} images in {:.2f} s", count(its.epochs, "epoch", "epochs"),
+                            its.images, its.time_s.value);
+    if (const auto step = item.measured_s())
+        text += fmt::format(", {} µs a step", microseconds(*step));
+    return text + ".";
+}
+
+std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
+    const Seconds forecast = *item.forecast_s();
+    if (!item.ran())
+        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
+                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
+                      share_of(item, *item.others_s));
+    if (item.reason)
+        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
+    if (!item.measured_s())
+        return "No time was measured.";
+    const Seconds time = *item.measured_s();
+    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
+                              signed_percent(forecast / time - 1.0),
+                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
+    if (other)
+        text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
+                            times(other->time_s / time));
+    return text;
+}
+
 } // namespace
 
 Table cases_table(const NetworkRun &run) {
@@ -528,42 +560,6 @@ Table launches_table(const NetworkRun &run) {
                                  {"measured", "forecast / measured", "/ bound", "helps", "FLOPs", "ends at",
                                   "stream", "L2 error", counted ? "" : "parameters"});
 }
-
-namespace {
-
-std::string judgement_of_training(const NetworkCase &item) {
-    const Training &its = *item.training;
-    std::string text = fmt::format("{:.2f} % of {} {} are classified right",
-                                   100.0 * item.accuracy.value_or(0.0), its.test_images, its.tested_on);
-    if (its.steps > 0)
-        text += fmt::format(" after {} of {} images in {:.2f} s", count(its.epochs, "epoch", "epochs"),
-                            its.images, its.time_s.value);
-    if (const auto step = item.measured_s())
-        text += fmt::format(", {} µs a step", microseconds(*step));
-    return text + ".";
-}
-
-std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
-    const Seconds forecast = *item.forecast_s();
-    if (!item.ran())
-        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
-                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
-                      share_of(item, *item.others_s));
-    if (item.reason)
-        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
-    if (!item.measured_s())
-        return "No time was measured.";
-    const Seconds time = *item.measured_s();
-    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
-                              signed_percent(forecast / time - 1.0),
-                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
-    if (other)
-        text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
-                            times(other->time_s / time));
-    return text;
-}
-
-} // namespace
 
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
     if (run.first().training)
