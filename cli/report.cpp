@@ -234,7 +234,7 @@ int report_profile(const GpuProfile &profile, const Arguments &arguments) {
 int answer_with_page(const PageReport &report, const std::string &text, const std::string &json,
                      const Arguments &arguments) {
     if (arguments.has("figure"))
-        return write_figure(report.figures, {}, report.gpu, arguments), 0;
+        return write_figure(report.figures, report.cases, report.gpu, arguments), 0;
     const bool as_json = format_of(arguments, false) == Format::json;
     std::string files;
     if (!as_json || arguments.has("output"))
@@ -349,13 +349,14 @@ int report(const Arguments &arguments) {
         }
         write_bundle_of(arguments, documents_of(run, lines, profile, knowledge, studies, arguments.words()),
                         of_page, [&](const std::string &folder) {
-                            return write_report(run, studies, statistics, folder, producer(), show);
+                            return write_report(report_on(run, studies, statistics, producer()), folder,
+                                                show);
                         });
         return code_of(run);
     }
     if (!json || arguments.has("output")) {
         const ReportFiles files =
-            write_report(run, studies, statistics, arguments.text("output"), producer(), show);
+            write_report(report_on(run, studies, statistics, producer()), arguments.text("output"), show);
         text = answer(statistics) + tables_text(statistics) + "\n" + files_text(files);
     }
     write_file_atomically("-", json ? to_text(described::write(statistics)) : printable(text));

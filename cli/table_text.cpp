@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convcast::cli {
@@ -246,28 +245,20 @@ class LinePrinter {
     bool knobs_cut_ = false;
 };
 
-struct TextCell {
-    const Column &column;
-    const TimeUnit &times;
-    std::string operator()(std::monostate) const { return "-"; }
-    std::string operator()(const std::string &text) const { return text; }
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const {
-        switch (column.as) {
-        case As::ratio:
-            return fmt::format("{:.3f}", number);
-        case As::factor:
-            return fmt::format("{:.2f}x", number);
-        case As::share:
-            return percent_text(number, 1);
-        case As::time:
-            return number_in(times, Seconds(number));
-        default:
-            return short_number(number);
-        }
+std::string number_text(double number, As as, const TimeUnit &times) {
+    switch (as) {
+    case As::ratio:
+        return fmt::format("{:.3f}", number);
+    case As::factor:
+        return fmt::format("{:.2f}x", number);
+    case As::share:
+        return percent_text(number, 1);
+    case As::time:
+        return number_in(times, Seconds(number));
+    default:
+        return short_number(number);
     }
-    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
-};
+}
 
 /// Its cells as a terminal has them, "-" for those that are empty.
 std::vector<std::vector<std::string>> cell_texts(const Table &of) {
@@ -276,8 +267,10 @@ std::vector<std::vector<std::string>> cell_texts(const Table &of) {
     for (const std::vector<Cell> &row : of.rows) {
         std::vector<std::string> &texts = rows.emplace_back();
         for (std::size_t c = 0; c < row.size(); ++c)
-            texts.push_back(std::visit(TextCell{of.columns[c], times}, row[c].value) +
-                            (row[c].mark.empty() ? "" : " " + row[c].mark));
+            texts.push_back(
+                cell_text(row[c], "-", std::identity(),
+                          [&](double number) { return number_text(number, of.columns[c].as, times); }) +
+                (row[c].mark.empty() ? "" : " " + row[c].mark));
     }
     return rows;
 }

@@ -1,13 +1,11 @@
 #include "reports/accuracy.hpp"
 
-#include "model/record/sweep.hpp"
 #include "model/shape/training_part.hpp"
 #include "reports/ratios.hpp"
 #include "reports/statistics.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -1,7 +1,5 @@
 #include "reports/bank_diagram.hpp"
 
-#include "model/base/divide.hpp"
-#include "model/base/readable.hpp"
 #include "model/work/shared_access.hpp"
 #include "reports/diagram_canvas.hpp"
 #include "reports/papers/context.hpp"

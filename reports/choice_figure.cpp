@@ -1,10 +1,10 @@
 #include "reports/choice_figure.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/base/readable.hpp"
 #include "model/regime/words.hpp"
 #include "reports/explained.hpp"
 #include "reports/lists.hpp"
-#include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 

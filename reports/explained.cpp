@@ -45,6 +45,13 @@ Axis axis_of(const std::string &text) {
     return axis;
 }
 
+std::vector<std::string> row_of(const std::string &heading, const std::string &id) {
+    for (std::vector<std::string> &row : explained(heading))
+        if (row.front() == id)
+            return std::move(row);
+    throw std::logic_error("docs/report.md has no row " + id + " below \"" + heading + "\"");
+}
+
 } // namespace
 
 std::string embedded_text(const std::string &name) {
@@ -66,17 +73,6 @@ std::vector<std::vector<std::string>> explained(const std::string &heading) {
     rows.erase(rows.begin()); // what the columns are
     return rows;
 }
-
-namespace {
-
-std::vector<std::string> row_of(const std::string &heading, const std::string &id) {
-    for (std::vector<std::string> &row : explained(heading))
-        if (row.front() == id)
-            return std::move(row);
-    throw std::logic_error("docs/report.md has no row " + id + " below \"" + heading + "\"");
-}
-
-} // namespace
 
 std::string remark(const std::string &id) {
     return row_of("Remarks", id).at(1);

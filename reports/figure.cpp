@@ -14,7 +14,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -80,6 +79,8 @@ constexpr std::array<int, 95> glyph_widths = {
     611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838};
 constexpr int other_width = 840; ///< of ×, ±, −, ≤; wider than most letters beyond ASCII
+
+constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
 
 } // namespace
 
@@ -148,15 +149,10 @@ bool is_tallied(const Figure &figure, const Point &point) {
 }
 
 std::size_t beyond_count(const Figure &figure, const Ranges &ranges) {
-    std::size_t count = 0;
-    for_each_series(figure, [&](const Series &series) {
-        for (const Point &point : series.points) // a line just ends at the edge
-            count += (has_marks(series) || is_bars(series)) && !is_tallied(figure, point) &&
-                             place(point, ranges).clamped()
-                         ? 1
-                         : 0;
+    return count_points(figure, [&](const Series &series, const Point &point) {
+        return (has_marks(series) || is_bars(series)) && // a line just ends at the edge
+               !is_tallied(figure, point) && place(point, ranges).clamped();
     });
-    return count;
 }
 
 std::string beyond_text(std::size_t count) {
@@ -183,14 +179,6 @@ std::size_t Figure::point_count() const {
     std::size_t count = 0;
     for_each_series(*this, [&](const Series &s) { count += s.points.size(); });
     return count;
-}
-
-bool Figure::has_spread() const {
-    bool has = false;
-    for_each_series(*this, [&](const Series &s) {
-        has = has || std::ranges::any_of(s.points, [](const Point &p) { return p.low && p.high; });
-    });
-    return has;
 }
 
 double text_width(std::string_view utf8, double size) {
@@ -233,11 +221,10 @@ std::string file_name(std::string_view text) {
 }
 
 std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
-    const bool spread = figure.has_spread();
-    bool bars = false;
-    for_each_series(figure, [&](const Series &series) {
-        bars = bars || std::ranges::any_of(series.points, [](const Point &p) { return p.from.has_value(); });
-    });
+    const bool spread =
+        count_points(figure, [](const Series &, const Point &p) { return p.low && p.high; }) > 0;
+    const bool bars =
+        count_points(figure, [](const Series &, const Point &p) { return p.from.has_value(); }) > 0;
     std::string out;
     /// A line, of the head as of a point: what the figure has no column for is left out.
     const auto add = [&](const Cell &panel, const Cell &series, const CaseColumns &its, const Cell &id,
@@ -273,12 +260,6 @@ std::string to_csv(const Figure &figure, std::span<const CaseColumns> cases) {
     add_all("", figure.series);
     return out;
 }
-
-namespace {
-
-constexpr double bp_per_inch = 72.0, tex_points_per_inch = 72.27, mm_per_inch = 25.4;
-
-} // namespace
 
 PaperWidth PaperWidth::column() {
     return {252.0 * bp_per_inch / tex_points_per_inch, "\\columnwidth"};

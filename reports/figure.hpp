@@ -122,7 +122,6 @@ struct Figure {
                 series.push_back(std::move(one));
     }
     std::size_t point_count() const; ///< the points of `series` count once
-    bool has_spread() const;         ///< of any point
 };
 
 /// Series in the order of what tells them apart; each is there once it was asked for.

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -74,9 +76,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
                            Extent extent) {
     const auto apart = [&](const std::vector<Tick> &ticks) {
         double end = -std::numeric_limits<double>::infinity();
-        for (const Tick &tick : ticks) {
-            if (tick.label.empty())
-                continue;
+        for (const Tick &tick : labelled(ticks)) {
             const double middle = range.at(tick.value) * length, half = extent(tick.label) / 2.0;
             if (middle - half < end + gap)
                 return false;
@@ -84,9 +84,7 @@ std::vector<Tick> ticks_of(const Axis &axis, const AxisRange &range, double leng
         }
         return true;
     };
-    const auto labels = [](const std::vector<Tick> &ticks) {
-        return std::ranges::count_if(ticks, [](const Tick &tick) { return !tick.label.empty(); });
-    };
+    const auto labels = [](const std::vector<Tick> &ticks) { return std::ranges::distance(labelled(ticks)); };
     if (range.scale == Scale::binary)
         for (int stride = 1;; ++stride)
             if (auto ticks = binary_ticks(range, axis, stride); apart(ticks) || labels(ticks) < 2)
@@ -124,12 +122,13 @@ std::vector<LegendEntry> legend_of(const Figure &figure, const Ranges &ranges) {
     for (const Panel &panel : figure.panels)
         std::ranges::for_each(panel.series, add);
     std::ranges::for_each(figure.series, add);
-    for (std::size_t i = 0; i < figure.references.size(); ++i)
-        if (!figure.references[i].label.empty())
-            entries.push_back({Of::reference, i, nullptr, figure.references[i].label, 0.0, 0.0});
-    for (std::size_t i = 0; i < figure.bands.size(); ++i)
-        if (!figure.bands[i].label.empty())
-            entries.push_back({Of::band, i, nullptr, figure.bands[i].label, 0.0, 0.0});
+    const auto add_guides = [&](Of of, const auto &guides) {
+        for (std::size_t i = 0; i < guides.size(); ++i)
+            if (!guides[i].label.empty())
+                entries.push_back({of, i, nullptr, guides[i].label, 0.0, 0.0});
+    };
+    add_guides(Of::reference, figure.references);
+    add_guides(Of::band, figure.bands);
     // Not by the order in which they are drawn, which is that of their number: first what the figure is
     // about.
     const auto place = [](const Series &series) {
@@ -167,19 +166,15 @@ double place_legend(FigureLayout &layout, double left, double right) {
     std::vector<double> widths;
     for (;; --columns) {
         widths = column_widths(legend, columns, sizes);
-        double sum = 0.0;
-        for (const double width : widths)
-            sum += width;
-        if (sum <= right - left + 2.0 * sizes.gap || columns == 1)
+        if (std::accumulate(widths.begin(), widths.end(), 0.0) <= right - left + 2.0 * sizes.gap ||
+            columns == 1)
             break;
     }
     layout.legend_columns = columns;
     const double line = std::max(sizes.legend_row, sizes.text_height() + 0.18 * sizes.text);
     for (std::size_t i = 0; i < legend.size(); ++i) {
-        double x = left;
-        for (std::size_t column = 0; column < i % columns; ++column)
-            x += widths[column];
-        legend[i].x = x;
+        const auto before = widths.begin() + static_cast<std::ptrdiff_t>(i % columns);
+        legend[i].x = std::accumulate(widths.begin(), before, left);
         legend[i].y = sizes.gap + std::max(sizes.legend_row, sizes.text_height()) / 2.0 +
                       static_cast<double>(i / columns) * line;
     }

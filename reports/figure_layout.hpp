@@ -4,7 +4,10 @@
 
 #include "reports/figure.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <ranges>
 #include <utility>
 
 namespace convcast {
@@ -39,6 +42,15 @@ template <class F, class Do> void for_each_series(F &figure, Do do_it) {
     for (auto &panel : figure.panels)
         for (auto &series : panel.series)
             do_it(series);
+}
+
+/// The points of all plots, of which those of `series` count once, that `wanted(series, point)` is true of.
+std::size_t count_points(const Figure &figure, auto wanted) {
+    std::ptrdiff_t count = 0;
+    for_each_series(figure, [&](const Series &series) {
+        count += std::ranges::count_if(series.points, [&](const Point &p) { return wanted(series, p); });
+    });
+    return static_cast<std::size_t>(count);
 }
 
 /// The range of an axis and its map to 0..1.
@@ -87,6 +99,11 @@ struct Tick {
     double value;
     std::string label; ///< "" for a tick between labels
 };
+
+/// Those that have a label.
+inline auto labelled(const std::vector<Tick> &ticks) {
+    return ticks | std::views::filter([](const Tick &tick) { return !tick.label.empty(); });
+}
 
 struct LegendEntry {
     enum class Of { series, reference, band, beyond } of;

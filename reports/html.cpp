@@ -43,80 +43,43 @@ std::string inline_json(const std::string &json) {
     return out;
 }
 
+std::string html_number(double number, As as) {
+    switch (as) {
+    case As::ratio:
+        return fmt::format("{:.3f}", number);
+    case As::factor:
+        return times(number);
+    case As::share:
+        return percent_text(number, 1);
+    case As::time:
+        return microseconds(Seconds(number));
+    default:
+        return short_number(number);
+    }
+}
+
+std::string html_text(const std::string &text, Fit fit) {
+    if (const std::size_t colon = text.find(':'); fit == Fit::knobs && colon != std::string::npos)
+        return fmt::format("<span title=\"{}\">{}</span>", escape_xml(text),
+                           breakable(text.substr(0, colon)));
+    return fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
+}
+
 /// What a cell of the page says; numbers as their column has them.
-struct HtmlCell {
-    const Column &column;
-    std::string operator()(std::monostate) const { return dash; }
-    std::string operator()(const std::string &text) const {
-        if (const std::size_t colon = text.find(':'); column.fit == Fit::knobs && colon != std::string::npos)
-            return fmt::format("<span title=\"{}\">{}</span>", escape_xml(text),
-                               breakable(text.substr(0, colon)));
-        return column.fit == Fit::wrap ? escape_xml(text) : breakable(text); // prose breaks at its blanks
-    }
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const {
-        switch (column.as) {
-        case As::ratio:
-            return fmt::format("{:.3f}", number);
-        case As::factor:
-            return times(number);
-        case As::share:
-            return percent_text(number, 1);
-        case As::time:
-            return microseconds(Seconds(number));
-        default:
-            return short_number(number);
-        }
-    }
-    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
-};
+std::string html_value(const Cell &cell, const Column &column) {
+    return cell_text(
+        cell, dash, [&](const std::string &text) { return html_text(text, column.fit); },
+        [&](double number) { return html_number(number, column.as); });
+}
 
 std::string html_cell(const Cell &cell, const Column &column) {
-    std::string text = std::visit(HtmlCell{column}, cell.value) + (cell.mark.empty() ? "" : " " + cell.mark);
+    std::string text = html_value(cell, column) + (cell.mark.empty() ? "" : " " + cell.mark);
     if (!cell.link.empty())
         text = fmt::format(
             "<a href=\"{}\"{}>{}</a>", escape_xml(cell.link),
             cell.link.starts_with("#case=") ? " data-case=\"" + cell.link.substr(6) + "\"" : "", text);
     return text + (cell.under.empty() ? "" : "<small class=\"what\">" + breakable(cell.under) + "</small>");
 }
-
-} // namespace
-
-std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id) {
-    if (const auto entry = conditions.find("gpu"); entry != conditions.end())
-        return entry->second;
-    const std::vector<std::string> shipped = shipped_profiles();
-    return std::ranges::find(shipped, profile_id) == shipped.end() ? profile_id
-                                                                   : find_profile(profile_id).name;
-}
-
-std::string breakable(const std::string &text) {
-    constexpr std::size_t short_enough = 18; // for a column of a phone
-    if (text.size() <= short_enough)
-        return escape_xml(text);
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::string out, part;
-    const auto end = [&] {
-        out += escape_xml(part) + "<wbr>";
-        part.clear();
-    };
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
-        if ((c == 'k' || c == 'r') && digit(next) && i > 0 && digit(text[i - 1]))
-            end();
-        part += c;
-        if ((c == '_' || c == ':' || c == ',') && next != ' ' && next != c &&
-            !(next >= 'A' && next <= 'Z')) // codes stay whole
-            end();
-    }
-    return out + escape_xml(part);
-}
-
-std::string count(std::int64_t n, const char *one, const char *many) {
-    return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
-namespace {
 
 /// The drawing, as wide as the screen that it is for.
 std::string drawing_html(const Figure &f, SvgUse use) {
@@ -128,8 +91,6 @@ std::string drawing_html(const Figure &f, SvgUse use) {
 }
 
 std::string table_html(const Table &table, const std::string &look) {
-    if (table.rows.empty())
-        return "";
     const std::vector<Column> &columns = table.columns;
     const auto number = std::ranges::find_if(columns, [](const Column &c) { return c.as != As::text; });
     const auto is_beside = [&](std::size_t i) {
@@ -146,8 +107,7 @@ std::string table_html(const Table &table, const std::string &look) {
         std::string under; // without the small print of the cell beside
         for (std::size_t i = 0; i < row.size(); ++i)
             if (is_beside(i))
-                under +=
-                    "<small class=\"under\">" + std::visit(HtmlCell{columns[i]}, row[i].value) + "</small>";
+                under += "<small class=\"under\">" + html_value(row[i], columns[i]) + "</small>";
         const auto named = std::ranges::find_if(row, [](const Cell &cell) { return !cell.link.empty(); });
         const std::size_t above = named == row.end() ? 0 : static_cast<std::size_t>(named - row.begin());
         out += "<tr>";
@@ -189,6 +149,8 @@ class BodyWriter {
         out_ += "</header>\n<main>\n";
         add(page_.opening);
         for (const Section &section : page_.sections) {
+            if (section.parts.empty())
+                continue;
             out_ += "<section id=\"" + section.id + "\">" +
                     (section.heading.empty() ? "" : "<h2>" + escape_xml(section.heading) + "</h2>") + "\n";
             add(section.parts);
@@ -198,8 +160,14 @@ class BodyWriter {
     }
 
     void operator()(const Html &html) { out_ += html.text; }
-    void operator()(const Listing &listing) { out_ += table_html(listing.table, listing.look); }
+    void operator()(const Listing &listing) {
+        if (!listing.table.rows.empty())
+            out_ += (listing.heading.empty() ? "" : heading(listing.heading).text) +
+                    table_html(listing.table, listing.look);
+    }
     void operator()(const std::vector<Card> &cards) {
+        if (cards.empty())
+            return;
         out_ += "<div class=\"tiles\">\n";
         for (const Card &card : cards)
             out_ += "<div class=\"tile\"><strong>" + escape_xml(card.number) + "</strong><span>" + card.what +
@@ -254,7 +222,7 @@ class BodyWriter {
         const bool many = page_.sections.size() > most_in_a_line;
         std::string links;
         for (const Section &section : page_.sections)
-            if (!section.name.empty())
+            if (!section.name.empty() && !section.parts.empty())
                 links += (many && !links.empty() ? " · " : "") + std::string("<a href=\"#") + section.id +
                          "\">" + escape_xml(section.name) + "</a>";
         out_ += "<nav aria-label=\"parts of the page\">" +
@@ -266,6 +234,40 @@ class BodyWriter {
 };
 
 } // namespace
+
+std::string gpu_name(const std::map<std::string, std::string> &conditions, const std::string &profile_id) {
+    if (const auto entry = conditions.find("gpu"); entry != conditions.end())
+        return entry->second;
+    const std::vector<std::string> shipped = shipped_profiles();
+    return std::ranges::find(shipped, profile_id) == shipped.end() ? profile_id
+                                                                   : find_profile(profile_id).name;
+}
+
+std::string breakable(const std::string &text) {
+    constexpr std::size_t short_enough = 18; // for a column of a phone
+    if (text.size() <= short_enough)
+        return escape_xml(text);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string out, part;
+    const auto end = [&] {
+        out += escape_xml(part) + "<wbr>";
+        part.clear();
+    };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+        if ((c == 'k' || c == 'r') && digit(next) && i > 0 && digit(text[i - 1]))
+            end();
+        part += c;
+        if ((c == '_' || c == ':' || c == ',') && next != ' ' && next != c &&
+            !(next >= 'A' && next <= 'Z')) // codes stay whole
+            end();
+    }
+    return out + escape_xml(part);
+}
+
+std::string count(std::int64_t n, const char *one, const char *many) {
+    return fmt::format("{} {}", n, n == 1 ? one : many);
+}
 
 std::string write_html(const Page &page) {
     return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -35,7 +35,7 @@ struct Html {
 Html paragraph(const std::string &html, const std::string &look = "");
 Html small_print(const std::string &html);
 
-/// A number that a page opens with, what it is (as HTML), and more in small print.
+/// A number that a page opens with, what it is (as HTML), and more in small print. Of none there is nothing.
 struct Card {
     std::string number, what, more;
 };
@@ -50,11 +50,11 @@ struct Drawing {
     SvgUse use = SvgUse::in_page;
     bool caption = true;
 };
-/// A table; none where it has no row. `look` is a class of page.css for its own layout; without it the texts
-/// at its left decide.
+/// A table below its heading; nothing where it has no row. `look` is a class of page.css for its own layout;
+/// without it the texts at its left decide.
 struct Listing {
     Table table;
-    std::string look{};
+    std::string look{}, heading{}; ///< the heading is HTML
 };
 struct PagePart;
 /// Parts in an element: what opens it and what closes it. Nothing where it has no part.
@@ -66,7 +66,8 @@ struct PagePart : std::variant<Html, Listing, std::vector<Card>, std::vector<Fac
     using variant::variant;
 };
 
-/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere.
+/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere. One without parts
+/// is left out.
 struct Section {
     std::string id, name, heading;
     std::vector<PagePart> parts{};

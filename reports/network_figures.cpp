@@ -5,7 +5,6 @@
 #include "reports/figure_layout.hpp"
 #include "reports/html.hpp"
 #include "reports/lists.hpp"
-#include "reports/report_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -161,6 +160,19 @@ void draw_timeline(Figure &figure, const std::vector<LaunchBar> &bars) {
     figure.add_drawn({std::move(dense), std::move(others)});
 }
 
+/// When each launch of the traced call ended; empty where no launch was timed.
+std::vector<Seconds> traced_ends(const NetworkRun &run) {
+    std::vector<Seconds> ends;
+    Seconds summed(0.0);
+    for (const NetworkLaunch &launch : run.first().launches) {
+        if (!launch.measured)
+            return {};
+        summed += launch.measured->time_s.median_s;
+        ends.push_back(launch.measured->ends_s.value_or(summed));
+    }
+    return ends;
+}
+
 } // namespace
 
 std::vector<Figure> ladder_figures(const NetworkRun &run) {
@@ -294,23 +306,6 @@ Figure network_layers_figure(const NetworkRun &run) {
     figure.add_drawn({std::move(convolutions), std::move(dense), std::move(others)});
     return figure;
 }
-
-namespace {
-
-/// When each launch of the traced call ended; empty where no launch was timed.
-std::vector<Seconds> traced_ends(const NetworkRun &run) {
-    std::vector<Seconds> ends;
-    Seconds summed(0.0);
-    for (const NetworkLaunch &launch : run.first().launches) {
-        if (!launch.measured)
-            return {};
-        summed += launch.measured->time_s.median_s;
-        ends.push_back(launch.measured->ends_s.value_or(summed));
-    }
-    return ends;
-}
-
-} // namespace
 
 double untraced_share(const NetworkRun &run) {
     const std::vector<Seconds> ends = traced_ends(run);

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -367,15 +366,13 @@ Section cases_section(const NetworkRun &run, const BesideNetwork &beside_it) {
     else
         section.parts = std::move(figures);
     section.parts.push_back(Listing{cases_table(run)});
-    if (!run.advice.empty()) {
-        using A = ScalingAdvice;
-        section.parts.push_back(heading("From how many images a step it pays, by the forecast"));
-        section.parts.push_back(
-            Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
-                                             {{"GPUs", As::number}, &A::devices},
-                                             {{"faster than one GPU from", As::number}, &A::pays_from},
-                                             {{"efficiency of 0.9 from", As::number}, &A::efficient_from}})});
-    }
+    using A = ScalingAdvice;
+    section.parts.push_back(
+        Listing{table_of<A>(run.advice, {{{"split"}, [](const A &a) { return to_text(a.split); }},
+                                         {{"GPUs", As::number}, &A::devices},
+                                         {{"faster than one GPU from", As::number}, &A::pays_from},
+                                         {{"efficiency of 0.9 from", As::number}, &A::efficient_from}}),
+                "", "From how many images a step it pays, by the forecast"});
     return section;
 }
 
@@ -384,12 +381,10 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     const std::string judged = judgement_of(run, beside.other);
     Page page{title_of(run, gpu_name(run.conditions, run.profile_id)), judged};
     page.head = {answer_paragraph(judged)};
-    if (std::vector<Card> cards = first.training      ? training_cards(first)
-                                  : !first.is_whole() ? cards_of(run)
-                                  : first.ran()       ? measured_cards(run, beside.other)
-                                                      : forecast_cards(first);
-        !cards.empty())
-        page.opening.push_back(std::move(cards));
+    page.opening.push_back(first.training      ? training_cards(first)
+                           : !first.is_whole() ? cards_of(run)
+                           : first.ran()       ? measured_cards(run, beside.other)
+                                               : forecast_cards(first));
     if (first.is_whole() && first.ran())
         append(page.opening, ways_of_timing(run));
     const auto micro_of = [](const std::optional<Seconds> &time) { return time ? micro(*time) : ""; };
@@ -412,6 +407,38 @@ Page page_of(const NetworkRun &run, const BesideNetwork &beside) {
     page.sections.push_back(
         {"conditions", "conditions", "Conditions", {listed("Assumed", run.assumptions), std::move(facts)}});
     return page;
+}
+
+std::string judgement_of_training(const NetworkCase &item) {
+    const Training &its = *item.training;
+    std::string text = fmt::format("{:.2f} % of {} {} are classified right",
+                                   100.0 * item.accuracy.value_or(0.0), its.test_images, its.tested_on);
+    if (its.steps > 0)
+        text += fmt::format(" after {} of {} images in {:.2f} s", count(its.epochs, "epoch", "epochs"),
+                            its.images, its.time_s.value);
+    if (const auto step = item.measured_s())
+        text += fmt::format(", {} µs a step", microseconds(*step));
+    return text + ".";
+}
+
+std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
+    const Seconds forecast = *item.forecast_s();
+    if (!item.ran())
+        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
+                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
+                      share_of(item, *item.others_s));
+    if (item.reason)
+        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
+    if (!item.measured_s())
+        return "No time was measured.";
+    const Seconds time = *item.measured_s();
+    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
+                              signed_percent(forecast / time - 1.0),
+                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
+    if (other)
+        text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
+                            times(other->time_s / time));
+    return text;
 }
 
 } // namespace
@@ -534,42 +561,6 @@ Table launches_table(const NetworkRun &run) {
                                   "stream", "L2 error", counted ? "" : "parameters"});
 }
 
-namespace {
-
-std::string judgement_of_training(const NetworkCase &item) {
-    const Training &its = *item.training;
-    std::string text = fmt::format("{:.2f} % of {} {} are classified right",
-                                   100.0 * item.accuracy.value_or(0.0), its.test_images, its.tested_on);
-    if (its.steps > 0)
-        text += fmt::format(" after {} of {} images in {:.2f} s", count(its.epochs, "epoch", "epochs"),
-                            its.images, its.time_s.value);
-    if (const auto step = item.measured_s())
-        text += fmt::format(", {} µs a step", microseconds(*step));
-    return text + ".";
-}
-
-std::string judgement_of_whole(const NetworkCase &item, const std::optional<OtherTime> &other) {
-    const Seconds forecast = *item.forecast_s();
-    if (!item.ran())
-        return remark("network_forecast", microseconds(forecast), *item.nodes, forecast / *item.light_s,
-                      share_of(item, *item.convolutions_s), share_of(item, *item.dense_s),
-                      share_of(item, *item.others_s));
-    if (item.reason)
-        return std::string(boost::describe::enum_to_string(item.status, "?")) + ": " + *item.reason + ".";
-    if (!item.measured_s())
-        return "No time was measured.";
-    const Seconds time = *item.measured_s();
-    std::string text = remark("network_measured", microseconds(time), microseconds(forecast),
-                              signed_percent(forecast / time - 1.0),
-                              static_cast<double>(item.batch) / time.value, time / *item.light_s);
-    if (other)
-        text += fmt::format(" {} takes {} µs, {} as long.", other->by, microseconds(other->time_s),
-                            times(other->time_s / time));
-    return text;
-}
-
-} // namespace
-
 std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &other) {
     if (run.first().training)
         return judgement_of_training(run.first());
@@ -587,7 +578,8 @@ std::string judgement_of(const NetworkRun &run, const std::optional<OtherTime> &
 }
 
 PageReport report_on(const NetworkRun &run, const BesideNetwork &beside) {
-    return {gpu_name(run.conditions, run.profile_id), figures_of(run, beside), page_of(run, beside)};
+    return {gpu_name(run.conditions, run.profile_id), figures_of(run, beside),
+            [page = page_of(run, beside)](const auto &) { return page; }};
 }
 
 } // namespace convcast

@@ -7,13 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -32,25 +30,22 @@ struct Choices {
 };
 
 Choices choices_of(const ReportStatistics &statistics) {
-    std::map<std::string, const CaseRow *> best;
-    std::vector<std::string> order;
+    Choices out;
+    std::map<std::string, std::size_t> place;                          // of a shape among the best
     std::map<std::pair<std::string, std::string>, std::int64_t> calls; // of a study's shape
     for (const CaseRow &r : statistics.cases) {
         if (r.baseline || !r.predicted_s || (r.status != Status::ok && r.status != Status::not_run))
             continue;
         calls.emplace(std::pair(r.study.value_or(""), r.shape), r.calls);
-        const auto [at, fresh] = best.try_emplace(r.shape, &r);
+        const auto [at, fresh] = place.try_emplace(r.shape, out.best.size());
         if (fresh)
-            order.push_back(r.shape);
-        else if (*r.predicted_s < *at->second->predicted_s)
-            at->second = &r;
+            out.best.push_back(&r);
+        else if (*r.predicted_s < *out.best[at->second]->predicted_s)
+            out.best[at->second] = &r;
     }
-    Choices out;
-    for (const std::string &shape : order)
-        out.best.push_back(best.at(shape));
     for (const auto &[of, n] : calls) {
         out.calls += n;
-        out.total_s += *best.at(of.second)->predicted_s * static_cast<double>(n);
+        out.total_s += *out.best[place.at(of.second)]->predicted_s * static_cast<double>(n);
     }
     return out;
 }
@@ -236,11 +231,11 @@ Section overview_section(RunPage &page) {
 }
 
 /// Of a run that measured nothing: what the forecast would take for each shape.
-std::optional<Section> choices_section(RunPage &page) {
+Section choices_section(RunPage &page) {
     const Choices choices = choices_of(page.statistics);
     const std::vector<const CaseRow *> &best = choices.best;
     if (page.measured() || best.empty())
-        return std::nullopt;
+        return {};
     constexpr std::size_t most = 500;
     const bool named = std::ranges::any_of(best, [](const CaseRow *row) { return row->layer.has_value(); });
     Table table{{{"layer"},
@@ -270,7 +265,7 @@ std::optional<Section> choices_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> cases_section(RunPage &page) {
+Section cases_section(RunPage &page) {
     Section section{"cases", "cases",
                     page.shown.size() == page.statistics.cases.size() ? "All cases"
                                                                       : "Cases, a part of them"};
@@ -332,7 +327,7 @@ std::vector<PagePart> method(const RunPage &page) {
     return parts;
 }
 
-std::optional<Section> about_section(RunPage &page) {
+Section about_section(RunPage &page) {
     Section section{"about", "about", "Conditions, method, words"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(Html{"<h3 id=\"conditions\">Conditions</h3>\n"});
@@ -369,11 +364,10 @@ Page page_of(RunPage page) {
                  (gpu.empty() ? std::string() : (page.timed() ? " on " : " for ") + gpu),
              answer(page.statistics)};
     out.head = {paragraph(escape_xml(asked(page)), "asked")};
-    out.sections = {overview_section(page)};
-    for (const auto section : {accuracy_section, speed_section, choices_section, regimes_section,
-                               work_section, timelines_section, cases_section, about_section})
-        if (std::optional<Section> made = section(page))
-            out.sections.push_back(std::move(*made));
+    for (const auto section :
+         {overview_section, accuracy_section, speed_section, choices_section, regimes_section, work_section,
+          timelines_section, cases_section, about_section})
+        out.sections.push_back(section(page));
     out.data = script_cases(page_columns(page.run, page.statistics, page.shown, page.explanations),
                             page.explanations.chunks);
     for (const char *name :
@@ -464,11 +458,13 @@ std::string answer(const ReportStatistics &statistics) {
     return text;
 }
 
-std::string write_page(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                       const Producer &current, std::optional<std::vector<Figure>> figures) {
-    if (!figures)
-        figures = figures_of(run, statistics, studies);
-    return write_html(page_of(RunPage(run, studies, statistics, current, std::move(*figures))));
+PageReport report_on(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
+                     const Producer &current) {
+    const auto page = [&run, studies, &statistics, current](std::vector<Figure> figures) {
+        return page_of(RunPage(run, studies, statistics, current, std::move(figures)));
+    };
+    return {gpu_name(run.conditions, run.profile_id), figures_of(run, statistics, studies), page,
+            case_columns(statistics)};
 }
 
 } // namespace convcast

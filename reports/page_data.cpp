@@ -15,16 +15,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -116,28 +115,18 @@ std::string rules_json(const Rules &rules) {
 
 /// How a term's value comes about, where it has no formula of its own: "sum of the parts".
 std::string how_combined(const Term &term) {
-    const auto number = [](std::optional<double> v) {
-        return v ? fmt::format("{:g}", *v) : std::string("?");
-    };
-    switch (term.kind) {
-    case TermKind::leaf:
-        return "";
-    case TermKind::sum:
-        return "sum of the parts";
-    case TermKind::max:
-        return "the longest of the parts";
-    case TermKind::pnorm:
-        return "soft maximum of the parts, exponent " + number(term.exponent);
-    case TermKind::pipeline:
-        return "fill + (steps − 1) · step + drain, steps = " + number(term.count);
-    case TermKind::schedule:
-        return "full waves · wave + tail, full waves = " + number(term.count);
-    case TermKind::scaled:
-        return number(term.count) + " times the part";
-    case TermKind::queue:
-        return number(term.count) + " jobs that share what serves them";
-    }
-    return "";
+    constexpr std::array<const char *, 8> of_kind = {"", // in the order of TermKind
+                                                     "sum of the parts",
+                                                     "the longest of the parts",
+                                                     "soft maximum of the parts, exponent {}",
+                                                     "fill + (steps − 1) · step + drain, steps = {}",
+                                                     "full waves · wave + tail, full waves = {}",
+                                                     "{} times the part",
+                                                     "{} jobs that share what serves them"};
+    static_assert(static_cast<std::size_t>(TermKind::queue) + 1 == of_kind.size());
+    const std::optional<double> &number = term.kind == TermKind::pnorm ? term.exponent : term.count;
+    return fmt::format(fmt::runtime(of_kind[static_cast<std::size_t>(term.kind)]),
+                       number ? fmt::format("{:g}", *number) : "?");
 }
 
 std::string tree_json(const Term &term) {

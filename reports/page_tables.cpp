@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,14 +17,6 @@
 
 namespace convcast {
 namespace {
-
-/// A table below its heading, where it has a row.
-void add_below(std::vector<PagePart> &parts, const std::string &title, Table table) {
-    if (table.rows.empty())
-        return;
-    parts.push_back(heading(title));
-    parts.push_back(Listing{std::move(table)});
-}
 
 /// The cases that the forecast misses most.
 Group farthest(const RunPage &page) {
@@ -45,8 +36,7 @@ Group farthest(const RunPage &page) {
     for (const CaseRow *row : rows)
         table.rows.push_back({page.case_cell(row->id, row->shape), signed_percent(*row->error),
                               row->predicted_s, row->cold_s, row->group});
-    return {
-        "<div>", "</div>\n", {heading("Where it is farthest off"), Listing{std::move(table), "farthest"}}};
+    return {"<div>", "</div>\n", {Listing{std::move(table), "farthest", "Where it is farthest off"}}};
 }
 
 /// Judged on the shapes whose times nothing was fitted to, the training part beside.
@@ -54,11 +44,10 @@ std::vector<PagePart> parts(const RunPage &page) {
     const Accuracy &a = page.statistics.accuracy;
     if (a.times.empty())
         return {};
-    std::vector<PagePart> parts = {Listing{times_table(a)}, small_print(remark("parts"))};
-    add_below(parts, "Work over the test part", work_table(a));
-    add_below(parts, "Ranking the measured settings of a shape, test part", rankings_table(a));
-    return {
-        details("By the part of the shapes: training and test, and against other models", std::move(parts))};
+    return {details("By the part of the shapes: training and test, and against other models",
+                    {Listing{times_table(a)}, small_print(remark("parts")),
+                     Listing{work_table(a), "", "Work over the test part"},
+                     Listing{rankings_table(a), "", "Ranking the measured settings of a shape, test part"}})};
 }
 
 /// The papers' gains beside those of this run.
@@ -167,9 +156,9 @@ Table timeline_table(const std::vector<const TimelineRow *> &rows) {
 
 } // namespace
 
-std::optional<Section> accuracy_section(RunPage &page) {
+Section accuracy_section(RunPage &page) {
     if (!page.measured())
-        return std::nullopt;
+        return {};
     Section section{"accuracy", "accuracy", "Accuracy"};
     const ErrorStatistics &all = *page.statistics.errors_of("all");
     section.heading = fmt::format("Accuracy: {} off in the median, {} at worst", percent_text(*all.median, 1),
@@ -196,11 +185,11 @@ std::optional<Section> accuracy_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> regimes_section(RunPage &page) {
+Section regimes_section(RunPage &page) {
     const RegimeTables &r = page.statistics.regimes;
     std::vector<PagePart> maps_of = maps(page), pair = page.figures_of("regimes");
     if (r.opinions.empty() && maps_of.empty() && pair.empty())
-        return std::nullopt;
+        return {};
     Section section{"regimes", "regimes", "Regimes: what hides the memory latency"};
     if (const RegimeStatistics *forecast = over_all(r, "forecast"))
         section.heading = fmt::format("Regimes: the forecast agrees with the counters on {} of {} cases ({})",
@@ -218,9 +207,9 @@ std::optional<Section> regimes_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> work_section(RunPage &page) {
+Section work_section(RunPage &page) {
     if (page.statistics.work_errors.empty())
-        return std::nullopt;
+        return {};
     std::vector<double> off;
     for (const WorkRow &w : page.statistics.work)
         if (w.counted > 0.0)
@@ -249,14 +238,15 @@ std::optional<Section> work_section(RunPage &page) {
     return section;
 }
 
-std::optional<Section> speed_section(RunPage &page) {
+Section speed_section(RunPage &page) {
     if (!page.compared()) // there would be little but dashes
-        return std::nullopt;
+        return {};
     Section section{"speed", "speed", "Speed, beside cuDNN"};
     const SpeedupStatistics &best = *page.statistics.overall("cudnn");
     section.heading =
         fmt::format("Speed: faster than cuDNN on {} of {}", best.wins, count(best.n, "shape", "shapes"));
     using S = SpeedupStatistics;
+    using N = NetworkStatistics;
     section.parts = {
         beside("pair", page.figures_of("speed")),
         Listing{table_of<S>(page.statistics.speedups,
@@ -268,31 +258,30 @@ std::optional<Section> speed_section(RunPage &page) {
                              {{"faster", As::number}, &S::wins},
                              {{"shapes", As::number}, &S::n},
                              {{"not comparable", As::number}, &S::without}})},
-        small_print(remark("speed"))};
-    using N = NetworkStatistics;
-    add_below(section.parts, "Networks: all convolutions, each with its fastest",
-              table_of<N>(page.statistics.networks,
-                          {{{"study"}, &N::study},
-                           {{"ours", As::time}, &N::ours_s},
-                           {{"cuDNN", As::time}, &N::cudnn_s},
-                           {{"speed-up", As::factor}, &N::speedup},
-                           {{"layers", As::number}, &N::layers},
-                           {{"distinct shapes", As::number}, &N::shapes},
-                           {{"not run by us", As::number}, &N::without},
-                           {{"deterministic", As::time}, &N::cudnn_deterministic_s},
-                           {{"without Winograd and FFT", As::time}, &N::cudnn_direct_s},
-                           {{"NHWC too", As::time}, &N::cudnn_any_layout_s},
-                           {{"with tensor cores (TF32)", As::time}, &N::cudnn_tf32_s},
-                           {{"ours on tensor cores (3xTF32)", As::time}, &N::ours_tensor_cores_s}}));
+        small_print(remark("speed")),
+        Listing{table_of<N>(page.statistics.networks,
+                            {{{"study"}, &N::study},
+                             {{"ours", As::time}, &N::ours_s},
+                             {{"cuDNN", As::time}, &N::cudnn_s},
+                             {{"speed-up", As::factor}, &N::speedup},
+                             {{"layers", As::number}, &N::layers},
+                             {{"distinct shapes", As::number}, &N::shapes},
+                             {{"not run by us", As::number}, &N::without},
+                             {{"deterministic", As::time}, &N::cudnn_deterministic_s},
+                             {{"without Winograd and FFT", As::time}, &N::cudnn_direct_s},
+                             {{"NHWC too", As::time}, &N::cudnn_any_layout_s},
+                             {{"with tensor cores (TF32)", As::time}, &N::cudnn_tf32_s},
+                             {{"ours on tensor cores (3xTF32)", As::time}, &N::ours_tensor_cores_s}}),
+                "", "Networks: all convolutions, each with its fastest"}};
     append(section.parts, published(page));
     section.parts.push_back(shapes(page));
     return section;
 }
 
 /// When each CTA of a case ran, by its stamps.
-std::optional<Section> timelines_section(RunPage &page) {
+Section timelines_section(RunPage &page) {
     if (page.statistics.timelines.empty())
-        return std::nullopt;
+        return {};
     Section section{"timelines", "timelines", "When each CTA runs, and on which SM"};
     std::vector<PagePart> &parts = section.parts;
     parts.push_back(paragraph(remark("timelines")));

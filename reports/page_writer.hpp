@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,12 +43,12 @@ struct RunPage {
     std::vector<PagePart> figures_of(const std::string &part);
 };
 
-// The sections of page_tables.cpp; none where the run has nothing for it.
-std::optional<Section> accuracy_section(RunPage &page);
-std::optional<Section> speed_section(RunPage &page);
-std::optional<Section> regimes_section(RunPage &page);
-std::optional<Section> work_section(RunPage &page);
-std::optional<Section> timelines_section(RunPage &page);
+// The sections of page_tables.cpp; without parts where the run has nothing for them.
+Section accuracy_section(RunPage &page);
+Section speed_section(RunPage &page);
+Section regimes_section(RunPage &page);
+Section work_section(RunPage &page);
+Section timelines_section(RunPage &page);
 
 /// "wrong result" of wrong_result
 template <class E> std::string word_of(E value) {

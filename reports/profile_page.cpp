@@ -10,9 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -46,22 +43,14 @@ struct Number : NumberRow {
     std::string value_text, interval_text, spread_text, groups;
 };
 
-template <class Base> std::string family() {
-    if constexpr (std::is_same_v<Base, ArithmeticParams>)
-        return "arithmetic";
-    else if constexpr (std::is_same_v<Base, LatencyParams>)
-        return "latency";
-    else if constexpr (std::is_same_v<Base, BandwidthParams>)
-        return "bandwidth";
-    else if constexpr (std::is_same_v<Base, SharedParams>)
-        return "shared memory and granules";
-    else if constexpr (std::is_same_v<Base, LaunchParams>)
-        return "synchronisation and launches";
-    else if constexpr (std::is_same_v<Base, CapacityParams>)
-        return "capacity";
-    else
-        return "links";
-}
+/// What the numbers of a part of the profile are about.
+template <class Part> constexpr const char *family = "links";
+template <> constexpr const char *family<ArithmeticParams> = "arithmetic";
+template <> constexpr const char *family<LatencyParams> = "latency";
+template <> constexpr const char *family<BandwidthParams> = "bandwidth";
+template <> constexpr const char *family<SharedParams> = "shared memory and granules";
+template <> constexpr const char *family<LaunchParams> = "synchronisation and launches";
+template <> constexpr const char *family<CapacityParams> = "capacity";
 
 template <class Q>
 Number number_of(const std::string &name, const std::string &group, const Param<Q> &param) {
@@ -104,7 +93,7 @@ std::vector<Number> numbers_of(const GpuProfile &profile) {
             if constexpr (!std::is_same_v<Base, GpuIdentity>)
                 boost::mp11::mp_for_each<described::Members<Base>>([&](auto member) {
                     if (const auto &param = profile.*member.pointer) {
-                        numbers.push_back(number_of(member.name, family<Base>(), *param));
+                        numbers.push_back(number_of(member.name, family<Base>, *param));
                         numbers.back().id = static_cast<std::int64_t>(numbers.size()) - 1;
                     }
                 });
@@ -138,23 +127,20 @@ std::string readable_text(const std::string &recorded) {
 
 class ProfilePage {
   public:
-    explicit ProfilePage(const GpuProfile &profile)
-        : profile_(profile), numbers_(numbers_of(profile)), figures_(profile_figures(profile)) {}
+    ProfilePage(const GpuProfile &profile, std::vector<Figure> figures)
+        : profile_(profile), numbers_(numbers_of(profile)), figures_(std::move(figures)) {}
 
     Page page() {
         Page page{"convcast: what " + (profile_.name.empty() ? profile_.id : profile_.name) + " can do"};
         page.head = {answer_paragraph(answer(profile_))};
         page.opening = {cards()};
-        page.sections = {{"numbers", "numbers", "All numbers", numbers()}, checks()};
-        const auto add = [&](Section section) {
-            if (!section.parts.empty())
-                page.sections.push_back(std::move(section));
-        };
-        add({"missing", "absent", "Absent, and why", missing()});
-        add({"curves", "curves", "Curves", curves()}); // behind the numbers, which ask for the figures
-        add({"peers", "other GPUs", "Other GPUs of the host", peers()});
-        add(conditions());
-        add({"method", "method", "How it was measured", {paragraph(remark("probes"))}});
+        page.sections = {{"numbers", "numbers", "All numbers", numbers()},
+                         checks(),
+                         {"missing", "absent", "Absent, and why", missing()},
+                         {"curves", "curves", "Curves", curves()}, // behind the numbers, which ask for them
+                         {"peers", "other GPUs", "Other GPUs of the host", peers()},
+                         conditions(),
+                         {"method", "method", "How it was measured", {paragraph(remark("probes"))}}};
         const std::vector<NumberRow> rows(numbers_.begin(), numbers_.end());
         page.data = script_rows(to_text(described::write(rows)));
         return page;
@@ -334,8 +320,7 @@ class ProfilePage {
                                                      (link->direct ? "" : "*")));
             }
         }
-        parts.push_back(heading(title + ", " + with_micro(unit.text)));
-        parts.push_back(Listing{std::move(table)});
+        parts.push_back(Listing{std::move(table), "", title + ", " + with_micro(unit.text)});
     }
 
     std::vector<PagePart> peers() const {
@@ -387,8 +372,9 @@ std::string answer(const GpuProfile &profile) {
 }
 
 PageReport report_on(const GpuProfile &profile) {
-    return {profile.name.empty() ? profile.id : profile.name, profile_figures(profile),
-            ProfilePage(profile).page()};
+    return {
+        profile.name.empty() ? profile.id : profile.name, profile_figures(profile),
+        [&profile](std::vector<Figure> figures) { return ProfilePage(profile, std::move(figures)).page(); }};
 }
 
 } // namespace convcast

@@ -10,6 +10,7 @@
 
 namespace convcast {
 
+/// As long as the profile is there.
 PageReport report_on(const GpuProfile &profile);
 
 /// The page's first paragraph: how many numbers, how many checks hold, what is absent.

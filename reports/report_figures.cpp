@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -120,97 +119,6 @@ std::string zeros_text(const Figure &figure) {
 double middle_error(const Series &series) {
     return series.points[(series.points.size() - 1) / 2].x;
 }
-
-} // namespace
-
-std::string describe(const CaseRow &row) {
-    std::string text = row.shape + " " + row.name;
-    if (row.predicted_s)
-        text += ": forecast " + microseconds(*row.predicted_s) + " µs";
-    if (row.cold_s)
-        text += std::string(row.predicted_s ? ", " : ": ") + "measured " + microseconds(*row.cold_s) + " µs";
-    if (row.error)
-        text += " (" + signed_percent(*row.error) + ")";
-    return text;
-}
-
-Figure predicted_vs_measured(const ReportStatistics &statistics) {
-    Figure figure = explained_figure("predicted_vs_measured");
-    figure.square = true;
-    figure.bands = {{Guide::diagonal, 0.9, 1.1, "±10 %"}};
-    figure.references = {{Guide::diagonal, 1.0, "forecast = measured"}};
-    figure.series =
-        by_regime(statistics, "",
-                  at_measured_time([](const CaseRow &row) { return row.predicted_s->value * us_per_s; }));
-    figure.caption += cases_text(figure.point_count());
-    if (const ErrorStatistics *all = statistics.errors_of("all"))
-        figure.title = fmt::format("9 of 10 forecasts are within {:.0f} % of the measured time",
-                                   std::ceil(percent * *all->p90 - 0.05));
-    square_axes(figure);
-    return figure;
-}
-
-Figure relative_error(const ReportStatistics &statistics) {
-    Figure figure = explained_figure("relative_error");
-    figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
-    figure.references = {{Guide::horizontal, 0.0, ""}};
-    std::vector<std::string> strategies = strategies_of(statistics);
-    const auto off = [&](const std::string &strategy) {
-        const ErrorStatistics *errors = statistics.errors_of(strategy);
-        return errors == nullptr ? -1.0 : *errors->median;
-    };
-    std::ranges::stable_sort(strategies, std::greater(), off);
-    if (!strategies.empty() && off(strategies.front()) >= 0.0) {
-        figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front(),
-                                   percent * off(strategies.front()));
-        figure.caption += " The worst strategy first.";
-    }
-    const auto error = at_measured_time([](const CaseRow &row) { return *row.error * percent; });
-    for (const std::string &strategy : strategies)
-        if (std::vector<Series> series = by_regime(statistics, strategy, error); !series.empty())
-            figure.panels.push_back({strategy, std::move(series)});
-    figure.caption += cases_text(figure.point_count());
-    const double limit = error_limit(statistics);
-    figure.y.low = -limit, figure.y.high = limit;
-    return figure;
-}
-
-Figure error_cdf(const ReportStatistics &statistics) {
-    Figure figure = explained_figure("error_cdf");
-    struct Model {
-        const char *name;
-        std::optional<Seconds> CaseRow::*time;
-        std::size_t style;
-    };
-    for (const Model &model :
-         {Model{"this forecast", &CaseRow::predicted_s, styles::forecast},
-          Model{"MWP-CWP", &CaseRow::mwp_cwp_s, 4}, Model{"wave-quantised roofline", &CaseRow::roofline_s, 5},
-          Model{"speed of light", &CaseRow::tier0_s, styles::context}}) {
-        Series series{model.name, model.style, Drawn::steps};
-        for (const CaseRow &row : statistics.cases)
-            if (const std::optional<Seconds> &time = row.*model.time; !row.baseline && row.cold_s && time)
-                series.add(std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
-                           row.shape + " " + row.name + ": " + model.name + " " +
-                               signed_percent(*time / *row.cold_s - 1.0),
-                           row.id);
-        std::ranges::stable_sort(series.points, {}, &Point::x);
-        for (std::size_t i = 0; i < series.points.size(); ++i)
-            series.points[i].y =
-                percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
-        figure.add_drawn({std::move(series)});
-    }
-    if (!figure.series.empty())
-        figure.caption += cases_text(figure.series.front().points.size());
-    if (figure.series.size() > 1 && figure.series.front().style == styles::forecast) {
-        const Series &last = figure.series.back();
-        figure.title =
-            fmt::format("Half of the forecasts are within {:.1f} %, half of the {}'s within {:.0f} %",
-                        middle_error(figure.series.front()), last.name, middle_error(last));
-    }
-    return figure;
-}
-
-namespace {
 
 /// One study's shapes with the gains its paper published; the study "" holds the shapes of none.
 Figure speedup_over_cudnn(const ReportStatistics &statistics, const Study &study) {
@@ -327,6 +235,93 @@ const CaseRow *typical_case(const ReportStatistics &statistics) {
 }
 
 } // namespace
+
+std::string describe(const CaseRow &row) {
+    std::string text = row.shape + " " + row.name;
+    if (row.predicted_s)
+        text += ": forecast " + microseconds(*row.predicted_s) + " µs";
+    if (row.cold_s)
+        text += std::string(row.predicted_s ? ", " : ": ") + "measured " + microseconds(*row.cold_s) + " µs";
+    if (row.error)
+        text += " (" + signed_percent(*row.error) + ")";
+    return text;
+}
+
+Figure predicted_vs_measured(const ReportStatistics &statistics) {
+    Figure figure = explained_figure("predicted_vs_measured");
+    figure.square = true;
+    figure.bands = {{Guide::diagonal, 0.9, 1.1, "±10 %"}};
+    figure.references = {{Guide::diagonal, 1.0, "forecast = measured"}};
+    figure.series =
+        by_regime(statistics, "",
+                  at_measured_time([](const CaseRow &row) { return row.predicted_s->value * us_per_s; }));
+    figure.caption += cases_text(figure.point_count());
+    if (const ErrorStatistics *all = statistics.errors_of("all"))
+        figure.title = fmt::format("9 of 10 forecasts are within {:.0f} % of the measured time",
+                                   std::ceil(percent * *all->p90 - 0.05));
+    square_axes(figure);
+    return figure;
+}
+
+Figure relative_error(const ReportStatistics &statistics) {
+    Figure figure = explained_figure("relative_error");
+    figure.bands = {{Guide::horizontal, -10.0, 10.0, "±10 %"}};
+    figure.references = {{Guide::horizontal, 0.0, ""}};
+    std::vector<std::string> strategies = strategies_of(statistics);
+    const auto off = [&](const std::string &strategy) {
+        const ErrorStatistics *errors = statistics.errors_of(strategy);
+        return errors == nullptr ? -1.0 : *errors->median;
+    };
+    std::ranges::stable_sort(strategies, std::greater(), off);
+    if (!strategies.empty() && off(strategies.front()) >= 0.0) {
+        figure.title = fmt::format("{} is off most, by {:.1f} % in the median", strategies.front(),
+                                   percent * off(strategies.front()));
+        figure.caption += " The worst strategy first.";
+    }
+    const auto error = at_measured_time([](const CaseRow &row) { return *row.error * percent; });
+    for (const std::string &strategy : strategies)
+        if (std::vector<Series> series = by_regime(statistics, strategy, error); !series.empty())
+            figure.panels.push_back({strategy, std::move(series)});
+    figure.caption += cases_text(figure.point_count());
+    const double limit = error_limit(statistics);
+    figure.y.low = -limit, figure.y.high = limit;
+    return figure;
+}
+
+Figure error_cdf(const ReportStatistics &statistics) {
+    Figure figure = explained_figure("error_cdf");
+    struct Model {
+        const char *name;
+        std::optional<Seconds> CaseRow::*time;
+        std::size_t style;
+    };
+    for (const Model &model :
+         {Model{"this forecast", &CaseRow::predicted_s, styles::forecast},
+          Model{"MWP-CWP", &CaseRow::mwp_cwp_s, 4}, Model{"wave-quantised roofline", &CaseRow::roofline_s, 5},
+          Model{"speed of light", &CaseRow::tier0_s, styles::context}}) {
+        Series series{model.name, model.style, Drawn::steps};
+        for (const CaseRow &row : statistics.cases)
+            if (const std::optional<Seconds> &time = row.*model.time; !row.baseline && row.cold_s && time)
+                series.add(std::abs(*time / *row.cold_s - 1.0) * percent, 0.0,
+                           row.shape + " " + row.name + ": " + model.name + " " +
+                               signed_percent(*time / *row.cold_s - 1.0),
+                           row.id);
+        std::ranges::stable_sort(series.points, {}, &Point::x);
+        for (std::size_t i = 0; i < series.points.size(); ++i)
+            series.points[i].y =
+                percent * static_cast<double>(i + 1) / static_cast<double>(series.points.size());
+        figure.add_drawn({std::move(series)});
+    }
+    if (!figure.series.empty())
+        figure.caption += cases_text(figure.series.front().points.size());
+    if (figure.series.size() > 1 && figure.series.front().style == styles::forecast) {
+        const Series &last = figure.series.back();
+        figure.title =
+            fmt::format("Half of the forecasts are within {:.1f} %, half of the {}'s within {:.0f} %",
+                        middle_error(figure.series.front()), last.name, middle_error(last));
+    }
+    return figure;
+}
 
 std::vector<CaseColumns> case_columns(const ReportStatistics &statistics) {
     std::vector<CaseColumns> columns;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>

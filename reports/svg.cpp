@@ -7,19 +7,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace convcast {
 namespace {
 
 /// Points that are drawn as marks by themselves: a curve's are not.
 std::size_t drawn_marks(const Figure &figure) {
-    std::size_t count = 0;
-    for_each_series(figure, [&](const Series &series) {
-        count += series.drawn == Drawn::points ? series.points.size() : 0;
-    });
-    return count;
+    return count_points(figure,
+                        [](const Series &series, const Point &) { return series.drawn == Drawn::points; });
 }
 
 /// The concrete look of a drawing for paper; page.css has that of the page.
@@ -192,28 +187,23 @@ class SvgWriter {
     void axes(const PlotBox &plot) {
         const Ranges &ranges = layout_.ranges;
         std::string grid;
-        for (const Tick &tick : layout_.x_ticks)
-            if (!tick.label.empty())
-                grid += line(plot, {tick.value, ranges.y.low, tick.value, ranges.y.high});
-        for (const Tick &tick : layout_.y_ticks)
-            if (!tick.label.empty())
-                grid += line(plot, {ranges.x.low, tick.value, ranges.x.high, tick.value});
+        for (const Tick &tick : labelled(layout_.x_ticks))
+            grid += line(plot, {tick.value, ranges.y.low, tick.value, ranges.y.high});
+        for (const Tick &tick : labelled(layout_.y_ticks))
+            grid += line(plot, {ranges.x.low, tick.value, ranges.x.high, tick.value});
         out_ += fmt::format(
             "<path class=\"grid\" d=\"{}\"/>\n<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" "
             "height=\"{}\"/>\n<g class=\"axis\">\n",
             grid, coordinate(plot.left), coordinate(plot.top), coordinate(plot.right - plot.left),
             coordinate(plot.bottom - plot.top));
         if (plot.x_labels)
-            for (const Tick &tick : layout_.x_ticks)
-                if (!tick.label.empty())
-                    out_ +=
-                        text(layout_.x_of(plot, tick.value),
+            for (const Tick &tick : labelled(layout_.x_ticks))
+                out_ += text(layout_.x_of(plot, tick.value),
                              plot.bottom + sizes_.gap + sizes_.text_height() / 2.0, "middle", tick.label) +
                         "\n";
         if (plot.y_labels)
-            for (const Tick &tick : layout_.y_ticks)
-                if (!tick.label.empty())
-                    out_ += text(plot.left - sizes_.gap, y_of(plot, tick.value), "end", tick.label) + "\n";
+            for (const Tick &tick : labelled(layout_.y_ticks))
+                out_ += text(plot.left - sizes_.gap, y_of(plot, tick.value), "end", tick.label) + "\n";
         if (!plot.title.empty())
             out_ += text((plot.left + plot.right) / 2.0, plot.top - 0.5 * (sizes_.text_height() + sizes_.gap),
                          "middle", plot.title) +

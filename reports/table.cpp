@@ -39,14 +39,6 @@ std::string csv_text(const std::string &text) {
     return quoted ? '"' + out + '"' : out;
 }
 
-struct CsvCell {
-    std::string operator()(std::monostate) const { return ""; }
-    std::string operator()(const std::string &text) const { return csv_text(text); }
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const { return shortest(number); }
-    std::string operator()(Between ends) const { return shortest(ends.low) + " to " + shortest(ends.high); }
-};
-
 /// As the column of a Markdown table has it.
 std::string markdown_number(double number, const Column &column, const TimeUnit &times) {
     return !std::isfinite(number)   ? ""
@@ -54,16 +46,6 @@ std::string markdown_number(double number, const Column &column, const TimeUnit 
            : column.as == As::share ? short_number(100.0 * number)
                                     : short_number(number);
 }
-
-struct MarkdownCell {
-    const Column &column;
-    const TimeUnit &times;
-    std::string operator()(std::monostate) const { return ""; }
-    std::string operator()(const std::string &text) const { return markdown_text(text); }
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(double number) const { return markdown_number(number, column, times); }
-    std::string operator()(Between ends) const { return (*this)(ends.low) + " to " + (*this)(ends.high); }
-};
 
 } // namespace
 
@@ -80,7 +62,7 @@ TimeUnit time_unit(const Table &table) {
 std::string csv_line(const std::vector<Cell> &cells) {
     std::string out;
     for (const Cell &cell : cells)
-        out += (&cell == cells.data() ? "" : ",") + std::visit(CsvCell(), cell.value);
+        out += (&cell == cells.data() ? "" : ",") + cell_text(cell, "", csv_text, shortest);
     return out + "\n";
 }
 
@@ -130,7 +112,11 @@ std::string to_markdown(const Table &every) {
     for (const std::vector<Cell> &row : table.rows) {
         out += "|";
         for (std::size_t i = 0; i < row.size(); ++i)
-            out += " " + std::visit(MarkdownCell{table.columns[i], times}, row[i].value) + " |";
+            out +=
+                " " +
+                cell_text(row[i], "", markdown_text,
+                          [&](double number) { return markdown_number(number, table.columns[i], times); }) +
+                " |";
         out += "\n";
     }
     return table.columns.empty() ? "" : printable(out);

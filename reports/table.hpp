@@ -17,7 +17,6 @@
 #include "model/base/units.hpp"
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -81,6 +80,19 @@ struct Cell {
         return text != nullptr ? text->empty() : std::holds_alternative<std::monostate>(value);
     }
 };
+
+/// A cell's value in words: `absent` where it has none, and as `text` and `number` say its kind.
+std::string cell_text(const Cell &cell, const char *absent, const auto &text, const auto &number) {
+    if (const auto *its = std::get_if<std::string>(&cell.value))
+        return text(*its);
+    if (const auto *its = std::get_if<std::int64_t>(&cell.value))
+        return std::to_string(*its);
+    if (const auto *its = std::get_if<double>(&cell.value))
+        return number(*its);
+    if (const auto *its = std::get_if<Between>(&cell.value))
+        return number(its->low) + " to " + number(its->high);
+    return absent;
+}
 
 struct Table {
     std::vector<Column> columns;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -117,9 +116,7 @@ class TexWriter {
     std::string ticks(const char *letter, const Axis &axis, const AxisRange &range,
                       const std::vector<Tick> &all, bool labels) const {
         std::string places, names;
-        for (const Tick &tick : all) {
-            if (tick.label.empty())
-                continue;
+        for (const Tick &tick : labelled(all)) {
             places += (places.empty() ? "" : ",") + number(tick.value);
             names += (names.empty() ? "{" : ",{") + escape_tex(tick.label) + "}";
         }

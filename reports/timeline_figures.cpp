@@ -155,7 +155,8 @@ const Timeline *measured_of(const Case &item) {
 }
 
 /// Of one launch, or of the whole call.
-std::optional<TimelineSummary> summary_of_part(const Timeline *timeline, std::optional<std::size_t> launch) {
+std::optional<TimelineSummary> summary_of_part(const Timeline *timeline,
+                                               std::optional<std::size_t> launch = {}) {
     if (timeline == nullptr || (launch && *launch >= timeline->launches.size()))
         return std::nullopt;
     std::vector<CtaSpan> spans = spans_of(*timeline);
@@ -198,8 +199,7 @@ std::vector<TimelineRow> timeline_rows(const Run &run) {
             rows.push_back({its_id, fmt::format("{}: {}", i + 1, any->launches[i].kernel),
                             summary_of_part(forecast, i), summary_of_part(measured, i)});
         if (any->launches.size() > 1)
-            rows.push_back({its_id, "the call", summary_of_part(forecast, std::nullopt),
-                            summary_of_part(measured, std::nullopt)});
+            rows.push_back({its_id, "the call", summary_of_part(forecast), summary_of_part(measured)});
     }
     return rows;
 }

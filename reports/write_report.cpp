@@ -3,7 +3,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "reports/paper_figure.hpp"
-#include "reports/report_figures.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -67,26 +66,17 @@ ReportFiles write_figures(const std::vector<Figure> &figures, const std::filesys
     return {folder / "page.html", std::move(files.files), std::move(files.note)};
 }
 
-ReportFiles write_report(const Run &run, std::span<const Study> studies, const ReportStatistics &statistics,
-                         const std::filesystem::path &folder, const Producer &current,
+ReportFiles write_report(PageReport report, const std::filesystem::path &folder,
                          const ReportProgress &progress) {
-    std::vector<Figure> figures = figures_of(run, statistics, studies);
-    const std::size_t steps = figures.size() + 1;
-    ReportFiles files = write_figures(figures, folder, case_columns(statistics),
-                                      [&](std::size_t done, const std::string &next) {
-                                          if (progress)
-                                              progress(done, steps, next);
-                                      });
-    if (progress)
-        progress(figures.size(), steps, "the page");
+    const std::size_t figures = report.figures.size();
+    const auto show = [&](std::size_t done, const std::string &next) {
+        if (progress)
+            progress(done, figures + 1, next);
+    };
+    ReportFiles files = write_figures(report.figures, folder, report.cases, show);
+    show(figures, "the page");
     // Last: where a page lies, its figures lie too.
-    write_into_folder(files.page, write_page(run, studies, statistics, current, std::move(figures)));
-    return files;
-}
-
-ReportFiles write_report(const PageReport &report, const std::filesystem::path &folder) {
-    ReportFiles files = write_figures(report.figures, folder);
-    write_into_folder(files.page, write_html(report.page));
+    write_into_folder(files.page, write_html(report.page(std::move(report.figures))));
     return files;
 }
 

@@ -3,10 +3,9 @@
 #include "model/base/files.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/profile_page.hpp"
-#include "reports/report_figures.hpp"
 #include "tests/unit/drawing.hpp"
 #include "tests/unit/sample_profile.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 #include "tests/unit/well_formed.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,14 +58,9 @@ Figure hard_figure() {
     return figure;
 }
 
-std::vector<Figure> sample_figures() {
-    const std::vector<Study> studies = {find_study("chang_single"), find_study("chang_multi")};
-    return report_figures(summarize(sample::run(studies), studies), studies);
-}
-
 TEST(Figure, LabelsDoNotCollide) {
     expect_no_overlap(hard_figure());
-    for (const Figure &figure : sample_figures())
+    for (const Figure &figure : sample::figures())
         expect_no_overlap(figure);
     for (const double high : {1.5, 3.0, 20.0, 1e3, 1e9, 1e12}) {
         Figure figure{"range",
@@ -82,7 +75,7 @@ TEST(Figure, LabelsDoNotCollide) {
 
 TEST(Figure, IsWellFormedXml) {
     EXPECT_EQ(xml_problem(to_svg(hard_figure(), SvgUse::standalone)), "");
-    for (const Figure &figure : sample_figures())
+    for (const Figure &figure : sample::figures())
         for (const SvgUse use : {SvgUse::standalone, SvgUse::in_page})
             EXPECT_EQ(xml_problem(to_svg(figure, use)), "") << figure.id;
 }
@@ -156,6 +149,12 @@ void expect_golden(const std::string &name, const std::string &text) {
     EXPECT_EQ(read_file(path), text) << "golden file " << name;
 }
 
+void expect_golden(const Figure &figure) {
+    expect_golden(figure.id + ".svg", to_svg(figure, SvgUse::standalone));
+    expect_golden(figure.id + ".csv", to_csv(figure));
+    expect_golden(figure.id + ".tex", to_tex(figure));
+}
+
 /// Two plots with one legend, of which both writers and the CSV are kept as files.
 Figure small_multiples() {
     Figure figure{"small_multiples", "Two plots", "", {}, {}};
@@ -171,23 +170,14 @@ Figure small_multiples() {
 }
 
 TEST(Figure, Golden) {
-    expect_golden("small_multiples.svg", to_svg(small_multiples(), SvgUse::standalone));
-    expect_golden("small_multiples.csv", to_csv(small_multiples()));
-    expect_golden("small_multiples.tex", to_tex(small_multiples()));
+    expect_golden(small_multiples());
     expect_no_overlap(small_multiples());
-    expect_golden("hard.svg", to_svg(hard_figure(), SvgUse::standalone));
-    expect_golden("hard.csv", to_csv(hard_figure()));
-    expect_golden("hard.tex", to_tex(hard_figure()));
-    std::vector<Figure> figures = sample_figures();
-    for (Figure &figure : profile_figures(sample::profile()))
-        figures.push_back(std::move(figure));
-    for (const Figure &figure : figures)
-        if (figure.id == "waterfall" || figure.id == "speedup_chang_single" || figure.id == "error_cdf" ||
-            figure.id == "dram_read_curve" || figure.id == "element_width") {
-            expect_golden(figure.id + ".svg", to_svg(figure, SvgUse::standalone));
-            expect_golden(figure.id + ".csv", to_csv(figure));
-            expect_golden(figure.id + ".tex", to_tex(figure));
-        }
+    expect_golden(hard_figure());
+    const std::vector<Figure> of_run = sample::figures(), of_profile = profile_figures(sample::profile());
+    for (const char *id : {"waterfall", "speedup_chang_single", "error_cdf"})
+        expect_golden(sample::named(of_run, id));
+    for (const char *id : {"dram_read_curve", "element_width"})
+        expect_golden(sample::named(of_profile, id));
 }
 
 TEST(Styles, NoTwoStrategiesLookAlike) {

@@ -1,6 +1,5 @@
 #include "reports/network_page.hpp"
 
-#include "model/base/files.hpp"
 #include "model/network/scaling_forecast.hpp"
 #include "reports/network_figures.hpp"
 
@@ -8,8 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string page_of(const NetworkRun &run) {
-    return write_html(report_on(run).page);
+    return report_on(run).html();
 }
 
 NetworkRun ladder() {
@@ -152,7 +149,7 @@ TEST(NetworkPages, AForecastIsTheSamePageWithoutMeasurements) {
 }
 
 TEST(NetworkPages, ARunStandsBesideAnotherProgram) {
-    const std::string page = write_html(report_on(whole(), {OtherTime{"PyTorch 2.11", Seconds(36e-6)}}).page);
+    const std::string page = report_on(whole(), {OtherTime{"PyTorch 2.11", Seconds(36e-6)}}).html();
     EXPECT_THAT(page, HasSubstr("<strong>4.00×</strong><span>as fast as PyTorch 2.11</span>"));
     EXPECT_THAT(page, HasSubstr("PyTorch 2.11 takes 36.0\u00a0µs, 4.00× as long."));
 }

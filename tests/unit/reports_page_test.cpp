@@ -4,7 +4,7 @@
 #include "reports/profile_page.hpp"
 #include "reports/report_figures.hpp"
 #include "reports/write_report.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -17,24 +17,17 @@
 #include <fstream>
 #include <numeric>
 #include <regex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-const std::vector<Study> &studies() {
-    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
-    return loaded;
-}
+using sample::has;
+using sample::studies;
 
 std::string page_of(const Run &run, const std::string &hash = "") {
-    return write_page(run, studies(), summarize(run, studies()), {"", hash, ""});
-}
-
-bool has(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
+    return report_on(run, studies(), summarize(run, studies()), {"", hash, ""}).html();
 }
 
 TEST(Page, IsSealedAndNeedsNoNetwork) {
@@ -133,7 +126,7 @@ TEST(Page, PacksInBase64) {
 TEST(Page, HasEveryFigureThatHasAPoint) {
     const convcast::Run run = sample::run(studies());
     const std::string page = page_of(run);
-    for (const Figure &figure : report_figures(summarize(run, studies()), studies()))
+    for (const Figure &figure : sample::figures())
         EXPECT_EQ(has(page, "id=\"f-" + figure.id + "\""),
                   figure.point_count() > 0 && figure.id != "waterfall")
             << figure.id;
@@ -185,7 +178,7 @@ TEST(Page, SaysWhenTheRunIsOlderThanTheCode) {
     EXPECT_TRUE(has(page_of(run, "present"), "Recorded with other device code"));
     EXPECT_FALSE(has(page_of(run, run.producer.device_code_hash), "Recorded with other device code"));
     EXPECT_FALSE(has(page_of(run, ""), "Recorded with other"));
-    EXPECT_TRUE(has(write_page(run, studies(), summarize(run, studies()), {"", "", "other"}),
+    EXPECT_TRUE(has(report_on(run, studies(), summarize(run, studies()), {"", "", "other"}).html(),
                     "Recorded with other measuring code"));
 }
 
@@ -249,23 +242,19 @@ TEST(Page, APapersGainStandsBesideItsOwnKernel) {
 
 class Folder : public testing::Test {
   protected:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "convcast_report_XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() override { std::filesystem::remove_all(path_); }
-    std::filesystem::path path_;
+    const TemporaryFolder folder_;
+    const std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
     const convcast::Run run = sample::run(studies());
     const ReportFiles files =
-        write_report(run, studies(), summarize(run, studies()), path_ / "new" / "report");
+        write_report(report_on(run, studies(), summarize(run, studies())), path_ / "new" / "report");
     EXPECT_TRUE(std::filesystem::exists(files.page));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
     std::size_t figures = 0; // empty ones are not written
-    for (const Figure &figure : report_figures(summarize(run, studies()), studies()))
+    for (const Figure &figure : sample::figures())
         figures += figure.point_count() > 0 ? 1u : 0u;
     EXPECT_EQ(files.figures.size(), figures * (files.pdf_note.empty() ? 4u : 3u));
     std::size_t count = 0;
@@ -276,16 +265,17 @@ TEST_F(Folder, HoldsThePageAndThreeFilesPerFigure) {
 
 TEST_F(Folder, TheSameRunGivesTheSameBytes) {
     const convcast::Run run = sample::run(studies());
-    const ReportFiles a = write_report(run, studies(), summarize(run, studies()), path_ / "a"),
-                      b = write_report(run, studies(), summarize(run, studies()), path_ / "b");
+    const ReportStatistics statistics = summarize(run, studies());
+    const ReportFiles a = write_report(report_on(run, studies(), statistics), path_ / "a"),
+                      b = write_report(report_on(run, studies(), statistics), path_ / "b");
     EXPECT_EQ(read_file(a.page.string()), read_file(b.page.string()));
     for (std::size_t i = 0; i < a.figures.size(); ++i)
         EXPECT_EQ(read_file(a.figures[i].string()), read_file(b.figures[i].string())) << a.figures[i];
 }
 
 TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
-    const ReportFiles earlier =
-        write_report(sample::run(studies()), studies(), summarize(sample::run(studies()), studies()), path_);
+    const convcast::Run run = sample::run(studies());
+    const ReportFiles earlier = write_report(report_on(run, studies(), summarize(run, studies())), path_);
     write_file_atomically((path_ / "figures" / "mine.txt").string(), "kept");
     const ReportFiles now =
         write_report(report_on(find_profile("toy")), path_); // has no curves, hence no figures
@@ -298,7 +288,7 @@ TEST_F(Folder, FiguresOfAnEarlierReportGoAndFilesOfOthersStay) {
 TEST_F(Folder, WhatCannotBeWrittenIsAnInputError) {
     write_file_atomically((path_ / "file").string(), "in the way");
     try {
-        write_report(convcast::Run{}, {}, summarize(convcast::Run{}, {}), path_ / "file");
+        write_report(report_on(convcast::Run{}, {}, summarize(convcast::Run{}, {})), path_ / "file");
         FAIL() << "no error";
     } catch (const InputError &error) {
         EXPECT_TRUE(has(error.what(), "file")) << error.what();

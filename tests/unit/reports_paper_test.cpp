@@ -3,15 +3,13 @@
 #include "model/base/files.hpp"
 #include "reports/figure_layout.hpp"
 #include "reports/paper_figure.hpp"
-#include "reports/report_figures.hpp"
 #include "tests/unit/drawing.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 #include "tests/unit/well_formed.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -19,11 +17,6 @@
 
 namespace convcast {
 namespace {
-
-std::vector<Figure> figures_of_sample() {
-    const std::vector<Study> studies = {find_study("chang_single"), find_study("chang_multi")};
-    return report_figures(summarize(sample::run(studies), studies), studies);
-}
 
 std::size_t count(const std::string &text, const std::string &expression) {
     const std::regex pattern(expression);
@@ -71,7 +64,7 @@ TEST(PaperWidth, RefusesWhatIsNone) {
 TEST(PaperFigure, TextIsSevenToNinePoints) {
     for (const char *text : {"column", "page", "88mm", "252pt", "60mm"}) {
         const PaperWidth width = PaperWidth::parse(text);
-        for (const Figure &figure : figures_of_sample()) {
+        for (const Figure &figure : sample::figures()) {
             const std::string svg = to_svg(figure, SvgUse::standalone, width);
             EXPECT_EQ(text_size_of(svg), 8.0) << figure.id;
             EXPECT_NEAR(number_in(svg, " width=\"([0-9.]+)pt\""), width.bp, 0.01) << figure.id;
@@ -85,7 +78,7 @@ TEST(PaperFigure, TextIsSevenToNinePoints) {
 }
 
 TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
-    for (const Figure &figure : figures_of_sample()) {
+    for (const Figure &figure : sample::figures()) {
         if (figure.point_count() == 0 || figure.point_count() > tex_point_limit)
             continue;
         const std::string svg = to_svg(figure, SvgUse::standalone), tex = to_tex(figure);
@@ -109,7 +102,7 @@ TEST(PaperFigure, SvgAndTexHaveTheSameMarksLegendAndTicks) {
 }
 
 TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
-    const std::vector<Figure> figures = figures_of_sample();
+    const std::vector<Figure> figures = sample::figures();
     const FigureLayout layout =
         layout_of(figures.front(), sizes_for(SvgUse::standalone, PaperWidth::column().bp));
     ASSERT_EQ(figures.front().id, "predicted_vs_measured");
@@ -124,7 +117,7 @@ TEST(PaperFigure, TheScatterIsSquareWithTheSameTicks) {
 }
 
 TEST(PaperFigure, AScatterAsWideAsAPageFillsIt) {
-    const Figure figure = figures_of_sample().front();
+    const Figure figure = sample::figures().front();
     const double width = PaperWidth::page().bp;
     const PlotBox plot = layout_of(figure, sizes_for(SvgUse::standalone, width)).plots.front();
     EXPECT_GT(plot.right - plot.left, 0.85 * width) << "the rest is white";
@@ -133,7 +126,7 @@ TEST(PaperFigure, AScatterAsWideAsAPageFillsIt) {
 }
 
 TEST(PaperFigure, TheEndsOfABandLieOnTheMarks) {
-    const Figure figure = figures_of_sample().front();
+    const Figure figure = sample::figures().front();
     for (const SvgUse use : {SvgUse::standalone, SvgUse::in_page}) {
         const std::string svg = to_svg(figure, use);
         const std::size_t ends = svg.find("<path class=\"end\"");
@@ -143,24 +136,21 @@ TEST(PaperFigure, TheEndsOfABandLieOnTheMarks) {
 }
 
 TEST(PaperFigure, TheForecastIsFirstInItsLegend) {
-    for (const Figure &figure : figures_of_sample())
-        if (figure.id == "error_cdf") {
-            const FigureLayout layout =
-                layout_of(figure, sizes_for(SvgUse::standalone, PaperWidth::column().bp));
-            ASSERT_FALSE(layout.legend.empty());
-            EXPECT_EQ(layout.legend.front().label, "this forecast");
-        }
+    const Figure figure = sample::named(sample::figures(), "error_cdf");
+    const FigureLayout layout = layout_of(figure, sizes_for(SvgUse::standalone, PaperWidth::column().bp));
+    ASSERT_FALSE(layout.legend.empty());
+    EXPECT_EQ(layout.legend.front().label, "this forecast");
 }
 
 TEST(PaperFigure, EverySeriesHasANameInTheCsv) {
-    for (const Figure &figure : figures_of_sample())
+    for (const Figure &figure : sample::figures())
         for (const Series &series : figure.series)
             EXPECT_NE(series.name, "") << figure.id;
 }
 
 /// Each mark with its label would be 46 MB of 200,000 cases.
 TEST(PaperFigure, VeryManyMarksAreOnePath) {
-    Figure figure = figures_of_sample().front();
+    Figure figure = sample::figures().front();
     const Series some = figure.series.front();
     ASSERT_FALSE(some.points.empty());
     while (figure.point_count() <= 3 * most_labelled_marks)
@@ -204,15 +194,12 @@ TEST(ErrorCdf, SetsThisForecastBesideTheOthers) {
 }
 
 TEST(SmallMultiples, HaveAPlotForEachStrategy) {
-    const std::vector<Figure> figures = figures_of_sample();
-    const auto found = std::find_if(figures.begin(), figures.end(),
-                                    [](const Figure &figure) { return figure.id == "relative_error"; });
-    ASSERT_NE(found, figures.end());
-    EXPECT_GT(found->panels.size(), 1u);
-    const std::string svg = to_svg(*found, SvgUse::standalone);
-    EXPECT_EQ(count(svg, "class=\"frame\""), found->panels.size());
-    EXPECT_EQ(count(to_tex(*found), "begin\\{axis\\}"), found->panels.size());
-    EXPECT_EQ(to_csv(*found).substr(0, 13), "panel,series,");
+    const Figure figure = sample::named(sample::figures(), "relative_error");
+    EXPECT_GT(figure.panels.size(), 1u);
+    const std::string svg = to_svg(figure, SvgUse::standalone);
+    EXPECT_EQ(count(svg, "class=\"frame\""), figure.panels.size());
+    EXPECT_EQ(count(to_tex(figure), "begin\\{axis\\}"), figure.panels.size());
+    EXPECT_EQ(to_csv(figure).substr(0, 13), "panel,series,");
 }
 
 TEST(Bibliography, IsOfTheCitationFile) {
@@ -246,16 +233,12 @@ TEST(Bibliography, IsOfTheCitationFile) {
 
 class PaperFolder : public ::testing::Test {
   protected:
-    PaperFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "convcast_paper_XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~PaperFolder() override { std::filesystem::remove_all(path_); }
-    std::filesystem::path path_;
+    const TemporaryFolder folder_;
+    const std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(PaperFolder, TheEndingSaysWhatIsWritten) {
-    const Figure figure = figures_of_sample().front();
+    const Figure figure = sample::figures().front();
     const FigureFiles one =
         write_paper_figure(figure, {}, PaperWidth::column(), path_ / "fig1.tex", "On a GPU");
     ASSERT_EQ(one.files.size(), 3u);

@@ -1,7 +1,6 @@
 // The diagrams of partitions: their regions cover every output once, their words fit.
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
-#include "model/machine/knowledge.hpp"
 #include "model/predict.hpp"
 #include "model/strategies/list.hpp"
 #include "model/work/walk.hpp"
@@ -26,9 +25,9 @@ const std::vector<std::string> drawn = {
     "stride_fixed_block", "row_register", "block_register", "naive_shared",  "naive_global"};
 
 /// A case with the plan of a strategy, or none where it does not do the shape.
-std::optional<Case> planned_case(const std::string &strategy, const ConvShape &shape,
+std::optional<Case> planned_case(const std::string &strategy, const std::string &shape,
                                  const std::string &gpu = "h200") {
-    Case item = predict(parse_strategy(strategy), shape, find_profile(gpu));
+    Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu));
     return item.prediction ? std::optional<Case>(std::move(item)) : std::nullopt;
 }
 
@@ -47,7 +46,8 @@ std::string diagram(const Case &item, const PaperWidth &width = PaperWidth::colu
 }
 
 /// How often each multiply of an output and a channel is among the CTAs' boxes; "" if each is once.
-std::string coverage_problem(const ConvShape &s, const Case &item) {
+std::string coverage_problem(const Case &item) {
+    const ConvShape s = ConvShape::parse(item.shape);
     const std::int64_t channels = s.c / s.groups;
     std::vector<int> seen(static_cast<std::size_t>(s.output_elements() * channels), 0);
     for (const Partition &launch : item.prediction->plan->launches) {
@@ -90,9 +90,9 @@ TEST(Partition, CtasCoverTheOutputOnceOnRandomShapes) {
         shape.k = between(1, 150);
         shape.validate();
         for (std::size_t j = 0; j < drawn.size(); ++j)
-            if (const std::optional<Case> plan = planned_case(drawn[j], shape)) {
+            if (const std::optional<Case> plan = planned_case(drawn[j], shape.id())) {
                 ++planned[j];
-                EXPECT_EQ(coverage_problem(shape, *plan), "") << shape.id() << " by " << drawn[j];
+                EXPECT_EQ(coverage_problem(*plan), "") << shape.id() << " by " << drawn[j];
             }
     }
     for (std::size_t j = 0; j < drawn.size(); ++j)
@@ -112,10 +112,9 @@ TEST(Partition, CtasCoverTheOutputOnceWithOtherKnobs) {
           {"filter_stream:channels=2", "n1c8h20w20k24r3s3"},
           {"naive_shared:tile_w=8,tile_h=4", "n2c3h19w18k5r3s3_str2x2_pad1x1"},
           {"naive_global:threads=128", "n2c4h19w18k6r3s3_str2x1_pad1x0_g2"}}) {
-        const ConvShape s = ConvShape::parse(shape);
-        const std::optional<Case> plan = planned_case(strategy, s);
+        const std::optional<Case> plan = planned_case(strategy, shape);
         ASSERT_TRUE(plan) << strategy;
-        EXPECT_EQ(coverage_problem(s, *plan), "") << shape << " by " << strategy;
+        EXPECT_EQ(coverage_problem(*plan), "") << shape << " by " << strategy;
     }
 }
 
@@ -130,14 +129,12 @@ TEST(Partition, ReadsOfTheMapByHand) {
 
 /// By hand: 1022 rows over 132 SMs are 8 a piece; 2 CTAs of an SM take 16 of 32 filters each.
 TEST(Partition, MapSplitByHand) {
-    const ConvShape shape = ConvShape::parse("n1c1h1024w1024k32r3s3");
-    const std::optional<Case> plan = planned_case("map_split:pieces=1", shape);
-    ASSERT_TRUE(plan);
-    const std::vector<OutputBox> boxes = outputs_of(walk_of(*plan, first_launch(*plan)), 133);
+    const Case plan = planned_case("map_split:pieces=1", "n1c1h1024w1024k32r3s3").value();
+    const std::vector<OutputBox> boxes = outputs_of(walk_of(plan, first_launch(plan)), 133);
     ASSERT_EQ(boxes.size(), 1u);
     EXPECT_EQ(boxes[0].rows, (IndexRange{8, 16}));
     EXPECT_EQ(boxes[0].filters, (IndexRange{16, 32}));
-    const std::string svg = diagram(*plan);
+    const std::string svg = diagram(plan);
     EXPECT_NE(svg.find(">10 x 1,024 pixels<"), std::string::npos) << svg;
     EXPECT_NE(svg.find(">2 rows halo<"), std::string::npos) << svg;
 }
@@ -145,11 +142,9 @@ TEST(Partition, MapSplitByHand) {
 /// By hand: 32 filters over 132 SMs are one each, so 32 SMs have work. Their 1022 rows come in P = 19 pieces
 /// of 54, a round is a quarter of one, 13 rows. Columns are halved: 512 of 1022.
 TEST(Partition, RingByHand) {
-    const ConvShape shape = ConvShape::parse("n1c1h1024w1024k32r3s3");
-    const std::optional<Case> plan = planned_case("filter_split:buffers=1", shape);
-    ASSERT_TRUE(plan);
-    const Partition &launch = first_launch(*plan);
-    const Walk walk = walk_of(*plan, launch);
+    const Case plan = planned_case("filter_split:buffers=1", "n1c1h1024w1024k32r3s3").value();
+    const Partition &launch = first_launch(plan);
+    const Walk walk = walk_of(plan, launch);
     ASSERT_EQ(launch.kernel, "split_walk");
     ASSERT_EQ(launch.pieces, 19);
     const std::vector<OutputBox> boxes = outputs_of(walk, 0);
@@ -159,7 +154,7 @@ TEST(Partition, RingByHand) {
     EXPECT_EQ(boxes[0].columns, (IndexRange{0, 512}));
     EXPECT_EQ(outputs_of(walk, launch.parts)[0].columns, (IndexRange{512, 1022}));
     EXPECT_TRUE(outputs_of(walk, launch.parts - 1).empty()) << "filters end at 32";
-    const std::string svg = diagram(*plan);
+    const std::string svg = diagram(plan);
     EXPECT_NE(svg.find("ring that"), std::string::npos);
     EXPECT_NE(svg.find(">Pixels: 56 x 514, and a thread"), std::string::npos)
         << "54 rows of a piece and two more";
@@ -168,14 +163,12 @@ TEST(Partition, RingByHand) {
 
 /// Chen's n on banks of 8 bytes: two floats lie in one.
 TEST(PartitionDiagram, BanksHaveTheGpusWidth) {
-    const ConvShape shape = ConvShape::parse("n1c1h512w512k8r3s3");
-    const std::optional<Case> plan = planned_case("row_register:unit=2", shape, "k40m");
-    ASSERT_TRUE(plan);
+    const Case plan = planned_case("row_register:unit=2", "n1c1h512w512k8r3s3", "k40m").value();
     EXPECT_EQ(bank_bytes_of(find_profile("k40m")), 8);
     const auto strokes = [&](std::int64_t bytes) {
         GpuProfile profile = find_profile("k40m");
         profile.bank_width->value = Bytes(static_cast<double>(bytes));
-        const std::string svg = partition_diagram(*plan, profile, PaperWidth::column());
+        const std::string svg = partition_diagram(plan, profile, PaperWidth::column());
         EXPECT_NE(svg.find("banks of " + std::to_string(bytes) + " bytes"), std::string::npos);
         std::size_t n = 0;
         for (std::size_t at = 0; (at = svg.find("stroke-width=\"0.8\"", at)) != std::string::npos; ++at)
@@ -189,8 +182,7 @@ TEST(PartitionDiagram, BanksHaveTheGpusWidth) {
 TEST(Partition, BuffersFitWhatThePlanAsksFor) {
     for (const std::string &strategy : drawn)
         for (const char *text : {"n1c1h56w56k64r3s3", "n1c64h28w28k96r3s3", "n1c32h14w14k64r5s5"}) {
-            const ConvShape shape = ConvShape::parse(text);
-            const std::optional<Case> plan = planned_case(strategy, shape);
+            const std::optional<Case> plan = planned_case(strategy, text);
             if (!plan)
                 continue;
             const Partition &launch = first_launch(*plan);
@@ -209,8 +201,7 @@ TEST(PartitionDiagram, WordsFitAtEveryWidth) {
     for (const std::string &strategy : with_one_buffer)
         for (const char *text : {"n1c1h1024w1024k512r3s3", "n1c1h28w28k512r5s5", "n1c64h56w56k64r3s3",
                                  "n2c512h7w7k512r1s1", "n1c3h224w224k64r7s7_str2x2_pad3x3"}) {
-            const ConvShape shape = ConvShape::parse(text);
-            const std::optional<Case> plan = planned_case(strategy, shape);
+            const std::optional<Case> plan = planned_case(strategy, text);
             if (!plan)
                 continue;
             for (const char *width : {"88mm", "column", "page"}) {
@@ -225,10 +216,9 @@ TEST(PartitionDiagram, WordsFitAtEveryWidth) {
 }
 
 TEST(PartitionDiagram, RefusesWhatItDoesNotKnow) {
-    const std::optional<Case> plan = planned_case("winograd", ConvShape::parse("n1c64h28w28k64r3s3"));
-    ASSERT_TRUE(plan);
-    EXPECT_NE(cannot_draw(*plan->strategy).find("block_register"), std::string::npos);
-    EXPECT_THROW(diagram(*plan), std::invalid_argument);
+    const Case plan = planned_case("winograd", "n1c64h28w28k64r3s3").value();
+    EXPECT_NE(cannot_draw(*plan.strategy).find("block_register"), std::string::npos);
+    EXPECT_THROW(diagram(plan), std::invalid_argument);
     EXPECT_EQ(cannot_draw("map_split"), "");
 }
 

@@ -5,11 +5,11 @@
 #include "reports/write_report.hpp"
 #include "tests/unit/drawing.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/sample_report.hpp"
 #include "tests/unit/well_formed.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -17,7 +17,6 @@
 #include <limits>
 #include <regex>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -25,17 +24,8 @@
 namespace convcast {
 namespace {
 
-bool has(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
-
-const Figure &named(const std::vector<Figure> &figures, const std::string &id) {
-    const auto found =
-        std::find_if(figures.begin(), figures.end(), [&](const Figure &f) { return f.id == id; });
-    if (found == figures.end())
-        throw std::runtime_error("no figure " + id);
-    return *found;
-}
+using sample::has;
+using sample::named;
 
 TEST(ProfileFigures, EveryCurveIsOneAndItsWordsDoNotCollide) {
     const GpuProfile profile = sample::profile();
@@ -132,7 +122,7 @@ TEST(ProfileFigures, OddCurvesAreSurvived) {
 
 TEST(ProfilePage, HasEveryNumberCheckReasonAndFigure) {
     const GpuProfile profile = sample::profile();
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     boost::mp11::mp_for_each<described::Members<GpuProfile>>([&](auto member) {
         using Field = std::decay_t<decltype(profile.*member.pointer)>;
         if constexpr (described::IsOptional<Field>::value) {
@@ -173,7 +163,7 @@ TEST(ProfilePage, HostileTextIsInert) {
     profile.checks = {{hostile, false, hostile}};
     Curve &curve = profile.curves[hostile] = profile.curves["conflicts"];
     curve.x_name = curve.x_unit = curve.y_name = curve.y_unit = curve.series[0].name = hostile;
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     EXPECT_FALSE(has(page, "<img"));
     EXPECT_FALSE(has(page, "<b>"));
 }
@@ -181,23 +171,22 @@ TEST(ProfilePage, HostileTextIsInert) {
 TEST(ProfilePage, ABareProfileMakesAPage) {
     GpuProfile profile;
     profile.id = "bare";
-    const std::string page = write_html(report_on(profile).page);
+    const std::string page = report_on(profile).html();
     EXPECT_TRUE(has(page, "convcast: what bare can do"));
     EXPECT_TRUE(has(page, "0 numbers"));
 }
 
 TEST(ProfileReport, ThePageAndThreeFilesPerFigure) {
-    std::string name = (std::filesystem::temp_directory_path() / "convcast_report_XXXXXX").string();
-    const std::filesystem::path folder = mkdtemp(name.data());
+    const TemporaryFolder folder;
     // Kept where asked, for a look at the pictures.
     const char *keep = std::getenv("CONVCAST_KEEP_PROFILE_REPORT");
     const GpuProfile profile = sample::profile();
-    const ReportFiles files = write_report(report_on(profile), keep != nullptr ? keep : folder / "report");
+    const ReportFiles files =
+        write_report(report_on(profile), keep != nullptr ? keep : folder.path() + "/report");
     EXPECT_EQ(files.figures.size(), profile_figures(profile).size() * (files.pdf_note.empty() ? 4u : 3u));
     for (const std::filesystem::path &file : files.figures)
         EXPECT_GT(std::filesystem::file_size(file), 0u) << file;
-    EXPECT_EQ(read_file(files.page.string()), write_html(report_on(profile).page));
-    std::filesystem::remove_all(folder);
+    EXPECT_EQ(read_file(files.page.string()), report_on(profile).html());
 }
 
 } // namespace

@@ -1,8 +1,7 @@
 #include "reports/statistics.hpp"
 
-#include "model/record/sweep.hpp"
 #include "model/shape/training_part.hpp"
-#include "tests/unit/sample_run.hpp"
+#include "tests/unit/sample_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +14,20 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-const std::vector<Study> &studies() {
-    static const std::vector<Study> loaded = {find_study("chang_single"), find_study("chang_multi")};
-    return loaded;
+using sample::studies;
+
+/// A shape of the test part, whose times nothing was fitted to.
+std::string test_shape() {
+    std::string shape;
+    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
+        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    return shape;
 }
 
 Case timed(const std::string &shape, const std::string &name, double cold,
@@ -41,6 +46,12 @@ Case timed(const std::string &shape, const std::string &name, double cold,
     return c;
 }
 
+ReportStatistics summary_of(std::vector<Case> cases) {
+    convcast::Run run;
+    run.cases = std::move(cases);
+    return summarize(run, {});
+}
+
 const ErrorStatistics &errors(const ReportStatistics &statistics, const std::string &group) {
     for (const ErrorStatistics &e : statistics.errors)
         if (e.group == group)
@@ -57,10 +68,9 @@ TEST(Percentile, IsTheNearestRank) {
 }
 
 TEST(Summarize, ErrorsOfKnownNumbers) {
-    convcast::Run run;
-    run.cases = {timed("a", "x:k=1", 1.0, 2.0), timed("b", "x:k=1", 2.0, 1.0), timed("c", "x:k=1", 1.0, 1.05),
-                 timed("d", "x:k=1", 1.0)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "x:k=1", 1.0, 2.0), timed("b", "x:k=1", 2.0, 1.0),
+                    timed("c", "x:k=1", 1.0, 1.05), timed("d", "x:k=1", 1.0)});
     const ErrorStatistics &x = errors(statistics, "x");
     EXPECT_EQ(x.n, 3);
     EXPECT_EQ(x.no_forecast, 1);
@@ -97,12 +107,10 @@ TEST(Summarize, RatesOfForecastAndMeasurement) {
 }
 
 TEST(Summarize, SpeedupTakesTheFastestOfBothSides) {
-    convcast::Run run;
-    run.cases = {timed("a", "x:k=1", 2.0, 1.0),     timed("a", "x:k=2", 1.0, 1.5),
-                 timed("a", "cudnn:winograd", 0.5), timed("a", "cudnn:gemm", 3.0),
-                 timed("b", "x:k=1", 1.0),          timed("b", "cudnn:fft", 4.0),
-                 timed("a", "cublas:sgemm", 0.1)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "x:k=1", 2.0, 1.0), timed("a", "x:k=2", 1.0, 1.5),
+                    timed("a", "cudnn:winograd", 0.5), timed("a", "cudnn:gemm", 3.0),
+                    timed("b", "x:k=1", 1.0), timed("b", "cudnn:fft", 4.0), timed("a", "cublas:sgemm", 0.1)});
     ASSERT_EQ(statistics.shapes.size(), 2u);
     const ShapeRow &a = statistics.shapes[0];
     EXPECT_EQ(a.ours, 1);
@@ -149,12 +157,11 @@ TEST(Summarize, EveryKindOfCudnnHasItsBest) {
 }
 
 TEST(Summarize, OursOnTensorCoresAreAColumnOfTheirOwn) {
-    convcast::Run run;
-    run.cases = {timed("a", "implicit_gemm:tile_k=64", 1.0, 1.0),
-                 timed("a", "implicit_gemm_3xtf32:tile_k=64", 0.5, 0.25),
-                 timed("a", "implicit_gemm_3xtf32:tile_k=128", 0.25, 0.5), timed("a", "cudnn:graph", 2.0),
-                 timed("b", "implicit_gemm_3xtf32:tile_k=64", 1.0)};
-    const ReportStatistics statistics = summarize(run, {});
+    const ReportStatistics statistics =
+        summary_of({timed("a", "implicit_gemm:tile_k=64", 1.0, 1.0),
+                    timed("a", "implicit_gemm_3xtf32:tile_k=64", 0.5, 0.25),
+                    timed("a", "implicit_gemm_3xtf32:tile_k=128", 0.25, 0.5), timed("a", "cudnn:graph", 2.0),
+                    timed("b", "implicit_gemm_3xtf32:tile_k=64", 1.0)});
     const ShapeRow &a = statistics.shapes.at(0);
     EXPECT_EQ(a.ours, 0);
     EXPECT_EQ(a.ours_tensor_cores, 2);
@@ -208,9 +215,7 @@ TEST(Summarize, ThePapersOwnKernelStandsApart) {
 
 /// Two settings that a model forecasts alike: it does not pick the one that turned out faster.
 TEST(Accuracy, WhatWasMeasuredHasNoSayInAChoice) {
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     convcast::Run run;
     run.cases = {timed(shape, "x:k=2", 1.0, 1.0), timed(shape, "x:k=1", 3.0, 1.0)};
     for (Case &c : run.cases)
@@ -228,9 +233,7 @@ TEST(Accuracy, WhatWasMeasuredHasNoSayInAChoice) {
 
 /// Forecasts that know less of a kernel are rows of their own, where a call was judged.
 TEST(Accuracy, JudgedCallsAreRows) {
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     convcast::Run run;
     run.cases = {timed(shape, "x:k=1", 1.0, 1.0), timed(shape, "y:k=1", 1.0, 1.0)};
     MeasuredCall call;
@@ -250,9 +253,9 @@ TEST(Accuracy, JudgedCallsAreRows) {
 }
 
 TEST(Summarize, TheFastestPlanOfAllMayBeOfAnyKind) {
-    convcast::Run run;
-    run.cases = {timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)};
-    const ShapeRow a = summarize(run, {}).shapes.at(0);
+    const ShapeRow a =
+        summary_of({timed("a", "x", 1.0), timed("a", "cudnn:graph", 2.0), timed("a", "cudnn:tf32", 0.5)})
+            .shapes.at(0);
     EXPECT_EQ(a.cudnn, 1);
     EXPECT_FALSE(a.cudnn_deterministic);
     EXPECT_FALSE(a.cudnn_direct);
@@ -349,9 +352,7 @@ TEST(Summarize, WorkComparesOnlyWhatBothSidesHave) {
 /// A forecast without repeats has one number, which both counters are held against.
 TEST(Summarize, WavefrontsAreComparedByCounterAndByAddress) {
     convcast::Run run;
-    std::string shape;
-    for (int k = 4; shape.empty() || in_training_part(shape); ++k)
-        shape = "n1c1h9w9k" + std::to_string(k) + "r3s3";
+    const std::string shape = test_shape();
     run.cases = {timed(shape, "x", 1.0, 1.0), timed(shape, "y", 1.0, 1.0)};
     for (Case &c : run.cases) {
         c.prediction->work.emplace().shared_wavefronts = 110.0;

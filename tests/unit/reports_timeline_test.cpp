@@ -118,7 +118,7 @@ TEST(TimelineFigures, NumbersOfEachLaunchAndOfTheCall) {
 
 TEST(TimelineFigures, ThePageHasThemWhereACaseHas) {
     convcast::Run run = run_of(even(2, 40, 10, 2), even(2, 60, 12, 1));
-    std::string page = write_page(run, {}, summarize(run, {}), {});
+    std::string page = report_on(run, {}, summarize(run, {})).html();
     EXPECT_THAT(page, HasSubstr("<section id=\"timelines\">"));
     EXPECT_THAT(page, HasSubstr("second&lt;kernel&gt;"));
     EXPECT_THAT(page, HasSubstr("The stamped call took 10.0\u00a0µs, the timed ones 9.00\u00a0µs in the "
@@ -128,7 +128,7 @@ TEST(TimelineFigures, ThePageHasThemWhereACaseHas) {
     EXPECT_THAT(page, HasSubstr("<td>0.400</td>")) << "the call's makespan, 4 of 10 us";
     run.cases[0].prediction->timeline.reset();
     run.cases[0].measurements[0].timeline.reset();
-    page = write_page(run, {}, summarize(run, {}), {});
+    page = report_on(run, {}, summarize(run, {})).html();
     EXPECT_THAT(page, Not(HasSubstr("timelines")));
 }
 
@@ -136,7 +136,7 @@ TEST(TimelineFigures, AsManyCasesAsAPageBears) {
     convcast::Run run = run_of(even(1, 4, 2, 1), even(1, 4, 2, 1));
     run.cases.resize(most_drawn_timelines + 3, run.cases[0]);
     EXPECT_EQ(timeline_figures(run).size(), 2 * most_drawn_timelines);
-    EXPECT_THAT(write_page(run, {}, summarize(run, {}), {}), HasSubstr("The first 12 are drawn."));
+    EXPECT_THAT(report_on(run, {}, summarize(run, {})).html(), HasSubstr("The first 12 are drawn."));
 }
 
 } // namespace
