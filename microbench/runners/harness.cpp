@@ -194,32 +194,25 @@ ProbeSamples timed(ProbeContext &context, const StopWatch::Call &call, const Sto
 }
 
 StopWatchOptions bandwidth_options(L2State l2) {
-    StopWatchOptions options;
-    options.l2 = l2;
-    options.max_samples = 50;
-    options.target_error = 0.001;
-    options.max_time = Seconds(0.5);
-    return options;
+    return {.l2 = l2, .max_samples = 50, .target_error = 0.001, .max_time = Seconds(0.5)};
 }
 
 StopWatchOptions sweep_options(L2State l2) {
-    StopWatchOptions options;
-    options.l2 = l2;
-    options.max_samples = 20;
-    options.target_error = 0.002;
-    options.max_time = Seconds(0.2);
-    options.warm_up = Seconds(0.01);
-    return options;
+    return {.l2 = l2,
+            .max_samples = 20,
+            .target_error = 0.002,
+            .max_time = Seconds(0.2),
+            .warm_up = Seconds(0.01)};
 }
 
-std::vector<InFlight> points_in_flight() {
-    std::vector<InFlight> points;
+std::vector<Grid> points_in_flight() {
+    std::vector<Grid> points;
     for (const unsigned kib : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
         const unsigned warp_accesses = kib * 2; // of 512 bytes
         unsigned batch = 1;
         while (batch < 8 && warp_accesses / batch > 16)
             batch *= 2;
-        points.push_back({32 * warp_accesses / batch, batch});
+        points.push_back({1, 32 * warp_accesses / batch, batch});
     }
     return points;
 }

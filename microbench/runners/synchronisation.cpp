@@ -11,10 +11,9 @@ constexpr unsigned line_words = line_bytes / 4;
 /// The time of `longer` minus that of `shorter`, over `amount`: launch and start drop out.
 ProbeSamples difference(ProbeContext &context, const StopWatch::Call &shorter, const StopWatch::Call &longer,
                         Knobs knobs, double amount) {
-    StopWatchOptions options;
-    options.l2 = L2State::warm;
-    options.min_samples = options.max_samples = static_cast<int>(sample_count); // as many of both
-    options.warm_up = Seconds(0.005);
+    constexpr int count = static_cast<int>(sample_count); // of both
+    const StopWatchOptions options{
+        .l2 = L2State::warm, .min_samples = count, .max_samples = count, .warm_up = Seconds(0.005)};
     const ProbeSamples less = timed(context, shorter, options, {});
     ProbeSamples samples = timed(context, longer, options, std::move(knobs));
     for (std::size_t i = 0; i < samples.values.size(); ++i)

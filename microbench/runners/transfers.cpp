@@ -216,13 +216,10 @@ struct HostBuffers {
 };
 
 std::unique_ptr<HostBuffers> host_buffers(std::size_t most) {
-    for (std::size_t bytes = most; bytes >= least_bytes; bytes /= 2)
-        try {
-            return std::make_unique<HostBuffers>(bytes);
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &) { // the system does not pin so much: try less
-        }
+    std::unique_ptr<HostBuffers> made;
+    for (std::size_t bytes = most; bytes >= least_bytes; bytes /= 2) // less where so much is not pinned
+        if (!why_refused([&] { made = std::make_unique<HostBuffers>(bytes); }))
+            return made;
     throw ProbeSkipped("needs " + std::to_string(2 * least_bytes / mebibyte) +
                        " MiB of pinned host memory and four times that of free GPU memory");
 }
