@@ -115,15 +115,8 @@ void KernelCache::wait(const Compiler::Progress &progress) {
     }
 }
 
-const CompiledModule &KernelCache::compiled(const Partition &partition) {
-    return module_of(request_for(partition, compute_capability_));
-}
-
 const CompiledModule &KernelCache::compiled(const Partition &partition, const ConvEnd &end) {
-    return end.in_network ? module_of(request_for(partition, compute_capability_, end)) : compiled(partition);
-}
-
-const CompiledModule &KernelCache::module_of(const CompileRequest &request) {
+    const CompileRequest request = request_of(partition, end);
     auto found = outcomes_.find(key_of(request));
     if (found == outcomes_.end()) {
         std::promise<Compiler::Outcome> now;
