@@ -74,15 +74,13 @@ Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &p
     if (const auto &why = watch_.why_events())
         say_once("times are by CUDA events, some microseconds too long: " + *why);
     if (options_.count) {
-        try {
+        const auto why = why_refused([&] {
             counters_.emplace(hardware_metric_names());
             if (options_.count_exact_fmas)
                 instrumented_.emplace(metric_names(metrics::instrumented));
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &error) {
-            say_once(std::string("no counters, timing only: ") + error.what());
-        }
+        });
+        if (why)
+            say_once("no counters, timing only: " + *why);
     }
 }
 
@@ -365,9 +363,7 @@ void Executor::run_case(Case &item) {
 bool Executor::must_count_before(const Case &next) const {
     if (timed_.empty())
         return false;
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return timed_.size() >= most_timed || next.shape != timed_.back().done.shape || free < total / 2;
+    return timed_.size() >= most_timed || next.shape != timed_.back().done.shape || half_is_taken();
 }
 
 void Executor::note_conditions(Run &run) const {

@@ -30,15 +30,8 @@ template <class Library> struct Lazy {
     std::optional<std::string> why_not;
 
     const Library *open() {
-        if (!library && !why_not) {
-            try {
-                library = std::make_unique<Library>();
-            } catch (const DeviceLost &) {
-                throw;
-            } catch (const GpuError &error) {
-                why_not = error.what();
-            }
-        }
+        if (!library && !why_not)
+            why_not = why_refused([&] { library = std::make_unique<Library>(); });
         return library.get();
     }
 };
@@ -144,18 +137,16 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
                 ++timed->left_out;
                 continue;
             }
-            try {
+            const auto why = why_refused([&] {
                 const Seconds time = trial.time(plan.call, fastest);
                 fastest = Seconds(std::min(fastest.value, time.value));
                 if (time.value > hopeless_times * fastest.value)
                     hopeless.insert(plan.engine);
                 timed->plans.push_back({std::move(plan), time});
-            } catch (const DeviceLost &) {
-                throw;
-            } catch (const GpuError &error) { // built, but not run
-                (void)cudaGetLastError();
+            });
+            if (why) { // built, but not run
                 ++timed->refused;
-                timed->why_none = std::string(": ") + error.what();
+                timed->why_none = ": " + *why;
             }
         }
         std::stable_sort(

@@ -105,8 +105,7 @@ template <class Library> class Convolution {
                                                               convolution_, output_, algorithm_, &bytes);
         if (status != CUDNN_STATUS_SUCCESS)
             return "cuDNN: " + library_->text(status);
-        std::size_t free = 0, total = 0;
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+        const std::size_t free = device_memory().free;
         if (bytes > most_workspace_bytes || bytes > free)
             return fmt::format("cuDNN wants a workspace of {} bytes; {} are free and {} allowed", bytes, free,
                                most_workspace_bytes);

@@ -477,11 +477,8 @@ GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline
             engines.emplace(index, Engine{std::move(*engine), notes, std::move(names)});
         }
 
-    std::size_t free = 0, total = 0;
-    if (library_->handle)
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     const auto workspace_limit = static_cast<std::int64_t>(
-        library_->handle ? std::min(most_workspace_bytes, free / 2) : most_workspace_bytes);
+        library_->handle ? std::min(most_workspace_bytes, device_memory().free / 2) : most_workspace_bytes);
     GraphPlans found;
     std::vector<Descriptor<Library>> built;
     std::set<Setting> seen;

@@ -121,9 +121,7 @@ std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Comp
     for (const std::int64_t size : {shape.h + 2 * shape.pad_h, shape.w + 2 * shape.pad_w})
         if (!std::in_range<int>(size)) // coordinates in the kernel
             return std::string("maps of 2^31 rows or columns are not laid out");
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    const std::size_t most = std::min(most_workspace_bytes, free / 2);
+    const std::size_t most = std::min(most_workspace_bytes, device_memory().free / 2);
     const std::int64_t at_once = im2col_images_at_once(shape, most);
     if (at_once == 0)
         return fmt::format("the columns of one image take more than {} bytes", most);

@@ -9,12 +9,6 @@
 
 namespace convcast::probe {
 
-std::size_t free_device_bytes() {
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return free;
-}
-
 std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
                                           unsigned ctas) {
     constexpr std::size_t unit = 1024; // shared memory is given out in units of up to as much

@@ -37,9 +37,6 @@ inline void wait(const ProbeContext &context, const char *for_what) {
     check(cudaStreamSynchronize(context.watch.stream()), for_what);
 }
 
-/// What the calling thread's device can still give; DeviceFacts knows what it could at the start.
-std::size_t free_device_bytes();
-
 /// Dynamic shared memory a CTA, in bytes, with which `ctas` CTAs of so many threads fit on an SM and no more,
 /// so that a grid of `ctas` for each SM that stays long enough is spread evenly. Absent if so many do not
 /// fit.
