@@ -121,17 +121,16 @@ MadeCall Executor::call_of(Case &item, const ConvShape &shape) {
     const Layout layout = layout_of(*item.baseline);
     PlanTrial trial;
     trial.time = [&, layout](const ConvCall &call, Seconds fastest) {
-        StopWatchOptions quick;
-        quick.min_samples = quick.max_samples = 3;
-        quick.max_time = Seconds(0.05);
-        quick.warm_up = Seconds(0.0);
         const auto once = [&](cudaStream_t stream) { data.run(call, Gate::rounding, layout, stream); };
         // A library has dozens of plans that launch a kernel for each group. Timing each finely takes
         // minutes.
         const Seconds rough = watch_.rough_time(once);
         if (rough.value > far_slower * fastest.value + host_side_seconds)
             return rough;
-        return watch_.measure(once, quick).median_time();
+        return watch_
+            .measure(once,
+                     {.min_samples = 3, .max_samples = 3, .max_time = Seconds(0.05), .warm_up = Seconds(0.0)})
+            .median_time();
     };
     trial.what_is_wrong = [&, layout](const ConvCall &call, Gate gate) {
         return data.verify(call, gate, layout, watch_.stream()).message;
@@ -145,11 +144,10 @@ Measurement Executor::time(const CaseCall &call, L2State l2, ShapeData &data) {
             data.run(its, call.second_gate, call.layout, stream);
         };
     };
-    StopWatchOptions how;
-    how.l2 = l2;
-    how.min_samples = options_.min_samples;
-    how.max_samples = options_.max_samples;
-    how.max_time = options_.max_time;
+    StopWatchOptions how{.l2 = l2,
+                         .min_samples = options_.min_samples,
+                         .max_samples = options_.max_samples,
+                         .max_time = options_.max_time};
     if (l2 != options_.l2.front())
         how.warm_up = Seconds(0.0); // the clocks rose for the first
     const SampleSeries series = watch_.measure(on_data(call.call), how);

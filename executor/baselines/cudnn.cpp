@@ -18,11 +18,8 @@ namespace convcast {
 
 /// The functions used, typed, and the handle.
 struct Cudnn::Library : CudnnLibrary {
-    Library() { check(create(&handle), "cudnnCreate"); }
-    ~Library() { (void)destroy(handle); }
+    Library() { make_handle(); }
 
-    decltype(&cudnnCreate) create = shared.symbol("cudnnCreate");
-    decltype(&cudnnDestroy) destroy = shared.symbol("cudnnDestroy");
     decltype(&cudnnCreateTensorDescriptor) create_tensor = shared.symbol("cudnnCreateTensorDescriptor");
     decltype(&cudnnDestroyTensorDescriptor) destroy_tensor = shared.symbol("cudnnDestroyTensorDescriptor");
     decltype(&cudnnSetTensor4dDescriptor) set_tensor = shared.symbol("cudnnSetTensor4dDescriptor");
@@ -40,7 +37,6 @@ struct Cudnn::Library : CudnnLibrary {
     decltype(&cudnnGetConvolutionForwardWorkspaceSize) workspace_size =
         shared.symbol("cudnnGetConvolutionForwardWorkspaceSize");
     decltype(&cudnnConvolutionForward) forward = shared.symbol("cudnnConvolutionForward");
-    cudnnHandle_t handle = nullptr;
 };
 
 namespace {

@@ -26,8 +26,6 @@ struct CudnnGraph::Library : CudnnLibrary {
     ~Library() {
         if (device)
             (void)destroy_descriptor(device);
-        if (handle)
-            (void)symbol<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
     }
 
     decltype(&cudnnBackendCreateDescriptor) create_descriptor = shared.symbol("cudnnBackendCreateDescriptor");
@@ -37,7 +35,6 @@ struct CudnnGraph::Library : CudnnLibrary {
     decltype(&cudnnBackendGetAttribute) get_attribute = shared.symbol("cudnnBackendGetAttribute");
     decltype(&cudnnBackendFinalize) finalize = shared.symbol("cudnnBackendFinalize");
     decltype(&cudnnBackendExecute) execute = shared.symbol("cudnnBackendExecute");
-    cudnnHandle_t handle = nullptr;
     cudnnBackendDescriptor_t device = nullptr;
 };
 
@@ -49,38 +46,18 @@ struct DevicePointer {
     bool operator==(const DevicePointer &) const = default;
 };
 
-/// The type that cuDNN calls an attribute of C++ type T.
-template <class T> struct AttributeType;
-template <> struct AttributeType<std::int64_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_INT64;
-};
-template <> struct AttributeType<float> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_FLOAT;
-};
-template <> struct AttributeType<DevicePointer> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_VOID_PTR;
-};
-template <> struct AttributeType<cudnnHandle_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_HANDLE;
-};
-template <> struct AttributeType<cudnnDataType_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_DATA_TYPE;
-};
-template <> struct AttributeType<cudnnConvolutionMode_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_CONVOLUTION_MODE;
-};
-template <> struct AttributeType<cudnnBackendHeurMode_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_HEUR_MODE;
-};
-template <> struct AttributeType<cudnnBackendKnobType_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_KNOB_TYPE;
-};
-template <> struct AttributeType<cudnnBackendNumericalNote_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_NUMERICAL_NOTE;
-};
-template <> struct AttributeType<cudnnBackendDescriptor_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-};
+/// The type that cuDNN calls an attribute of C++ type T; others do not compile.
+template <class T> constexpr cudnnBackendAttributeType_t type_of_attribute = T::is_none;
+template <> constexpr auto type_of_attribute<std::int64_t> = CUDNN_TYPE_INT64;
+template <> constexpr auto type_of_attribute<float> = CUDNN_TYPE_FLOAT;
+template <> constexpr auto type_of_attribute<DevicePointer> = CUDNN_TYPE_VOID_PTR;
+template <> constexpr auto type_of_attribute<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <> constexpr auto type_of_attribute<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <> constexpr auto type_of_attribute<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <> constexpr auto type_of_attribute<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <> constexpr auto type_of_attribute<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
+template <> constexpr auto type_of_attribute<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+template <> constexpr auto type_of_attribute<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
 
 /// Owns one of cuDNN's descriptors, and keeps the library that made it.
 template <class Library> class Descriptor {
@@ -104,7 +81,7 @@ template <class Library> class Descriptor {
     cudnnBackendDescriptor_t handle() const { return handle_; }
 
     template <class T> Descriptor &set(cudnnBackendAttributeName_t name, const std::vector<T> &values) {
-        library_->check(library_->set_attribute(handle_, name, AttributeType<T>::value,
+        library_->check(library_->set_attribute(handle_, name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(values.size()), values.data()),
                         fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
         return *this;
@@ -121,7 +98,7 @@ template <class Library> class Descriptor {
     template <class T> std::vector<T> values(cudnnBackendAttributeName_t name, std::size_t most) const {
         std::vector<T> found(most);
         std::int64_t count = 0;
-        library_->check(library_->get_attribute(handle_, name, AttributeType<T>::value,
+        library_->check(library_->get_attribute(handle_, name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(most), &count, found.data()),
                         fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
         found.resize(std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
@@ -375,55 +352,40 @@ template <class Library> class Runner {
     std::vector<DevicePointer> pointers_;
 };
 
+/// What a note of cuDNN's is called, and what it says of a plan's arithmetic, if that is compared.
+struct Note {
+    cudnnBackendNumericalNote_t note;
+    const char *name;
+    bool PlanNotes::*says = nullptr;
+};
+
+constexpr std::array known_notes = {
+    Note{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, "TENSOR_CORE", &PlanNotes::tensor_cores},
+    Note{CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, "DOWN_CONVERT_INPUTS", &PlanNotes::inputs_rounded},
+    Note{CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, "REDUCED_PRECISION_REDUCTION",
+         &PlanNotes::sums_rounded},
+    Note{CUDNN_NUMERICAL_NOTE_FFT, "FFT", &PlanNotes::fft},
+    Note{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, "NONDETERMINISTIC", &PlanNotes::nondeterministic},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD, "WINOGRAD", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, "WINOGRAD_TILE_4x4", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, "WINOGRAD_TILE_6x6", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, "WINOGRAD_TILE_13x13", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP, "STRICT_NAN_PROP"}};
+
 /// Notes of plans that are compared, by cuDNN's names; what this version does not know has a number.
 std::pair<PlanNotes, std::vector<std::string>>
 named_notes(const std::vector<cudnnBackendNumericalNote_t> &notes) {
     PlanNotes found;
     std::vector<std::string> names;
     for (const cudnnBackendNumericalNote_t note : notes) {
-        switch (note) {
-        case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-            found.tensor_cores = true;
-            names.emplace_back("TENSOR_CORE");
-            break;
-        case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-            found.inputs_rounded = true;
-            names.emplace_back("DOWN_CONVERT_INPUTS");
-            break;
-        case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-            found.sums_rounded = true;
-            names.emplace_back("REDUCED_PRECISION_REDUCTION");
-            break;
-        case CUDNN_NUMERICAL_NOTE_FFT:
-            found.fft = true;
-            names.emplace_back("FFT");
-            break;
-        case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-            found.nondeterministic = true;
-            names.emplace_back("NONDETERMINISTIC");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_4x4");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_6x6");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_13x13");
-            break;
-        case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
-            names.emplace_back("STRICT_NAN_PROP");
-            break;
-        default:
+        const auto known = std::ranges::find(known_notes, note, &Note::note);
+        if (known == known_notes.end()) {
             names.push_back(fmt::format("note {}", static_cast<int>(note)));
+            continue;
         }
+        names.emplace_back(known->name);
+        if (known->says)
+            found.*(known->says) = true;
     }
     return {found, std::move(names)};
 }
@@ -432,7 +394,7 @@ named_notes(const std::vector<cudnnBackendNumericalNote_t> &notes) {
 
 CudnnGraph::CudnnGraph() {
     const auto library = std::make_shared<Library>();
-    library->check(library->symbol<decltype(cudnnCreate)>("cudnnCreate")(&library->handle), "cudnnCreate");
+    library->make_handle();
     library_ = library;
 }
 

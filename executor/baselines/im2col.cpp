@@ -97,11 +97,9 @@ class Im2col {
 } // namespace
 
 CompileRequest im2col_request(int compute_capability) {
-    CompileRequest request;
-    request.name = "executor/kernels/im2col.cu";
-    request.source = kernel_source("im2col");
-    request.compute_capability = compute_capability;
-    return request;
+    return {.name = "executor/kernels/im2col.cu",
+            .source = kernel_source("im2col"),
+            .compute_capability = compute_capability};
 }
 
 std::int64_t im2col_images_at_once(const ConvShape &shape, std::size_t most_bytes) {

@@ -32,11 +32,9 @@ ReferenceArgs args_for(const ConvShape &s) {
 } // namespace
 
 CompileRequest reference_request(int compute_capability) {
-    CompileRequest request;
-    request.name = "executor/kernels/reference.cu";
-    request.source = kernel_source("reference");
-    request.compute_capability = compute_capability;
-    return request;
+    return {.name = "executor/kernels/reference.cu",
+            .source = kernel_source("reference"),
+            .compute_capability = compute_capability};
 }
 
 ReferenceKernels::ReferenceKernels(Compiler &compiler, int compute_capability)
