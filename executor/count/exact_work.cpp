@@ -2,7 +2,6 @@
 
 #include "executor/count/case_counts.hpp"
 #include "executor/launch/kernel_cache.hpp"
-#include "executor/launch/prepare.hpp"
 #include "executor/verify/tensors.hpp"
 #include "gpu/stream.hpp"
 #include "model/choose/setting.hpp"
@@ -44,12 +43,12 @@ template <class Part> std::optional<std::string> what_is_wrong(const Part &part)
 
 class ExactCounter {
   public:
-    ExactCounter(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
+    ExactCounter(Compiler &compiler, const Device &device, std::span<const PlanTask> tasks,
                  const ExactOptions &options)
         : tasks_(tasks), options_(options), kernels_(compiler, device.facts().compute_capability()),
           reference_(compiler, device.facts().compute_capability()), session_(exact_metric_names()) {
         std::vector<Plan> plans;
-        for (const ExactTask &task : tasks)
+        for (const PlanTask &task : tasks)
             plans.push_back(*task.plan);
         kernels_.compile_ahead(plans, options.compile_threads);
     }
@@ -106,7 +105,7 @@ class ExactCounter {
         return collect_calls(session_, {}, calls);
     }
 
-    std::span<const ExactTask> tasks_;
+    std::span<const PlanTask> tasks_;
     const ExactOptions &options_;
     KernelCache kernels_;
     ReferenceKernels reference_;
@@ -117,7 +116,7 @@ class ExactCounter {
 
 } // namespace
 
-bool count_exactly(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
+bool count_exactly(Compiler &compiler, const Device &device, std::span<const PlanTask> tasks,
                    const ExactOptions &options,
                    const std::function<void(std::size_t, const CountedCall &)> &counted,
                    const std::function<void(std::size_t)> &progress) {
@@ -185,7 +184,7 @@ add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const De
         settled(item, why_none);
     };
     const std::vector<OpenCase> open = open_cases(run, profile, settle);
-    std::vector<ExactTask> tasks;
+    std::vector<PlanTask> tasks;
     for (const OpenCase &one : open)
         tasks.push_back({&one.plan, one.shape});
     const bool finished = count_exactly(

@@ -1,8 +1,6 @@
 #include "executor/timeline/timeline.hpp"
 
-#include "executor/launch/kernel_cache.hpp"
 #include "executor/launch/kernel_source.hpp"
-#include "executor/launch/prepare.hpp"
 #include "executor/timeline/stamp.hpp"
 #include "executor/verify/tensors.hpp"
 #include "gpu/stopwatch.hpp"
@@ -201,10 +199,10 @@ StampedPlan stamped(const Plan &plan, const ConvShape &shape, int compute_capabi
 }
 
 std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &compiler, const Device &device,
-                                                                  std::span<const TimelineTask> tasks,
+                                                                  std::span<const PlanTask> tasks,
                                                                   const TimelineOptions &options) {
     std::vector<StampedPlan> plans;
-    for (const TimelineTask &task : tasks)
+    for (const PlanTask &task : tasks)
         plans.push_back(stamped(*task.plan, task.shape, device.facts().compute_capability()));
     Recorder recorder(compiler, device, plans, options);
     std::vector<std::variant<Timeline, std::string>> timelines;
@@ -225,7 +223,7 @@ bool add_timelines(Run &run, Compiler &compiler, const Device &device, const Tim
                    const std::function<bool(const Case &)> &wanted,
                    const std::function<void(const Case &, const std::string *why_none)> &done) {
     std::vector<std::pair<const Case *, Measurement *>> open;
-    std::vector<TimelineTask> tasks;
+    std::vector<PlanTask> tasks;
     for (Case &item : run.cases) {
         if (item.status != Status::ok || !wanted(item))
             continue;
