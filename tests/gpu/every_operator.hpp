@@ -1,11 +1,29 @@
 // A small network that has every kind of operator that runs, most of them alone and some behind each other.
 #pragma once
 
+#include "model/machine/knowledge.hpp"
+#include "model/network/forecast.hpp"
 #include "model/network/network.hpp"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace convcast {
+
+/// As it runs on the H200, whatever the device is, without forecasts of what else could be done.
+inline PlannedNetwork planned_network(const Network &network, std::int64_t batch,
+                                      const std::vector<std::string> &strategies = {},
+                                      const std::string &schedule = "") {
+    const GpuProfile h200 = find_profile("h200");
+    NetworkQuestion question;
+    question.batch = batch;
+    question.strategies = strategies;
+    question.what_if = false;
+    if (!schedule.empty())
+        question.schedule = parse_schedule(schedule, network.id + ".schedule");
+    return plan_network(network, h200, knowledge_for(h200), question);
+}
 
 inline Network network_of_every_operator() {
     return read_network(R"({"schema": "convcast/network/1", "id": "every", "title": "t", "citation": "c",

@@ -1,6 +1,7 @@
-// What tests on a device run: plans for the H200's profile, whatever the device is.
+// What tests compile and run: plans for the H200's profile, whatever the device is.
 #pragma once
 
+#include "executor/launch/kernel_source.hpp"
 #include "executor/launch/prepare.hpp"
 #include "model/predict.hpp"
 
@@ -44,6 +45,19 @@ inline std::vector<Case> predicted(const std::vector<Asked> &all) {
             << asked.strategy << " " << asked.shape << ": " << cases.back().reason.value_or("");
     }
     return cases;
+}
+
+/// A launch's kernel is as its plan reckons with it: no spills, registers within the cap, no shared memory
+/// beside the launch's.
+inline void expect_sound(const CompiledModule &compiled, const Partition &part) {
+    SCOPED_TRACE(name_expression(part));
+    const KernelFacts &facts = compiled.facts(name_expression(part));
+    // ptxas serialises wgmma where registers do not suffice, and says so only in its log.
+    EXPECT_EQ(compiled.log.find("wgmma.mma_async instructions are serialized"), std::string::npos);
+    EXPECT_LE(facts.registers, part.register_cap);
+    EXPECT_EQ(facts.spill_store_bytes, 0);
+    EXPECT_EQ(facts.spill_load_bytes, 0);
+    EXPECT_EQ(facts.static_shared_bytes, 0);
 }
 
 /// The plans of cases, which must stay where they are.

@@ -3,8 +3,6 @@
 #include "executor/launch/kernel_source.hpp"
 #include "executor/network/whole_kernel.hpp"
 #include "executor/network/whole_network.hpp"
-#include "model/machine/knowledge.hpp"
-#include "model/network/forecast.hpp"
 #include "model/network/operator_type.hpp"
 #include "tests/gpu/every_operator.hpp"
 #include "tests/gpu/require_library.hpp"
@@ -29,11 +27,7 @@ int spills(const CompiledModule &compiled, const CompileRequest &request) {
 }
 
 void expect_compiled(const Network &network, std::int64_t batch) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.batch = batch;
-    question.what_if = false;
-    const PlannedNetwork plan = plan_network(network, h200, knowledge_for(h200), question);
+    const PlannedNetwork plan = planned_network(network, batch);
     constexpr unsigned threads = 2;
     Compiler compiler;
     const std::vector<CompileRequest> requests = whole_requests(plan, 90);

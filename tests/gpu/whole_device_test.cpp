@@ -3,8 +3,6 @@
 #include "executor/network/run_network.hpp"
 #include "executor/network/whole_network.hpp"
 #include "executor/network/whole_reference.hpp"
-#include "model/machine/knowledge.hpp"
-#include "model/network/forecast.hpp"
 #include "tests/gpu/every_operator.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
@@ -50,24 +48,23 @@ const std::string other_end = R"(,
 
 PlannedNetwork plan_small(const std::string &end, std::int64_t batch,
                           const std::vector<std::string> &strategies) {
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.batch = batch;
-    question.strategies = strategies;
-    question.what_if = false;
-    return plan_network(read_network(small_network(end), "small.json"), h200, knowledge_for(h200), question);
+    return planned_network(read_network(small_network(end), "small.json"), batch, strategies);
+}
+
+void expect_right(const PlannedNetwork &plan, bool integers) {
+    const Device device(0);
+    Compiler compiler;
+    WholeOptions options;
+    options.integers = integers;
+    options.time = false;
+    const NetworkRun run = run_whole(compiler, device, plan, options);
+    EXPECT_EQ(run.first().status, Status::ok) << run.first().reason.value_or("");
 }
 
 void expect_right_whole(const std::string &end, const std::vector<std::string> &strategies, bool integers) {
-    const Device device(0);
-    Compiler compiler;
     for (const std::int64_t batch : {1, 3, 4, 9, 12}) {
-        const PlannedNetwork plan = plan_small(end, batch, strategies);
-        WholeOptions options;
-        options.integers = integers;
-        options.time = false;
-        const NetworkRun run = run_whole(compiler, device, plan, options);
-        EXPECT_EQ(run.first().status, Status::ok) << batch << ": " << run.first().reason.value_or("");
+        SCOPED_TRACE(batch);
+        expect_right(plan_small(end, batch, strategies), integers);
     }
 }
 
@@ -89,19 +86,9 @@ TEST(WholeNetwork, RealsAreRightByAnyStrategy) {
 
 TEST(WholeNetwork, EveryOperatorIsRight) {
     CONVCAST_NEED_GPU();
-    const Device device(0);
-    Compiler compiler;
-    const GpuProfile h200 = find_profile("h200");
     for (const std::int64_t batch : {1, 3, 9}) {
-        NetworkQuestion question;
-        question.batch = batch;
-        question.what_if = false;
-        const PlannedNetwork plan =
-            plan_network(network_of_every_operator(), h200, knowledge_for(h200), question);
-        WholeOptions options;
-        options.time = false;
-        const NetworkRun run = run_whole(compiler, device, plan, options);
-        EXPECT_EQ(run.first().status, Status::ok) << batch << ": " << run.first().reason.value_or("");
+        SCOPED_TRACE(batch);
+        expect_right(planned_network(network_of_every_operator(), batch), false);
     }
 }
 
@@ -117,16 +104,11 @@ PlannedNetwork plan_forked() {
         {"name": "q", "kind": "max_pooling", "from": ["sum"], "window": [2, 2], "output": [8, 7, 7]},
         {"name": "end", "kind": "add", "from": ["p", "q"], "output": [8, 7, 7]}]})",
         "forked.json");
-    const GpuProfile h200 = find_profile("h200");
-    NetworkQuestion question;
-    question.batch = 3;
-    question.what_if = false;
-    question.schedule = parse_schedule("network forked\nbatch 3\n"
-                                       "launch a strategy=implicit_gemm stream=1\n"
-                                       "launch b strategy=implicit_gemm stream=2\n"
-                                       "launch sum\nlaunch p stream=1\nlaunch q stream=2\nlaunch end\n",
-                                       "forked.schedule");
-    return plan_network(network, h200, knowledge_for(h200), question);
+    return planned_network(network, 3, {},
+                           "network forked\nbatch 3\n"
+                           "launch a strategy=implicit_gemm stream=1\n"
+                           "launch b strategy=implicit_gemm stream=2\n"
+                           "launch sum\nlaunch p stream=1\nlaunch q stream=2\nlaunch end\n");
 }
 
 TEST(WholeNetwork, StreamsOfAScheduleAreExactAndWaitForEachOther) {
