@@ -25,14 +25,14 @@ namespace convcast {
 namespace {
 
 /// Opened when first asked for; why it is not there is asked once only.
-template <class Library> struct Lazy {
-    std::unique_ptr<Library> library;
+template <auto open_library> struct Lazy {
+    decltype(open_library()) library;
     std::optional<std::string> why_not;
 
-    const Library *open() {
+    const auto &open() {
         if (!library && !why_not)
-            why_not = why_refused([&] { library = std::make_unique<Library>(); });
-        return library.get();
+            why_not = why_refused([&] { library = open_library(); });
+        return library;
     }
 };
 
@@ -47,9 +47,9 @@ std::string microseconds(Seconds time) {
 } // namespace
 
 struct BaselineCalls::Libraries {
-    Lazy<Cudnn> cudnn;
-    Lazy<CudnnGraph> graph;
-    Lazy<Cublas> cublas;
+    Lazy<open_cudnn> cudnn;
+    Lazy<open_cudnn_graph> graph;
+    Lazy<open_cublas> cublas;
 };
 
 /// The plans of one shape after a quick look at each, fastest first.
@@ -100,12 +100,12 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &
     if (baseline == "cublas" && !is_its_own_columns(shape))
         return std::string("a matrix product only where filters are 1 x 1, at stride 1 and without padding");
     if (baseline == "im2col_cublas" || baseline == "cublas") {
-        const Cublas *cublas = libraries_->cublas.open();
+        const std::shared_ptr<const Cublas> &cublas = libraries_->cublas.open();
         if (!cublas)
             return *libraries_->cublas.why_not;
-        made = im2col_cublas(*cublas, compiler_, compute_capability_, shape);
+        made = im2col_cublas(cublas, compiler_, compute_capability_, shape);
     } else {
-        const Cudnn *cudnn = libraries_->cudnn.open();
+        const std::shared_ptr<const Cudnn> &cudnn = libraries_->cudnn.open();
         if (!cudnn)
             return *libraries_->cudnn.why_not;
         made = cudnn->call(baseline, shape);
@@ -117,7 +117,7 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &
 
 std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &baseline,
                                                              const ConvShape &shape, const PlanTrial &trial) {
-    const CudnnGraph *graph = libraries_->graph.open();
+    const std::shared_ptr<const CudnnGraph> &graph = libraries_->graph.open();
     if (!graph)
         return *libraries_->graph.why_not;
     // The plans in true FP32 and NCHW are listed once for all baselines that are picked from them.

@@ -20,10 +20,20 @@
 #include <utility>
 
 namespace convcast {
+namespace {
 
 /// The functions used, typed, and the device: a handle, or a description of one that is elsewhere.
-struct CudnnGraph::Library : CudnnLibrary {
-    ~Library() {
+struct Functions : CudnnLibrary {
+    Functions() { make_handle(); }
+    explicit Functions(const std::string &device_json) {
+        check(create_descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device),
+              "cudnnBackendCreateDescriptor");
+        check(set_attribute(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                            static_cast<std::int64_t>(device_json.size() + 1), device_json.c_str()),
+              "cudnnBackendSetAttribute of a device");
+        check(finalize(device), "cudnnBackendFinalize of a device");
+    }
+    ~Functions() {
         if (device)
             (void)destroy_descriptor(device);
     }
@@ -37,8 +47,6 @@ struct CudnnGraph::Library : CudnnLibrary {
     decltype(&cudnnBackendExecute) execute = shared.symbol("cudnnBackendExecute");
     cudnnBackendDescriptor_t device = nullptr;
 };
-
-namespace {
 
 /// An address in a variant pack. A bare void * is a descriptor to cuDNN.
 struct DevicePointer {
@@ -60,9 +68,9 @@ template <> constexpr auto type_of_attribute<cudnnBackendNumericalNote_t> = CUDN
 template <> constexpr auto type_of_attribute<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
 
 /// Owns one of cuDNN's descriptors, and keeps the library that made it.
-template <class Library> class Descriptor {
+class Descriptor {
   public:
-    Descriptor(std::shared_ptr<const Library> library, cudnnBackendDescriptorType_t type)
+    Descriptor(std::shared_ptr<const Functions> library, cudnnBackendDescriptorType_t type)
         : library_(std::move(library)) {
         library_->check(library_->create_descriptor(type, &handle_), "cudnnBackendCreateDescriptor");
     }
@@ -128,7 +136,7 @@ template <class Library> class Descriptor {
     }
 
   private:
-    std::shared_ptr<const Library> library_;
+    std::shared_ptr<const Functions> library_;
     cudnnBackendDescriptor_t handle_ = nullptr;
 };
 
@@ -154,11 +162,9 @@ constexpr std::size_t few_settings = 64;
 enum TensorId : std::int64_t { input_id = 1, filters_id, output_id };
 
 /// The operation and its graph, and everything that is asked about them.
-template <class Library> class Convolution {
+class Convolution {
   public:
-    using D = Descriptor<Library>;
-
-    Convolution(const std::shared_ptr<const Library> &library, const ConvShape &s, Layout layout)
+    Convolution(const std::shared_ptr<const Functions> &library, const ConvShape &s, Layout layout)
         : library_(library), type_(s.dtype == DataType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT),
           layout_(layout), input_(tensor(input_id, {s.n, s.c, s.h, s.w})),
           filters_(tensor(filters_id, {s.k, s.c / s.groups, s.r, s.s})),
@@ -189,12 +195,12 @@ template <class Library> class Convolution {
     }
 
     std::int64_t engines() const {
-        return graph_.template value<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
+        return graph_.value<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
     }
 
     /// Absent if the engine cannot do this convolution on this device.
-    std::optional<D> engine(std::int64_t index) const {
-        D made(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    std::optional<Descriptor> engine(std::int64_t index) const {
+        Descriptor made(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
         made.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_.handle())
             .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index);
         if (library_->device)
@@ -204,14 +210,14 @@ template <class Library> class Convolution {
         return made;
     }
 
-    static std::vector<cudnnBackendNumericalNote_t> notes(const D &engine) {
-        return engine.template values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                                                   CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+    static std::vector<cudnnBackendNumericalNote_t> notes(const Descriptor &engine) {
+        return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                          CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
     }
 
     /// What a heuristic proposes; nothing where it has no opinion.
     std::vector<Setting> proposed(cudnnBackendHeurMode_t mode) const {
-        D heuristic(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+        Descriptor heuristic(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
         heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_.handle())
             .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
         if (library_->device)
@@ -224,34 +230,34 @@ template <class Library> class Convolution {
                                     nullptr) != CUDNN_STATUS_SUCCESS)
             return {};
         std::vector<Setting> settings;
-        for (const D &config :
+        for (const Descriptor &config :
              heuristic.children(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                                 static_cast<std::size_t>(count))) {
             Setting &setting = settings.emplace_back();
             setting.engine = config.children(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1)
                                  .at(0)
-                                 .template value<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-            for (const D &choice :
+                                 .value<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+            for (const Descriptor &choice :
                  config.children(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
                                  CUDNN_KNOB_TYPE_COUNTS))
                 setting.knobs.emplace_back(
-                    choice.template value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
-                    choice.template value<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+                    choice.value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                    choice.value<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
         }
         return settings;
     }
 
     /// The engine as it is, and all of its settings if they are few.
-    static std::vector<Setting> settings_of(std::int64_t index, const D &engine) {
+    static std::vector<Setting> settings_of(std::int64_t index, const Descriptor &engine) {
         std::vector<Setting> settings = {{index, {}}};
         std::vector<Setting> all = settings;
-        for (const D &knob : engine.children(CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR,
-                                             CUDNN_KNOB_TYPE_COUNTS)) {
-            const auto type = knob.template value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE);
-            const auto low = knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE);
-            const auto high = knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE);
+        for (const Descriptor &knob : engine.children(
+                 CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+            const auto type = knob.value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE);
+            const auto low = knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE);
+            const auto high = knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE);
             const auto step =
-                std::max<std::int64_t>(1, knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_STRIDE));
+                std::max<std::int64_t>(1, knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_STRIDE));
             const auto choices = static_cast<std::size_t>((high - low) / step + 1);
             if (high < low || choices > few_settings || all.size() * choices > few_settings)
                 return settings;
@@ -267,13 +273,13 @@ template <class Library> class Convolution {
     }
 
     /// Absent if cuDNN cannot build it after all.
-    std::optional<D> plan(const D &engine, const Setting &setting) const {
-        D config(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    std::optional<Descriptor> plan(const Descriptor &engine, const Setting &setting) const {
+        Descriptor config(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
         config.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine.handle());
-        std::vector<D> choices;
+        std::vector<Descriptor> choices;
         std::vector<cudnnBackendDescriptor_t> handles;
         for (const auto &[type, value] : setting.knobs) {
-            D &choice = choices.emplace_back(library_, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+            Descriptor &choice = choices.emplace_back(library_, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
             choice.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, type).set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);
             if (choice.try_finalize() != CUDNN_STATUS_SUCCESS)
                 return std::nullopt;
@@ -283,7 +289,7 @@ template <class Library> class Convolution {
             config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, handles);
         if (config.try_finalize() != CUDNN_STATUS_SUCCESS)
             return std::nullopt;
-        D made(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+        Descriptor made(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         if (library_->device)
             made.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, library_->device);
         else
@@ -296,14 +302,14 @@ template <class Library> class Convolution {
 
   private:
     /// `sizes`: of images or filters, channels, rows, columns, in whatever order they lie.
-    D tensor(std::int64_t id, const std::vector<std::int64_t> &sizes) const {
+    Descriptor tensor(std::int64_t id, const std::vector<std::int64_t> &sizes) const {
         const std::array<std::size_t, 4> inwards = layout_ == Layout::channels_first
                                                        ? std::array<std::size_t, 4>{0, 1, 2, 3}
                                                        : std::array<std::size_t, 4>{0, 2, 3, 1};
         std::vector<std::int64_t> strides(sizes.size(), 1);
         for (std::size_t i = inwards.size() - 1; i > 0; --i)
             strides[inwards[i - 1]] = strides[inwards[i]] * sizes[inwards[i]];
-        D made(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+        Descriptor made(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
         made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_)
             .set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes)
             .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
@@ -313,16 +319,16 @@ template <class Library> class Convolution {
         return made;
     }
 
-    std::shared_ptr<const Library> library_;
+    std::shared_ptr<const Functions> library_;
     cudnnDataType_t type_;
     Layout layout_;
-    D input_, filters_, output_, convolution_, operation_, graph_;
+    Descriptor input_, filters_, output_, convolution_, operation_, graph_;
 };
 
 /// A built plan that runs. What it points at is described anew only when that changes.
-template <class Library> class Runner {
+class Runner {
   public:
-    Runner(std::shared_ptr<const Library> library, Descriptor<Library> plan,
+    Runner(std::shared_ptr<const Functions> library, Descriptor plan,
            std::shared_ptr<DeviceBuffer<unsigned char>> workspace)
         : library_(std::move(library)), plan_(std::move(plan)), workspace_(std::move(workspace)) {}
 
@@ -331,7 +337,7 @@ template <class Library> class Runner {
         const std::vector<DevicePointer> pointers = {
             {const_cast<void *>(input)}, {const_cast<void *>(filters)}, {output}};
         if (!pack_ || pointers != pointers_) {
-            Descriptor<Library> &pack = pack_.emplace(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+            Descriptor &pack = pack_.emplace(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
             pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
                      std::vector<std::int64_t>{input_id, filters_id, output_id})
                 .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers)
@@ -345,10 +351,10 @@ template <class Library> class Runner {
     }
 
   private:
-    std::shared_ptr<const Library> library_;
-    Descriptor<Library> plan_;
+    std::shared_ptr<const Functions> library_;
+    Descriptor plan_;
     std::shared_ptr<DeviceBuffer<unsigned char>> workspace_;
-    std::optional<Descriptor<Library>> pack_;
+    std::optional<Descriptor> pack_;
     std::vector<DevicePointer> pointers_;
 };
 
@@ -390,115 +396,101 @@ named_notes(const std::vector<cudnnBackendNumericalNote_t> &notes) {
     return {found, std::move(names)};
 }
 
+class OpenedGraph : public CudnnGraph {
+  public:
+    explicit OpenedGraph(std::shared_ptr<const Functions> library) : library_(std::move(library)) {}
+
+    std::string version() const override { return library_->version(); }
+
+    GraphPlans plans(const ConvShape &shape, const std::string &baseline) const override {
+        const Convolution convolution(library_, shape, layout_of(baseline));
+        std::vector<Setting> settings;
+        for (const cudnnBackendHeurMode_t mode :
+             {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK})
+            for (Setting &setting : convolution.proposed(mode))
+                settings.push_back(std::move(setting));
+
+        struct Engine {
+            Descriptor descriptor;
+            PlanNotes notes;
+            std::vector<std::string> note_names;
+        };
+        std::map<std::int64_t, Engine> engines;
+        for (std::int64_t index = 0; index < convolution.engines(); ++index)
+            if (std::optional<Descriptor> engine = convolution.engine(index)) {
+                auto [notes, names] = named_notes(convolution.notes(*engine));
+                if (!plan_allowed(baseline, notes))
+                    continue;
+                for (Setting &setting : convolution.settings_of(index, *engine))
+                    settings.push_back(std::move(setting));
+                engines.emplace(index, Engine{std::move(*engine), notes, std::move(names)});
+            }
+
+        const auto workspace_limit = static_cast<std::int64_t>(
+            library_->handle ? std::min(most_workspace_bytes, device_memory().free / 2)
+                             : most_workspace_bytes);
+        GraphPlans found;
+        std::vector<Descriptor> built;
+        std::set<Setting> seen;
+        for (const Setting &setting : settings) {
+            const auto engine = engines.find(setting.engine);
+            if (engine == engines.end() || !seen.insert(setting).second)
+                continue;
+            std::optional<Descriptor> plan = convolution.plan(engine->second.descriptor, setting);
+            if (plan) {
+                GraphPlan made{setting.engine,
+                               setting.text(),
+                               engine->second.notes,
+                               engine->second.note_names,
+                               plan->value<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE),
+                               {}};
+                if (made.workspace_bytes <= workspace_limit) {
+                    found.plans.push_back(std::move(made));
+                    built.push_back(std::move(*plan));
+                    continue;
+                }
+            }
+            ++found.refused;
+        }
+        if (!library_->handle)
+            return found;
+        std::int64_t largest = 0;
+        for (const GraphPlan &plan : found.plans)
+            largest = std::max(largest, plan.workspace_bytes);
+        const auto workspace =
+            std::make_shared<DeviceBuffer<unsigned char>>(static_cast<std::size_t>(largest));
+        for (std::size_t i = 0; i < built.size(); ++i)
+            found.plans[i].call = [runner =
+                                       std::make_shared<Runner>(library_, std::move(built[i]), workspace)](
+                                      const void *input, const void *filters, void *output,
+                                      cudaStream_t stream) { runner->run(input, filters, output, stream); };
+        return found;
+    }
+
+  private:
+    std::shared_ptr<const Functions> library_;
+};
+
 } // namespace
 
-CudnnGraph::CudnnGraph() {
-    const auto library = std::make_shared<Library>();
-    library->make_handle();
-    library_ = library;
+std::shared_ptr<const CudnnGraph> open_cudnn_graph() {
+    return std::make_shared<const OpenedGraph>(std::make_shared<const Functions>());
 }
 
-CudnnGraph::CudnnGraph(const std::string &device_json) {
-    const auto library = std::make_shared<Library>();
-    library->check(library->create_descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &library->device),
-                   "cudnnBackendCreateDescriptor");
-    library->check(library->set_attribute(library->device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                                          CUDNN_TYPE_CHAR, static_cast<std::int64_t>(device_json.size() + 1),
-                                          device_json.c_str()),
-                   "cudnnBackendSetAttribute of a device");
-    library->check(library->finalize(library->device), "cudnnBackendFinalize of a device");
-    library_ = library;
-}
-
-CudnnGraph::~CudnnGraph() = default;
-
-std::string CudnnGraph::version() const {
-    return library_->version();
-}
-
-GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline) const {
-    const Convolution<Library> convolution(library_, shape, layout_of(baseline));
-    std::vector<Setting> settings;
-    for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK})
-        for (Setting &setting : convolution.proposed(mode))
-            settings.push_back(std::move(setting));
-
-    struct Engine {
-        Descriptor<Library> descriptor;
-        PlanNotes notes;
-        std::vector<std::string> note_names;
-    };
-    std::map<std::int64_t, Engine> engines;
-    for (std::int64_t index = 0; index < convolution.engines(); ++index)
-        if (std::optional<Descriptor<Library>> engine = convolution.engine(index)) {
-            auto [notes, names] = named_notes(convolution.notes(*engine));
-            if (!plan_allowed(baseline, notes))
-                continue;
-            for (Setting &setting : convolution.settings_of(index, *engine))
-                settings.push_back(std::move(setting));
-            engines.emplace(index, Engine{std::move(*engine), notes, std::move(names)});
-        }
-
-    const auto workspace_limit = static_cast<std::int64_t>(
-        library_->handle ? std::min(most_workspace_bytes, device_memory().free / 2) : most_workspace_bytes);
-    GraphPlans found;
-    std::vector<Descriptor<Library>> built;
-    std::set<Setting> seen;
-    for (const Setting &setting : settings) {
-        const auto engine = engines.find(setting.engine);
-        if (engine == engines.end() || !seen.insert(setting).second)
-            continue;
-        std::optional<Descriptor<Library>> plan = convolution.plan(engine->second.descriptor, setting);
-        if (plan) {
-            GraphPlan made{setting.engine,
-                           setting.text(),
-                           engine->second.notes,
-                           engine->second.note_names,
-                           plan->template value<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE),
-                           {}};
-            if (made.workspace_bytes <= workspace_limit) {
-                found.plans.push_back(std::move(made));
-                built.push_back(std::move(*plan));
-                continue;
-            }
-        }
-        ++found.refused;
-    }
-    if (!library_->handle)
-        return found;
-    std::int64_t largest = 0;
-    for (const GraphPlan &plan : found.plans)
-        largest = std::max(largest, plan.workspace_bytes);
-    const auto workspace = std::make_shared<DeviceBuffer<unsigned char>>(static_cast<std::size_t>(largest));
-    for (std::size_t i = 0; i < built.size(); ++i)
-        found.plans[i].call =
-            [runner = std::make_shared<Runner<Library>>(library_, std::move(built[i]), workspace)](
-                const void *input, const void *filters, void *output, cudaStream_t stream) {
-                runner->run(input, filters, output, stream);
-            };
-    return found;
+std::shared_ptr<const CudnnGraph> open_cudnn_graph_for(const std::string &device_json) {
+    return std::make_shared<const OpenedGraph>(std::make_shared<const Functions>(device_json));
 }
 
 } // namespace convcast
 
 #else
 
-namespace convcast {
-
-struct CudnnGraph::Library {};
-
-CudnnGraph::CudnnGraph() {
+std::shared_ptr<const convcast::CudnnGraph> convcast::open_cudnn_graph() {
     throw GpuError("built without cuDNN headers: its convolutions cannot be run");
 }
-CudnnGraph::CudnnGraph(const std::string &) : CudnnGraph() {}
-CudnnGraph::~CudnnGraph() = default;
-std::string CudnnGraph::version() const {
-    return "";
-}
-GraphPlans CudnnGraph::plans(const ConvShape &, const std::string &) const {
-    return {};
-}
 
-} // namespace convcast
+std::shared_ptr<const convcast::CudnnGraph> convcast::open_cudnn_graph_for(const std::string &) {
+    return open_cudnn_graph();
+}
 
 #endif

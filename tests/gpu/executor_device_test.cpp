@@ -20,6 +20,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -522,14 +523,14 @@ TEST(ExecutorDevice, HalvesAndChannelsLastPass) {
 }
 
 std::optional<std::string> why_no_cublas() {
-    return why_not([] { (void)Cublas().version(); });
+    return why_not([] { (void)open_cublas()->version(); });
 }
 
 TEST(Cublas, MultipliesRowMajorMatrices) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_cublas());
     const Device device(0);
-    const Cublas cublas;
+    const std::shared_ptr<const Cublas> cublas = open_cublas();
     Sgemm size;
     size.m = 3, size.n = 5, size.k = 4, size.batch = 2;
     size.b_distance = size.k * size.n, size.c_distance = size.m * size.n; // the same a twice
@@ -545,7 +546,7 @@ TEST(Cublas, MultipliesRowMajorMatrices) {
                     expected[batch * 15 + m * 5 + n] += a[m * 4 + k] * b[batch * 20 + k * 5 + n];
     const DeviceBuffer<float> device_a{std::span<const float>(a)}, device_b{std::span<const float>(b)};
     GuardedBuffer<float> c(expected.size());
-    cublas.sgemm(size, device_a.data(), device_b.data(), c.data(), nullptr);
+    cublas->sgemm(size, device_a.data(), device_b.data(), c.data(), nullptr);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     EXPECT_EQ(c.to_host(), expected);
     EXPECT_TRUE(c.guards_intact());
