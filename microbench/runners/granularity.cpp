@@ -41,7 +41,7 @@ ProbeSamples time_of(ProbeContext &context, const Pattern &pattern) {
 }
 
 /// GB20x calls bytes read from DRAM otherwise; asked of the chips' metric tables.
-constexpr const char *dram_bytes_names[] = {metrics::dram_bytes_read.name, "dram__bytes_op_read.sum"};
+constexpr const char *dram_bytes_names[] = {metrics::dram_bytes_read, "dram__bytes_op_read.sum"};
 
 /// What the counters say of each pattern. `timed` are the samples by time, in the order of `patterns`; their
 /// clocks stand for those under the profiler.
@@ -50,7 +50,7 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
     std::unique_ptr<CounterSession> session;
     const auto open = [&] {
         session = std::make_unique<CounterSession>(
-            std::vector<std::string>{dram_bytes_read, metrics::l2_sectors_read.name});
+            std::vector<std::string>{dram_bytes_read, metrics::l2_sectors_read});
     };
     if (why_refused(open)) {
         dram_bytes_read = dram_bytes_names[1];
@@ -71,8 +71,7 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
             constexpr double sector_bytes = 32.0;
             const double clock = timed[i].sm_clock_hz.front();
             add_sample(dram, seen.at(dram_bytes_read) / pattern.useful_bytes, clock);
-            add_sample(l2, seen.at(metrics::l2_sectors_read.name) * sector_bytes / pattern.useful_bytes,
-                       clock);
+            add_sample(l2, seen.at(metrics::l2_sectors_read) * sector_bytes / pattern.useful_bytes, clock);
         }
         all.push_back(std::move(dram));
         all.push_back(std::move(l2));

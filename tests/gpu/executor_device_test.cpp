@@ -603,8 +603,8 @@ TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
                   << item.detail.value_or("") << "\n";
         if (item.measurements[0].counters) {
             const std::map<std::string, double> &counters = *item.measurements[0].counters;
-            const bool tensor_cores = counters.at(metrics::instructions_tensor_pipe.name) >
-                                      counters.at(metrics::instructions_tensor_hfma2.name);
+            const bool tensor_cores = counters.at(metrics::instructions_tensor_pipe) >
+                                      counters.at(metrics::instructions_tensor_hfma2);
             EXPECT_EQ(tensor_cores, std::string(name) == "cudnn:tf32") << name;
         }
         cases.emplace(name, std::move(item));
@@ -632,9 +632,9 @@ void expect_counted_as_predicted(
         const Measurement *cold = item.measured(L2State::cold);
         ASSERT_TRUE(cold && cold->work) << strategy;
         EXPECT_EQ(*cold->work->fmas, *item.prediction->work->fmas) << strategy << " " << shape;
-        EXPECT_EQ(cold->counters->at(metrics::instructions_tensor_pipe.name),
-                  cold->counters->at(metrics::instructions_tensor_hfma2.name));
-        EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0) << strategy << " spills";
+        EXPECT_EQ(cold->counters->at(metrics::instructions_tensor_pipe),
+                  cold->counters->at(metrics::instructions_tensor_hfma2));
+        EXPECT_EQ(cold->counters->at(metrics::instructions_local_load), 0.0) << strategy << " spills";
         EXPECT_TRUE(cold->regime);
     }
 }
@@ -687,9 +687,9 @@ TEST(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
     const Measurement *cold = item.measured(L2State::cold);
     ASSERT_TRUE(cold && cold->work);
     EXPECT_EQ(*cold->work->fmas, 0.0);
-    EXPECT_GT(cold->counters->at(metrics::instructions_tensor_pipe.name),
-              cold->counters->at(metrics::instructions_tensor_hfma2.name));
-    EXPECT_EQ(cold->counters->at(metrics::instructions_local_load.name), 0.0);
+    EXPECT_GT(cold->counters->at(metrics::instructions_tensor_pipe),
+              cold->counters->at(metrics::instructions_tensor_hfma2));
+    EXPECT_EQ(cold->counters->at(metrics::instructions_local_load), 0.0);
     EXPECT_LE(*cold->relative_l2_error, 1e-5);
 }
 

@@ -359,11 +359,11 @@ TEST_F(StopWatchTest, ColdIsColdAndWarmIsWarm) {
         k.launch_with(dim3(static_cast<unsigned>(4 * device_.sm_count)), dim3(256), 0, watch_->stream(),
                       pointer, bytes / 16, never);
     };
-    CounterSession session({metrics::dram_bytes_read.name});
-    const double cold = session.collect([&] { watch_->flush_l2(); }, read).at(metrics::dram_bytes_read.name);
+    CounterSession session({metrics::dram_bytes_read});
+    const double cold = session.collect([&] { watch_->flush_l2(); }, read).at(metrics::dram_bytes_read);
     EXPECT_GT(cold, 0.9 * bytes);
     EXPECT_LT(cold, 1.3 * bytes);
-    const double warm = session.collect(read, read).at(metrics::dram_bytes_read.name);
+    const double warm = session.collect(read, read).at(metrics::dram_bytes_read);
     EXPECT_LT(warm, 0.3 * bytes);
 
     const auto time = [&](L2State l2) {
@@ -381,12 +381,12 @@ TEST_F(GpuTest, FmasAreCountedExactly) {
     for (int repeat = 0; repeat < 2; ++repeat) { // a session serves many collections
         const std::map<std::string, double> counted = session.collect({}, work);
         EXPECT_EQ(counted.size(), metric_names(metrics::instrumented, hardware_metric_names()).size());
-        EXPECT_EQ(counted.at(metrics::thread_ffma.name), 256.0 * ctas * 4 * 256);
-        EXPECT_GE(counted.at(metrics::instructions_fma_pipe.name), 8.0 * ctas * 4 * 256);
-        EXPECT_GE(counted.at(metrics::instructions.name), counted.at(metrics::instructions_fma_pipe.name));
-        EXPECT_EQ(counted.at(metrics::instructions_tensor_pipe.name),
-                  counted.at(metrics::instructions_tensor_hfma2.name));
-        EXPECT_EQ(counted.at(metrics::instructions_local_load.name), 0.0);
+        EXPECT_EQ(counted.at(metrics::thread_ffma), 256.0 * ctas * 4 * 256);
+        EXPECT_GE(counted.at(metrics::instructions_fma_pipe), 8.0 * ctas * 4 * 256);
+        EXPECT_GE(counted.at(metrics::instructions), counted.at(metrics::instructions_fma_pipe));
+        EXPECT_EQ(counted.at(metrics::instructions_tensor_pipe),
+                  counted.at(metrics::instructions_tensor_hfma2));
+        EXPECT_EQ(counted.at(metrics::instructions_local_load), 0.0);
         for (const auto &[name, value] : counted)
             EXPECT_TRUE(std::isfinite(value)) << name;
     }
@@ -397,7 +397,7 @@ TEST_F(GpuTest, PiecesOfWorkAreCountedApart) {
     std::vector<CounterSession::Work> works;
     for (const unsigned ctas : {3u, 1u, 2u})
         works.emplace_back([this, ctas] { launch_ffma(ctas); });
-    const std::vector<std::string> names = {metrics::thread_ffma.name, metrics::instructions_local_load.name};
+    const std::vector<std::string> names = {metrics::thread_ffma, metrics::instructions_local_load};
     CounterSession session(names);
     int ahead = 0;
     const std::vector<CounterSession::Values> counted = session.collect_each([&] { ++ahead; }, works);

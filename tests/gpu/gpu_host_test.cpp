@@ -7,6 +7,7 @@
 #include "gpu/library.hpp"
 #include "gpu/metrics.hpp"
 #include "gpu/stopwatch.hpp"
+#include "model/base/files.hpp"
 #include "tests/gpu/require_library.hpp"
 
 #include <gmock/gmock.h>
@@ -35,18 +36,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
-
-/// An empty folder that goes with its test.
-struct TemporaryFolder {
-    std::filesystem::path path;
-    TemporaryFolder()
-        : path(std::filesystem::path(testing::TempDir()) /
-               (std::string("convcast_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
-        std::filesystem::remove_all(path);
-        std::filesystem::create_directories(path);
-    }
-    ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
 
 CompileRequest for_hopper(const std::string &name, const std::string &source) {
     return {.name = name, .source = source, .compute_capability = 90};
@@ -207,8 +196,8 @@ TEST(CompilerCache, HitGivesTheSameModule) {
     CONVCAST_SKIP_IF(why_no_compiler());
     const TemporaryFolder folder;
     const CompileRequest request = scale_request();
-    const CompiledModule first = Compiler(folder.path).compile(request);
-    Compiler compiler(folder.path);
+    const CompiledModule first = Compiler(folder.path()).compile(request);
+    Compiler compiler(folder.path());
     const std::filesystem::path file = compiler.cache_file(request);
     ASSERT_TRUE(std::filesystem::exists(file));
     const auto written = std::filesystem::last_write_time(file);
@@ -218,7 +207,8 @@ TEST(CompilerCache, HitGivesTheSameModule) {
     EXPECT_EQ(first.log, second.log); // holds compile times: equal only if it is the same compilation
     EXPECT_EQ(first.lowered_names, second.lowered_names);
     EXPECT_EQ(first.kernels, second.kernels);
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1); // no temporary is left
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}),
+              1); // no temporary is left
 }
 
 TEST(CompilerCache, EveryPartOfARequestCounts) {
@@ -241,7 +231,7 @@ TEST(CompilerCache, DamagedFilesAreMadeAgain) {
     CONVCAST_SKIP_IF(why_no_compiler());
     const TemporaryFolder folder;
     const CompileRequest request = scale_request();
-    Compiler compiler(folder.path);
+    Compiler compiler(folder.path());
     const CompiledModule good = compiler.compile(request);
     const std::filesystem::path file = compiler.cache_file(request);
     const auto size = std::filesystem::file_size(file);
@@ -268,7 +258,7 @@ TEST(CompilerCache, TakesNothingThatIsNotItsOwn) {
     CompileRequest other = request;
     other.options.emplace_back("-DOTHER");
     other.name_expressions.pop_back();
-    Compiler compiler(folder.path);
+    Compiler compiler(folder.path());
     const CompiledModule good = compiler.compile(request);
     const std::filesystem::path file = compiler.cache_file(request);
     // A whole entry under another request's name.
@@ -282,7 +272,7 @@ TEST(CompilerCache, TakesNothingThatIsNotItsOwn) {
     EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
     EXPECT_EQ(mode(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     // A link is not followed, a pipe not waited for.
-    const std::filesystem::path elsewhere = folder.path / "elsewhere";
+    const std::filesystem::path elsewhere = std::filesystem::path(folder.path()) / "elsewhere";
     std::filesystem::rename(file, elsewhere);
     std::filesystem::create_symlink(elsewhere, file);
     EXPECT_EQ(compiler.compile(request).kernels, good.kernels);
@@ -297,7 +287,7 @@ TEST(CompilerCache, TakesNothingThatIsNotItsOwn) {
 TEST(CompilerCache, UnwritableFolderWarnsOnce) {
     CONVCAST_SKIP_IF(why_no_compiler());
     const TemporaryFolder folder;
-    const std::filesystem::path file = folder.path / "a_file";
+    const std::filesystem::path file = std::filesystem::path(folder.path()) / "a_file";
     std::ofstream(file) << "not a folder";
     Compiler compiler(file / "below");
     EXPECT_EQ(compiler.compile(scale_request()).kernels.size(), 2u);
@@ -344,12 +334,11 @@ TEST(Counters, EveryMetricExistsOnGh100) {
 
 TEST(Counters, UnknownMetricsAreNamed) {
     CONVCAST_SKIP_IF(why_no_cupti());
-    EXPECT_EQ(unknown_metrics("GH100", {metrics::instructions.name, "sm__no_such_thing.sum"}),
+    EXPECT_EQ(unknown_metrics("GH100", {metrics::instructions, "sm__no_such_thing.sum"}),
               std::vector<std::string>{"sm__no_such_thing.sum"});
     EXPECT_THAT(why_not([] { passes_for("GH100", {"sm__no_such_thing.sum"}); }),
                 Optional(HasSubstr("sm__no_such_thing.sum")));
-    EXPECT_THAT(why_not([] { passes_for("gh100", {metrics::instructions.name}); }),
-                Optional(HasSubstr("gh100")));
+    EXPECT_THAT(why_not([] { passes_for("gh100", {metrics::instructions}); }), Optional(HasSubstr("gh100")));
 }
 
 TEST(Counters, PassesAreFew) {

@@ -405,17 +405,17 @@ Case measured_case(const char *shape) {
     warm.l2 = L2State::warm;
     Measurement &cold = item.measurements.emplace_back();
     cold.work.emplace().shared_wavefronts = 120.0;
-    cold.counters = {{metrics::instructions.name, 7.0}};
+    cold.counters = {{metrics::instructions, 7.0}};
     return item;
 }
 
 std::map<std::string, double> counted_exactly() {
-    return {{metrics::thread_ffma.name, 4096.0},
-            {metrics::thread_fadd.name, 3.0},
-            {metrics::thread_fmul.name, 2.0},
-            {metrics::asked_wavefronts_load.name, 70.0},
-            {metrics::asked_wavefronts_store.name, 30.0},
-            {metrics::asked_wavefronts_copy.name, 11.0}};
+    return {{metrics::thread_ffma, 4096.0},
+            {metrics::thread_fadd, 3.0},
+            {metrics::thread_fmul, 2.0},
+            {metrics::asked_wavefronts_load, 70.0},
+            {metrics::asked_wavefronts_store, 30.0},
+            {metrics::asked_wavefronts_copy, 11.0}};
 }
 
 TEST(ExactCounts, AreLackedByMeasuredCasesOfStrategiesOnly) {
@@ -450,8 +450,8 @@ TEST(ExactCounts, GoBesideWhatWasCounted) {
     EXPECT_EQ(cold.work->shared_wavefronts, 120.0);
     EXPECT_EQ(cold.work->shared_wavefronts_by_address, 100.0);
     EXPECT_EQ(cold.counters->size(), 7U);
-    EXPECT_EQ(cold.counters->at(metrics::instructions.name), 7.0);
-    EXPECT_EQ(cold.counters->at(metrics::asked_wavefronts_copy.name), 11.0);
+    EXPECT_EQ(cold.counters->at(metrics::instructions), 7.0);
+    EXPECT_EQ(cold.counters->at(metrics::asked_wavefronts_copy), 11.0);
     EXPECT_FALSE(item.measurements[0].work);
 }
 
