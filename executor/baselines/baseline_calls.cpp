@@ -88,8 +88,8 @@ std::map<std::string, std::string> BaselineCalls::versions() const {
     return versions;
 }
 
-std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &baseline,
-                                                             const ConvShape &shape, const PlanTrial &trial) {
+std::variant<BaselineCall, std::string> BaselineCalls::make(const std::string &baseline,
+                                                            const ConvShape &shape, const PlanTrial &trial) {
     if (shape.dtype != type_of(baseline))
         return std::string(type_of(baseline) == DataType::f16
                                ? "for halves only: the shape has another type"
@@ -110,13 +110,13 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &
             return *libraries_->cudnn.why_not;
         made = cudnn->call(baseline, shape);
     }
-    if (auto *why = std::get_if<std::string>(&made))
-        return std::move(*why);
-    return ReadyBaseline{std::get<BaselineCall>(std::move(made)), second_gate(baseline), ""};
+    if (auto *call = std::get_if<BaselineCall>(&made))
+        call->second_gate = second_gate(baseline);
+    return made;
 }
 
-std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &baseline,
-                                                             const ConvShape &shape, const PlanTrial &trial) {
+std::variant<BaselineCall, std::string> BaselineCalls::pick(const std::string &baseline,
+                                                            const ConvShape &shape, const PlanTrial &trial) {
     const std::shared_ptr<const CudnnGraph> &graph = libraries_->graph.open();
     if (!graph)
         return *libraries_->graph.why_not;
@@ -178,7 +178,7 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
             fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look{}", plan.name,
                         plan.note_names.empty() ? "none" : join(plan.note_names), plan.workspace_bytes,
                         microseconds(time), timed_->plans.size(), untried);
-        return ReadyBaseline{{plan.call, detail + left_out}, gate, listed_for + " " + plan.name};
+        return BaselineCall{plan.call, detail + left_out, gate, listed_for + " " + plan.name};
     }
     return fmt::format("cuDNN's graph interface has no such plan that runs here; it refused {} settings{}{}",
                        timed_->refused, timed_->why_none, left_out);
