@@ -1,6 +1,6 @@
 #include "executor/launch/own_call.hpp"
+#include "gpu/kernel.hpp"
 
-#include "executor/launch/kernel_call.hpp"
 #include "model/base/errors.hpp"
 
 #include <array>

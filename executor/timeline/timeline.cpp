@@ -66,21 +66,13 @@ class Output {
     }
 
     bool guards_intact() const {
-        std::vector<std::byte> between(records_offset_ - output_bytes_);
-        check(cudaMemcpy(between.data(), memory_.data() + output_bytes_, between.size(),
-                         cudaMemcpyDeviceToHost),
-              "cudaMemcpy");
-        return memory_.guards_intact() && std::all_of(between.begin(), between.end(), [&](std::byte byte) {
-                   return byte == std::byte{poison_};
-               });
+        const auto between = copy_of(memory_.data() + output_bytes_, records_offset_ - output_bytes_);
+        return memory_.guards_intact() &&
+               std::ranges::count(between, std::byte{poison_}) == std::ssize(between);
     }
 
     std::vector<CtaRecord> records() const {
-        std::vector<CtaRecord> records(records_);
-        check(cudaMemcpy(records.data(), memory_.data() + records_offset_, records_ * sizeof(CtaRecord),
-                         cudaMemcpyDeviceToHost),
-              "cudaMemcpy");
-        return records;
+        return copy_of(reinterpret_cast<const CtaRecord *>(memory_.data() + records_offset_), records_);
     }
 
   private:

@@ -113,23 +113,16 @@ std::vector<Rate> rates(const ProbeContext &context, const Kernel &kernel, const
     const DeviceBuffer<std::uint32_t> memory{std::span<const std::uint32_t>(given)};
     const DeviceBuffer<std::uint32_t> results = zeros(std::max(ctas * launch.results, 1u));
     DeviceBuffer<Span> spans(ctas);
-    const void *const memory_data = memory.data(), *const results_data = results.data(),
-                      *const spans_data = spans.data();
-    std::vector<const void *> parameters;
+    KernelCall call{kernel, dim3(ctas), dim3(launch.threads), *shared, {}, launch.cluster};
     if (!launch.memory.empty())
-        parameters.push_back(&memory_data);
-    for (const std::uint32_t &scalar : launch.scalars)
-        parameters.push_back(&scalar);
+        call.arguments.emplace_back(memory.data());
+    call.arguments.insert(call.arguments.end(), launch.scalars.begin(), launch.scalars.end());
     if (launch.results > 0)
-        parameters.push_back(&results_data);
-    parameters.push_back(&spans_data);
-    std::vector<void *> args;
-    for (const void *parameter : parameters)
-        args.push_back(const_cast<void *>(parameter)); // the driver only reads
+        call.arguments.emplace_back(results.data());
+    call.arguments.emplace_back(spans.data());
     const auto once = [&] {
         spans.fill_bytes(0);
-        kernel.launch(dim3(ctas), dim3(launch.threads), *shared, context.watch.stream(), args.data(),
-                      launch.cluster);
+        call(context.watch.stream());
         wait(context, "cudaStreamSynchronize after a probe");
     };
     const auto start = std::chrono::steady_clock::now();
