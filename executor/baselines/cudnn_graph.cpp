@@ -72,24 +72,15 @@ class Descriptor {
   public:
     Descriptor(std::shared_ptr<const Functions> library, cudnnBackendDescriptorType_t type)
         : library_(std::move(library)) {
-        library_->check(library_->create_descriptor(type, &handle_), "cudnnBackendCreateDescriptor");
-    }
-    Descriptor(Descriptor &&other) noexcept
-        : library_(std::move(other.library_)), handle_(std::exchange(other.handle_, nullptr)) {}
-    Descriptor &operator=(Descriptor &&other) noexcept {
-        std::swap(library_, other.library_);
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (handle_)
-            (void)library_->destroy_descriptor(handle_);
+        cudnnBackendDescriptor_t made = nullptr;
+        library_->check(library_->create_descriptor(type, &made), "cudnnBackendCreateDescriptor");
+        handle_.reset(made, library_->destroy_descriptor);
     }
 
-    cudnnBackendDescriptor_t handle() const { return handle_; }
+    cudnnBackendDescriptor_t handle() const { return handle_.get(); }
 
     template <class T> Descriptor &set(cudnnBackendAttributeName_t name, const std::vector<T> &values) {
-        library_->check(library_->set_attribute(handle_, name, type_of_attribute<T>,
+        library_->check(library_->set_attribute(handle(), name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(values.size()), values.data()),
                         fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
         return *this;
@@ -99,14 +90,14 @@ class Descriptor {
     }
 
     /// An answer: some settings exist only on paper.
-    cudnnStatus_t try_finalize() { return library_->finalize(handle_); }
+    cudnnStatus_t try_finalize() { return library_->finalize(handle()); }
     void finalize() { library_->check(try_finalize(), "cudnnBackendFinalize"); }
 
     /// Up to `most` values.
     template <class T> std::vector<T> values(cudnnBackendAttributeName_t name, std::size_t most) const {
         std::vector<T> found(most);
         std::int64_t count = 0;
-        library_->check(library_->get_attribute(handle_, name, type_of_attribute<T>,
+        library_->check(library_->get_attribute(handle(), name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(most), &count, found.data()),
                         fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
         found.resize(std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
@@ -127,7 +118,7 @@ class Descriptor {
         for (std::size_t i = 0; i < most; ++i)
             handles.push_back(made.emplace_back(library_, type).handle());
         std::int64_t count = 0;
-        library_->check(library_->get_attribute(handle_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+        library_->check(library_->get_attribute(handle(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                                 static_cast<std::int64_t>(most), &count, handles.data()),
                         fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
         while (made.size() > static_cast<std::size_t>(std::max<std::int64_t>(count, 0)))
@@ -137,7 +128,7 @@ class Descriptor {
 
   private:
     std::shared_ptr<const Functions> library_;
-    cudnnBackendDescriptor_t handle_ = nullptr;
+    std::shared_ptr<void> handle_; ///< what cudnnBackendDescriptor_t is
 };
 
 using KnobValue = std::pair<cudnnBackendKnobType_t, std::int64_t>;
