@@ -5,6 +5,7 @@
 #include "executor/run_case.hpp"
 #include "executor/verify/inputs.hpp"
 #include "gpu/metrics.hpp"
+#include "tests/gpu/host_reference.hpp"
 #include "tests/gpu/predicted.hpp"
 #include "tests/gpu/require_gpu.hpp"
 

@@ -9,6 +9,7 @@
 #include "executor/verify/reference.hpp"
 #include "model/base/errors.hpp"
 #include "model/strategies/list.hpp"
+#include "tests/gpu/host_reference.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
