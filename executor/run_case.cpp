@@ -352,11 +352,6 @@ void Executor::start(Case &item) {
     item = std::move(done);
 }
 
-void Executor::run_case(Case &item) {
-    start(item);
-    count_timed();
-}
-
 /// The cases that wait to be counted hold workspaces: they must go before the next may want one.
 bool Executor::must_count_before(const Case &next) const {
     if (timed_.empty())

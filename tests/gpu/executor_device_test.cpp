@@ -52,6 +52,19 @@ struct Lab {
     explicit Lab(RunOptions options = verify_only())
         : executor(compiler, device, h200(), std::move(options)) {}
 
+    /// All at once: their kernels are compiled in parallel first.
+    void run(std::vector<Case> &cases) {
+        Run run;
+        run.cases = std::move(cases);
+        EXPECT_EQ(executor.run_all(run, [](const Run &, std::size_t) {}), RunEnd::finished);
+        cases = std::move(run.cases);
+    }
+    void run(Case &item) {
+        std::vector<Case> cases = {std::move(item)};
+        run(cases);
+        item = std::move(cases.front());
+    }
+
     Device device{0};
     Compiler compiler;
     Executor executor;
@@ -67,13 +80,9 @@ void expect_ok(const Case &item) {
         << status_name(item.status) << ": " << item.reason.value_or("");
 }
 
-/// All at once: run_all compiles in parallel first.
 void run_and_expect_ok(std::vector<Case> cases) {
-    Lab lab;
-    Run run;
-    run.cases = std::move(cases);
-    EXPECT_EQ(lab.executor.run_all(run, [](const Run &, std::size_t) {}), RunEnd::finished);
-    for (const Case &item : run.cases)
+    Lab().run(cases);
+    for (const Case &item : cases)
         expect_ok(item);
 }
 
@@ -398,7 +407,7 @@ TEST(ExecutorDevice, FilterSetsBeyondConstantMemory) {
         predicted("row_register", "n1c1h20w20k2000r3s3"); // 18,000 values in launches of 16,384 at most
     ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     ASSERT_GT(item.prediction->plan->launches.size(), 1U);
-    lab.executor.run_case(item);
+    lab.run(item);
     expect_ok(item);
 }
 
@@ -448,7 +457,7 @@ TEST(ExecutorDevice, ALaunchThatLeavesOutputsIsWrong) {
         Case item = predicted("row_register", "n1c1h20w20k16r3s3" + type);
         ASSERT_EQ(item.status, Status::ok);
         item.prediction->plan->launches[0].filter_count = 15;
-        lab.executor.run_case(item);
+        lab.run(item);
         EXPECT_EQ(item.status, Status::wrong_result);
         EXPECT_THAT(item.reason.value_or(""),
                     HasSubstr("324 of 5184 outputs are not written (NaN), the first at n=0 k=15"));
@@ -463,9 +472,9 @@ TEST(ExecutorDevice, AKernelThatCannotBeLaunchedIsAFailedCase) {
     ASSERT_EQ(item.status, Status::ok);
     Case wrong = item;
     wrong.prediction->plan->launches[0].threads = 4096;
-    lab.executor.run_case(wrong);
+    lab.run(wrong);
     EXPECT_EQ(wrong.status, Status::failed);
-    lab.executor.run_case(item); // the device is as good as before
+    lab.run(item); // the device is as good as before
     expect_ok(item);
 }
 
@@ -487,7 +496,7 @@ TEST(ExecutorDevice, CudnnPasses) {
         int ok = 0;
         for (const std::string &baseline : baselines_named("cudnn")) {
             Case item = predict_baseline(baseline, ConvShape::parse(shape), h200());
-            lab.executor.run_case(item);
+            lab.run(item);
             CONVCAST_SKIP_IF(why_not_built(item));
             if (item.status == Status::unsupported)
                 std::cout << shape << " " << baseline << ": " << *item.reason << "\n";
@@ -513,7 +522,7 @@ TEST(ExecutorDevice, HalvesAndChannelsLastPass) {
               std::tuple{"im2col_cublas", "_f16", Status::unsupported},
               std::tuple{"cudnn:implicit_gemm", "_f16", Status::unsupported}}) {
             Case item = predict_baseline(baseline, ConvShape::parse(shape + type), h200());
-            lab.executor.run_case(item);
+            lab.run(item);
             CONVCAST_SKIP_IF(why_not_built(item));
             EXPECT_EQ(item.status, status)
                 << shape << type << " " << baseline << ": " << item.reason.value_or("");
@@ -562,11 +571,11 @@ TEST(ExecutorDevice, Im2colCublasPassesOnEveryKindOfShape) {
           "n2c8h20w21k16r3s2_str2x3_pad1x2_dil2x1", "n3c8h20w20k12r3s3_pad2x2_dil2x2_g2", "n2c8h9w9k8r1s1_g4",
           "n2c6h9w9k6r3s3_pad1x1_g6", "n4c16h12w10k8r1s1_str2x2", "n1c1h3w3k2r5s5_pad2x2"}) {
         Case item = predict_baseline("im2col_cublas", ConvShape::parse(shape), h200());
-        lab.executor.run_case(item);
+        lab.run(item);
         expect_ok(item);
         EXPECT_THAT(item.detail.value_or(""), HasSubstr("workspace"));
         Case product = predict_baseline("cublas", ConvShape::parse(shape), h200());
-        lab.executor.run_case(product);
+        lab.run(product);
         if (item.detail->find("its own columns") != std::string::npos)
             expect_ok(product);
         else
@@ -595,7 +604,7 @@ TEST(ExecutorDevice, PickedPlansAreTimedAndNamed) {
     for (const char *name : {"cudnn:graph", "cudnn:graph_deterministic", "cudnn:graph_direct", "cudnn:tf32",
                              "cudnn:implicit_precomp_gemm", "im2col_cublas"}) {
         Case item = predict_baseline(name, shape, h200());
-        lab.executor.run_case(item);
+        lab.run(item);
         if (item.status == Status::unsupported)
             GTEST_SKIP() << *item.reason;
         expect_ok(item);
@@ -628,7 +637,7 @@ void expect_counted_as_predicted(
     for (const auto &[strategy, shape] : strategies_and_shapes) {
         Case item = predicted(strategy, shape);
         ASSERT_EQ(item.status, Status::ok);
-        lab.executor.run_case(item);
+        lab.run(item);
         expect_ok(item);
         const Measurement *cold = item.measured(L2State::cold);
         ASSERT_TRUE(cold && cold->work) << strategy;
@@ -683,7 +692,7 @@ TEST(ExecutorDevice, TensorCoresOfOurOwnAreNoFailure) {
     CONVCAST_SKIP_IF(why_no_counters());
     Lab lab(quick_measure());
     Case item = predicted("implicit_gemm_3xtf32", "n1c64h56w56k64r3s3_pad1x1");
-    lab.executor.run_case(item);
+    lab.run(item);
     expect_ok(item);
     const Measurement *cold = item.measured(L2State::cold);
     ASSERT_TRUE(cold && cold->work);
@@ -699,7 +708,7 @@ TEST(ExecutorDevice, MeasuresColdAndWarmWithAndWithoutTheFilterCopy) {
     Lab lab(quick_measure());
     for (const char *strategy : {"row_register", "filter_split"}) {
         Case item = predicted(strategy, "n1c1h224w224k64r3s3");
-        lab.executor.run_case(item);
+        lab.run(item);
         expect_ok(item);
         ASSERT_EQ(item.measurements.size(), 2U);
         for (const Measurement &m : item.measurements) {
@@ -726,7 +735,7 @@ TEST(ExecutorDevice, MeasuresWithAndWithoutPreparedFilters) {
     CONVCAST_NEED_GPU();
     Lab lab(quick_measure());
     Case item = predicted("implicit_gemm:filters=2", "n1c256h28w28k256r3s3");
-    lab.executor.run_case(item);
+    lab.run(item);
     expect_ok(item);
     ASSERT_EQ(item.measurements.size(), 2U);
     for (const Measurement &m : item.measurements) {
@@ -744,7 +753,7 @@ TEST(ExecutorDevice, AnOperandOutsideTheWorkspaceIsAFailedCase) {
     Case item = predicted("implicit_gemm:filters=2", "n1c8h9w9k8r3s3");
     ASSERT_EQ(item.status, Status::ok);
     item.prediction->plan->workspace_bytes = 0;
-    lab.executor.run_case(item);
+    lab.run(item);
     EXPECT_EQ(item.status, Status::failed);
     EXPECT_THAT(item.reason.value_or(""), HasSubstr("the workspace at byte 0 of 0"));
 }
