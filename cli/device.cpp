@@ -575,8 +575,8 @@ std::vector<Finding> examine_device() {
             throw GpuError(*why);
         return "permitted";
     });
-    examine("cuDNN (baseline)", Health::absent, [] { return Cudnn().version(); });
-    examine("cuBLAS (baseline)", Health::absent, [] { return Cublas().version(); });
+    examine("cuDNN (baseline)", Health::absent, [] { return open_cudnn()->version(); });
+    examine("cuBLAS (baseline)", Health::absent, [] { return open_cublas()->version(); });
     return findings;
 }
 

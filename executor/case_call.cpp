@@ -72,11 +72,11 @@ MadeCall baseline_call(Case &item, const ConvShape &shape, BaselineCalls &baseli
     auto made = baselines.make(*item.baseline, shape, trial);
     if (auto *why = std::get_if<std::string>(&made))
         return std::move(*why);
-    ReadyBaseline &ready = std::get<ReadyBaseline>(made);
-    item.detail = std::move(ready.run.detail);
+    BaselineCall &ready = std::get<BaselineCall>(made);
+    item.detail = std::move(ready.detail);
     CaseCall call;
     call.name = *item.baseline;
-    call.call = std::move(ready.run.call);
+    call.call = std::move(ready.call);
     call.second_gate = ready.second_gate;
     call.layout = layout_of(*item.baseline);
     call.is_baseline = true;

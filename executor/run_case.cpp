@@ -74,15 +74,13 @@ Executor::Executor(Compiler &compiler, const Device &device, const GpuProfile &p
     if (const auto &why = watch_.why_events())
         say_once("times are by CUDA events, some microseconds too long: " + *why);
     if (options_.count) {
-        try {
+        const auto why = why_refused([&] {
             counters_.emplace(hardware_metric_names());
             if (options_.count_exact_fmas)
                 instrumented_.emplace(metric_names(metrics::instrumented));
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &error) {
-            say_once(std::string("no counters, timing only: ") + error.what());
-        }
+        });
+        if (why)
+            say_once("no counters, timing only: " + *why);
     }
 }
 
@@ -123,17 +121,16 @@ MadeCall Executor::call_of(Case &item, const ConvShape &shape) {
     const Layout layout = layout_of(*item.baseline);
     PlanTrial trial;
     trial.time = [&, layout](const ConvCall &call, Seconds fastest) {
-        StopWatchOptions quick;
-        quick.min_samples = quick.max_samples = 3;
-        quick.max_time = Seconds(0.05);
-        quick.warm_up = Seconds(0.0);
         const auto once = [&](cudaStream_t stream) { data.run(call, Gate::rounding, layout, stream); };
         // A library has dozens of plans that launch a kernel for each group. Timing each finely takes
         // minutes.
         const Seconds rough = watch_.rough_time(once);
         if (rough.value > far_slower * fastest.value + host_side_seconds)
             return rough;
-        return watch_.measure(once, quick).median_time();
+        return watch_
+            .measure(once,
+                     {.min_samples = 3, .max_samples = 3, .max_time = Seconds(0.05), .warm_up = Seconds(0.0)})
+            .median_time();
     };
     trial.what_is_wrong = [&, layout](const ConvCall &call, Gate gate) {
         return data.verify(call, gate, layout, watch_.stream()).message;
@@ -147,11 +144,10 @@ Measurement Executor::time(const CaseCall &call, L2State l2, ShapeData &data) {
             data.run(its, call.second_gate, call.layout, stream);
         };
     };
-    StopWatchOptions how;
-    how.l2 = l2;
-    how.min_samples = options_.min_samples;
-    how.max_samples = options_.max_samples;
-    how.max_time = options_.max_time;
+    StopWatchOptions how{.l2 = l2,
+                         .min_samples = options_.min_samples,
+                         .max_samples = options_.max_samples,
+                         .max_time = options_.max_time};
     if (l2 != options_.l2.front())
         how.warm_up = Seconds(0.0); // the clocks rose for the first
     const SampleSeries series = watch_.measure(on_data(call.call), how);
@@ -356,18 +352,11 @@ void Executor::start(Case &item) {
     item = std::move(done);
 }
 
-void Executor::run_case(Case &item) {
-    start(item);
-    count_timed();
-}
-
 /// The cases that wait to be counted hold workspaces: they must go before the next may want one.
 bool Executor::must_count_before(const Case &next) const {
     if (timed_.empty())
         return false;
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return timed_.size() >= most_timed || next.shape != timed_.back().done.shape || free < total / 2;
+    return timed_.size() >= most_timed || next.shape != timed_.back().done.shape || half_is_taken();
 }
 
 void Executor::note_conditions(Run &run) const {

@@ -45,15 +45,11 @@ class Executor {
     Executor(Compiler &compiler, const Device &device, const GpuProfile &profile, RunOptions options);
     ~Executor();
 
-    /// Runs a case that was predicted, or a baseline, and replaces its status, reason and measurements. A
-    /// wrong result and an error that leaves the device usable are answers in `item`; throws DeviceLost,
-    /// after noting it.
-    void run_case(Case &item);
-
-    /// Runs what has no measurements and is neither infeasible nor unsupported, in order; the rest stays as
-    /// it is, so that a run can be resumed. `keep` is called with the number of cases settled, every two
-    /// seconds at most and always at the end. Cases not reached are not_run with the reason. Records the
-    /// conditions in the run.
+    /// Runs what has no measurements and is neither infeasible nor unsupported, in order: cases that were
+    /// predicted, and baselines. Their status, reason and measurements are replaced; a wrong result and an
+    /// error that leaves the device usable are answers in the case. The rest stays as it is, so that a run
+    /// can be resumed. `keep` is called with the number of cases settled, every two seconds at most and
+    /// always at the end. Cases not reached are not_run with the reason. Records the conditions in the run.
     RunEnd run_all(Run &run, const std::function<void(const Run &, std::size_t settled)> &keep);
 
   private:

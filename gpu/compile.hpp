@@ -21,14 +21,14 @@
 namespace convcast {
 
 struct CompileRequest {
-    std::string name; ///< file name shown in the log
-    std::string source;
-    std::vector<std::string>
-        name_expressions;               ///< "row_register<4, 128>"; kernels that are extern "C" need none
-    std::vector<std::string> options;   ///< further NVRTC options, e.g. "-DTILE_W=128"
+    std::string name{}; ///< file name shown in the log
+    std::string source{};
+    /// "row_register<4, 128>"; kernels that are extern "C" need none
+    std::vector<std::string> name_expressions{};
+    std::vector<std::string> options{}; ///< further NVRTC options, e.g. "-DTILE_W=128"
     int compute_capability = 0;         ///< 90 for sm_90
     bool architecture_features = false; ///< sm_90a: with instructions that no later architecture has
-    std::optional<int> max_registers;   ///< per thread
+    std::optional<int> max_registers{}; ///< per thread
 };
 
 /// What ptxas says about one kernel.

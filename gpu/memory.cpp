@@ -13,15 +13,25 @@ std::string mebibytes(std::size_t bytes) {
 
 } // namespace
 
+DeviceMemory device_memory(std::source_location where) {
+    DeviceMemory found;
+    check(cudaMemGetInfo(&found.free, &found.total), "cudaMemGetInfo", where);
+    return found;
+}
+
+bool half_is_taken() {
+    const DeviceMemory memory = device_memory();
+    return memory.free < memory.total / 2;
+}
+
 void *device_allocate(std::size_t bytes, std::source_location where) {
     void *pointer = nullptr;
     const cudaError_t error = cudaMalloc(&pointer, bytes);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        std::size_t free_bytes = 0, total_bytes = 0;
-        check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo", where);
+        const DeviceMemory memory = device_memory(where);
         throw GpuError("the GPU is out of memory: " + mebibytes(bytes) + " asked for, " +
-                       mebibytes(free_bytes) + " of " + mebibytes(total_bytes) + " free");
+                       mebibytes(memory.free) + " of " + mebibytes(memory.total) + " free");
     }
     check(error, "cudaMalloc", where);
     return pointer;

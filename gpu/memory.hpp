@@ -14,6 +14,15 @@
 
 namespace convcast {
 
+/// Of the calling thread's device, in bytes.
+struct DeviceMemory {
+    std::size_t free = 0, total = 0;
+};
+DeviceMemory device_memory(std::source_location where = std::source_location::current());
+
+/// Whether so much is taken that calls which wait, with their workspaces, must go before the next is made.
+bool half_is_taken();
+
 /// cudaMalloc, whose failure says how much was asked for and how much was free.
 void *device_allocate(std::size_t bytes, std::source_location where = std::source_location::current());
 

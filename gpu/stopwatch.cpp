@@ -46,11 +46,9 @@ std::vector<double> times_of(const std::vector<Sample> &samples) {
 } // namespace
 
 CompileRequest gpu_kernels_request(int compute_capability) {
-    CompileRequest request;
-    request.name = "gpu/kernels.cu";
-    request.source = find_embedded(gpu_sources, request.name)->text();
-    request.compute_capability = compute_capability;
-    return request;
+    return {.name = "gpu/kernels.cu",
+            .source = gpu_sources.front().text(),
+            .compute_capability = compute_capability};
 }
 
 double relative_error_of_median(std::vector<double> values) {

@@ -52,12 +52,9 @@ void derive_l2_latency(const RawSamples &raw, Findings &findings) {
     std::vector<double> medians;
     for (const auto &[sm, configuration] : sms)
         medians.push_back(configuration.spread.p50);
-    Evidence evidence{median_of(medians),
-                      fmt::format("l2_latency (median over {} SMs of each one's median)", sms.size()),
-                      spread_of(medians), median_interval(medians)};
-    if (const auto groups = two_populations(medians))
-        evidence.populations = {groups->first, groups->second};
-    findings.give("l2_latency", std::move(evidence));
+    findings.give("l2_latency",
+                  evidence_of(fmt::format("l2_latency (median over {} SMs of each one's median)", sms.size()),
+                              medians));
 }
 
 void derive_tlb_latency(const RawSamples &raw, Findings &findings) {
@@ -546,15 +543,10 @@ void derive_knee_exponent(const RawSamples &raw, const std::optional<FlightCurve
         });
     if (!without_one.empty())
         evidence.spread = spread_of(std::move(without_one));
-    double worst = 0.0;
-    for (std::size_t i = 0; i < curve->bandwidth.size(); ++i)
-        worst = std::max(worst, std::abs(time_in_flight(curve->bytes_in_flight[i], l0, bw, *p) *
-                                             curve->bandwidth[i] / curve->bytes_in_flight[i] -
-                                         1.0));
     findings.notes.push_back(
         fmt::format("knee_exponent: eq. M1 with L0 = {:.1f} ns, BW = {:.1f} GB/s, p = {:.2f} is "
                     "within {:.1f} % of every point of dram_read_curve",
-                    l0 * 1e9, bw / 1e9, *p, worst * 100.0));
+                    l0 * 1e9, bw / 1e9, *p, 100.0 * worst_error(*curve, l0, bw, *p)));
     findings.give(field, std::move(evidence));
 }
 

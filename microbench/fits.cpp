@@ -127,6 +127,16 @@ double time_in_flight(double bytes, double latency_s, double bandwidth, double e
     return std::exp(log_time(std::log(latency_s), std::log(bytes) - std::log(bandwidth), exponent));
 }
 
+double worst_error(const FlightCurve &curve, double latency_s, double bandwidth, double exponent) {
+    double worst = 0.0;
+    for (std::size_t i = 0; i < curve.bandwidth.size(); ++i) {
+        const double bytes = curve.bytes_in_flight[i];
+        const double time = time_in_flight(bytes, latency_s, bandwidth, exponent);
+        worst = std::max(worst, std::abs(time * curve.bandwidth[i] / bytes - 1.0));
+    }
+    return worst;
+}
+
 std::optional<double> fit_knee_exponent(const FlightCurve &curve, Seconds latency, Bandwidth bandwidth) {
     if (curve.bandwidth.size() < 4)
         return std::nullopt;
@@ -177,13 +187,7 @@ std::variant<FlightFit, std::string> fit_flight(const FlightCurve &curve) {
     if (!(p > lowest_exponent * 1.01 && p < highest_exponent / 1.01))
         return fmt::format("no exponent between {} and {} fits the {} points", lowest_exponent,
                            highest_exponent, points.size());
-    for (std::size_t i = 0; i < points.size(); ++i)
-        fit.worst_error =
-            std::max(fit.worst_error,
-                     std::abs(time_in_flight(curve.bytes_in_flight[i], fit.latency_s, fit.bandwidth, p) *
-                                  curve.bandwidth[i] / curve.bytes_in_flight[i] -
-                              1.0));
-    fit.worst_error = six_digits(fit.worst_error);
+    fit.worst_error = six_digits(worst_error(curve, fit.latency_s, fit.bandwidth, p));
     if (!(fit.worst_error <= most_wrong))
         return fmt::format("the best fit is {:.0f} % off at one of the {} points", fit.worst_error * 100.0,
                            points.size());

@@ -13,6 +13,9 @@ namespace convcast {
 /// Time of `bytes` in flight by eq. M1, T = (L0^p + (V/BW)^p)^(1/p), in seconds; overflows for no p.
 double time_in_flight(double bytes, double latency_s, double bandwidth, double exponent);
 
+/// How far eq. M1 is from the worst point of a curve, as a part of it.
+double worst_error(const FlightCurve &curve, double latency_s, double bandwidth, double exponent);
+
 /// p of eq. M1 by least squares in log time, T = bytes_in_flight / bandwidth, with L0 and BW known. Absent if
 /// the curve does not bend within 0.5 < p < 20 or has fewer than four points.
 std::optional<double> fit_knee_exponent(const FlightCurve &curve, Seconds latency, Bandwidth bandwidth);

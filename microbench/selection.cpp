@@ -101,13 +101,16 @@ const Configuration &best_of(const std::vector<Configuration> &found, Better bet
                                     : *std::max_element(found.begin(), found.end(), by_median);
 }
 
-Evidence evidence_of(const Configuration &configuration) {
-    const std::vector<double> &values = configuration.samples->values;
-    Evidence evidence{configuration.spread.p50, knobs_text(*configuration.samples), configuration.spread,
-                      median_interval(values)};
+Evidence evidence_of(std::string by, const std::vector<double> &values) {
+    const Spread spread = spread_of(values);
+    Evidence evidence{spread.p50, std::move(by), spread, median_interval(values)};
     if (const auto groups = two_populations(values))
         evidence.populations = {groups->first, groups->second};
     return evidence;
+}
+
+Evidence evidence_of(const Configuration &configuration) {
+    return evidence_of(knobs_text(*configuration.samples), configuration.samples->values);
 }
 
 Sweep sweep(const RawSamples &raw, std::string_view probe, std::string_view unit, std::string_view x,

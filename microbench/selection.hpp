@@ -75,7 +75,8 @@ std::string knobs_text(const ProbeSamples &samples);
 /// The one of `found`, which is not empty, with the best median; the first of equals.
 const Configuration &best_of(const std::vector<Configuration> &found, Better better);
 
-/// The median of one configuration with all that its samples tell.
+/// The median of some values, or of one configuration, with all that they tell.
+Evidence evidence_of(std::string by, const std::vector<double> &values);
 Evidence evidence_of(const Configuration &configuration);
 
 /// Puts `found` at a place, or keeps what is there if that is better.

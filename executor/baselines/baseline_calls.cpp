@@ -25,21 +25,14 @@ namespace convcast {
 namespace {
 
 /// Opened when first asked for; why it is not there is asked once only.
-template <class Library> struct Lazy {
-    std::unique_ptr<Library> library;
+template <auto open_library> struct Lazy {
+    decltype(open_library()) library;
     std::optional<std::string> why_not;
 
-    const Library *open() {
-        if (!library && !why_not) {
-            try {
-                library = std::make_unique<Library>();
-            } catch (const DeviceLost &) {
-                throw;
-            } catch (const GpuError &error) {
-                why_not = error.what();
-            }
-        }
-        return library.get();
+    const auto &open() {
+        if (!library && !why_not)
+            why_not = why_refused([&] { library = open_library(); });
+        return library;
     }
 };
 
@@ -54,9 +47,9 @@ std::string microseconds(Seconds time) {
 } // namespace
 
 struct BaselineCalls::Libraries {
-    Lazy<Cudnn> cudnn;
-    Lazy<CudnnGraph> graph;
-    Lazy<Cublas> cublas;
+    Lazy<open_cudnn> cudnn;
+    Lazy<open_cudnn_graph> graph;
+    Lazy<open_cublas> cublas;
 };
 
 /// The plans of one shape after a quick look at each, fastest first.
@@ -95,8 +88,8 @@ std::map<std::string, std::string> BaselineCalls::versions() const {
     return versions;
 }
 
-std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &baseline,
-                                                             const ConvShape &shape, const PlanTrial &trial) {
+std::variant<BaselineCall, std::string> BaselineCalls::make(const std::string &baseline,
+                                                            const ConvShape &shape, const PlanTrial &trial) {
     if (shape.dtype != type_of(baseline))
         return std::string(type_of(baseline) == DataType::f16
                                ? "for halves only: the shape has another type"
@@ -107,24 +100,24 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::make(const std::string &
     if (baseline == "cublas" && !is_its_own_columns(shape))
         return std::string("a matrix product only where filters are 1 x 1, at stride 1 and without padding");
     if (baseline == "im2col_cublas" || baseline == "cublas") {
-        const Cublas *cublas = libraries_->cublas.open();
+        const std::shared_ptr<const Cublas> &cublas = libraries_->cublas.open();
         if (!cublas)
             return *libraries_->cublas.why_not;
-        made = im2col_cublas(*cublas, compiler_, compute_capability_, shape);
+        made = im2col_cublas(cublas, compiler_, compute_capability_, shape);
     } else {
-        const Cudnn *cudnn = libraries_->cudnn.open();
+        const std::shared_ptr<const Cudnn> &cudnn = libraries_->cudnn.open();
         if (!cudnn)
             return *libraries_->cudnn.why_not;
         made = cudnn->call(baseline, shape);
     }
-    if (auto *why = std::get_if<std::string>(&made))
-        return std::move(*why);
-    return ReadyBaseline{std::get<BaselineCall>(std::move(made)), second_gate(baseline), ""};
+    if (auto *call = std::get_if<BaselineCall>(&made))
+        call->second_gate = second_gate(baseline);
+    return made;
 }
 
-std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &baseline,
-                                                             const ConvShape &shape, const PlanTrial &trial) {
-    const CudnnGraph *graph = libraries_->graph.open();
+std::variant<BaselineCall, std::string> BaselineCalls::pick(const std::string &baseline,
+                                                            const ConvShape &shape, const PlanTrial &trial) {
+    const std::shared_ptr<const CudnnGraph> &graph = libraries_->graph.open();
     if (!graph)
         return *libraries_->graph.why_not;
     // The plans in true FP32 and NCHW are listed once for all baselines that are picked from them.
@@ -144,18 +137,16 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
                 ++timed->left_out;
                 continue;
             }
-            try {
+            const auto why = why_refused([&] {
                 const Seconds time = trial.time(plan.call, fastest);
                 fastest = Seconds(std::min(fastest.value, time.value));
                 if (time.value > hopeless_times * fastest.value)
                     hopeless.insert(plan.engine);
                 timed->plans.push_back({std::move(plan), time});
-            } catch (const DeviceLost &) {
-                throw;
-            } catch (const GpuError &error) { // built, but not run
-                (void)cudaGetLastError();
+            });
+            if (why) { // built, but not run
                 ++timed->refused;
-                timed->why_none = std::string(": ") + error.what();
+                timed->why_none = ": " + *why;
             }
         }
         std::stable_sort(
@@ -187,7 +178,7 @@ std::variant<ReadyBaseline, std::string> BaselineCalls::pick(const std::string &
             fmt::format("{}; notes {}; workspace {} bytes; {} of {} plans in a first look{}", plan.name,
                         plan.note_names.empty() ? "none" : join(plan.note_names), plan.workspace_bytes,
                         microseconds(time), timed_->plans.size(), untried);
-        return ReadyBaseline{{plan.call, detail + left_out}, gate, listed_for + " " + plan.name};
+        return BaselineCall{plan.call, detail + left_out, gate, listed_for + " " + plan.name};
     }
     return fmt::format("cuDNN's graph interface has no such plan that runs here; it refused {} settings{}{}",
                        timed_->refused, timed_->why_none, left_out);

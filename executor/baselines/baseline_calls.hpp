@@ -24,21 +24,14 @@ struct PlanTrial {
     std::function<std::string(const ConvCall &, Gate)> what_is_wrong; ///< with its output; "" if nothing is
 };
 
-/// A baseline that is ready to be verified, timed and counted.
-struct ReadyBaseline {
-    BaselineCall run;
-    Gate second_gate = Gate::rounding;
-    std::string plan; ///< names the plan that was picked; empty where there is nothing to pick
-};
-
 class BaselineCalls {
   public:
     BaselineCalls(Compiler &compiler, int compute_capability);
     ~BaselineCalls();
 
     /// Or why this machine, this build or this shape has none. Throws GpuError where something breaks.
-    std::variant<ReadyBaseline, std::string> make(const std::string &baseline, const ConvShape &shape,
-                                                  const PlanTrial &trial);
+    std::variant<BaselineCall, std::string> make(const std::string &baseline, const ConvShape &shape,
+                                                 const PlanTrial &trial);
 
     /// Frees what is kept of the last shape's plans.
     void forget();
@@ -50,8 +43,8 @@ class BaselineCalls {
     struct Libraries;
     struct Timed;
 
-    std::variant<ReadyBaseline, std::string> pick(const std::string &baseline, const ConvShape &shape,
-                                                  const PlanTrial &trial);
+    std::variant<BaselineCall, std::string> pick(const std::string &baseline, const ConvShape &shape,
+                                                 const PlanTrial &trial);
 
     Compiler &compiler_;
     int compute_capability_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/launch/conv_call.hpp"
+#include "executor/verify/gates.hpp"
 
 #include <cstddef>
 #include <string>
@@ -12,6 +13,8 @@ namespace convcast {
 struct BaselineCall {
     ConvCall call;
     std::string detail; ///< how it does it, for the case: "workspace 1024 bytes"
+    Gate second_gate = Gate::rounding;
+    std::string plan{}; ///< names the plan that was picked; empty where there is nothing to pick
 };
 
 /// Device memory that a baseline may take beside the tensors.

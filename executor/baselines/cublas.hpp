@@ -21,22 +21,20 @@ struct Sgemm {
 /// emulation.
 class Cublas {
   public:
-    /// Throws GpuError without a usable cuBLAS, or if built without its headers.
-    Cublas();
-    ~Cublas();
+    virtual ~Cublas() = default;
 
-    std::string version() const; ///< "13.0.0"
+    virtual std::string version() const = 0; ///< "13.0.0"
 
     /// Enqueues on `stream`; c is overwritten, whatever it holds. Not for two streams at once: they would
     /// share the workspace.
-    void sgemm(const Sgemm &size, const float *a, const float *b, float *c, cudaStream_t stream) const;
+    virtual void sgemm(const Sgemm &size, const float *a, const float *b, float *c,
+                       cudaStream_t stream) const = 0;
 
     /// Of device memory that cuBLAS works in: what its documentation recommends for compute capability 9.0.
     static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-
-  private:
-    struct Library;
-    std::shared_ptr<const Library> library_;
 };
+
+/// Throws GpuError without a usable cuBLAS, or if built without its headers.
+std::shared_ptr<const Cublas> open_cublas();
 
 } // namespace convcast

@@ -15,14 +15,12 @@
 #include <utility>
 
 namespace convcast {
+namespace {
 
 /// The functions used, typed, and the handle.
-struct Cudnn::Library : CudnnLibrary {
-    Library() { check(create(&handle), "cudnnCreate"); }
-    ~Library() { (void)destroy(handle); }
+struct Functions : CudnnLibrary {
+    Functions() { make_handle(); }
 
-    decltype(&cudnnCreate) create = shared.symbol("cudnnCreate");
-    decltype(&cudnnDestroy) destroy = shared.symbol("cudnnDestroy");
     decltype(&cudnnCreateTensorDescriptor) create_tensor = shared.symbol("cudnnCreateTensorDescriptor");
     decltype(&cudnnDestroyTensorDescriptor) destroy_tensor = shared.symbol("cudnnDestroyTensorDescriptor");
     decltype(&cudnnSetTensor4dDescriptor) set_tensor = shared.symbol("cudnnSetTensor4dDescriptor");
@@ -40,10 +38,7 @@ struct Cudnn::Library : CudnnLibrary {
     decltype(&cudnnGetConvolutionForwardWorkspaceSize) workspace_size =
         shared.symbol("cudnnGetConvolutionForwardWorkspaceSize");
     decltype(&cudnnConvolutionForward) forward = shared.symbol("cudnnConvolutionForward");
-    cudnnHandle_t handle = nullptr;
 };
-
-namespace {
 
 /// What baselines() names.
 const std::map<std::string, cudnnConvolutionFwdAlgo_t> algorithms = {
@@ -58,9 +53,9 @@ const std::map<std::string, cudnnConvolutionFwdAlgo_t> algorithms = {
 };
 
 /// Descriptors and workspace of one algorithm for one shape.
-template <class Library> class Convolution {
+class Convolution {
   public:
-    Convolution(std::shared_ptr<const Library> library, const ConvShape &shape,
+    Convolution(std::shared_ptr<const Functions> library, const ConvShape &shape,
                 cudnnConvolutionFwdAlgo_t algorithm)
         : library_(std::move(library)), algorithm_(algorithm) {
         const auto i = [](std::int64_t size) {
@@ -68,7 +63,7 @@ template <class Library> class Convolution {
                 throw GpuError("cuDNN takes sizes of 32 bits, got " + std::to_string(size));
             return static_cast<int>(size);
         };
-        const Library &cudnn = *library_;
+        const Functions &cudnn = *library_;
         cudnn.check(cudnn.create_tensor(&input_), "cudnnCreateTensorDescriptor");
         cudnn.check(cudnn.create_tensor(&output_), "cudnnCreateTensorDescriptor");
         cudnn.check(cudnn.create_filter(&filters_), "cudnnCreateFilterDescriptor");
@@ -105,8 +100,7 @@ template <class Library> class Convolution {
                                                               convolution_, output_, algorithm_, &bytes);
         if (status != CUDNN_STATUS_SUCCESS)
             return "cuDNN: " + library_->text(status);
-        std::size_t free = 0, total = 0;
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+        const std::size_t free = device_memory().free;
         if (bytes > most_workspace_bytes || bytes > free)
             return fmt::format("cuDNN wants a workspace of {} bytes; {} are free and {} allowed", bytes, free,
                                most_workspace_bytes);
@@ -127,7 +121,7 @@ template <class Library> class Convolution {
     }
 
   private:
-    std::shared_ptr<const Library> library_;
+    std::shared_ptr<const Functions> library_;
     cudnnConvolutionFwdAlgo_t algorithm_;
     cudnnTensorDescriptor_t input_ = nullptr, output_ = nullptr;
     cudnnFilterDescriptor_t filters_ = nullptr;
@@ -135,59 +129,50 @@ template <class Library> class Convolution {
     DeviceBuffer<unsigned char> workspace_;
 };
 
+class OpenedCudnn : public Cudnn {
+  public:
+    std::string version() const override { return library_->version(); }
+
+    std::variant<BaselineCall, std::string> call(const std::string &baseline,
+                                                 const ConvShape &shape) const override {
+        const auto algorithm = algorithms.find(baseline);
+        if (algorithm == algorithms.end())
+            return "unknown baseline '" + baseline + "'";
+        auto convolution = std::make_shared<Convolution>(library_, shape, algorithm->second);
+        if (std::string why = convolution->why_unsupported(); !why.empty())
+            return why;
+        // One call on scratch tensors finds out what is refused only when run.
+        DeviceBuffer<float> input(static_cast<std::size_t>(shape.input_elements())),
+            filters(static_cast<std::size_t>(shape.filter_elements())),
+            output(static_cast<std::size_t>(shape.output_elements()));
+        const cudnnStatus_t status = convolution->run(input.data(), filters.data(), output.data(), nullptr);
+        if (status != CUDNN_STATUS_SUCCESS) {
+            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after a refused cudnnConvolutionForward");
+            return "cuDNN: " + library_->text(status);
+        }
+        return BaselineCall{
+            [library = library_, convolution](const void *x, const void *w, void *y, cudaStream_t stream) {
+                library->check(convolution->run(x, w, y, stream), "cudnnConvolutionForward");
+            },
+            fmt::format("workspace {} bytes", convolution->workspace_bytes())};
+    }
+
+  private:
+    std::shared_ptr<const Functions> library_ = std::make_shared<const Functions>();
+};
+
 } // namespace
 
-Cudnn::Cudnn() : library_(std::make_shared<const Library>()) {}
-
-Cudnn::~Cudnn() = default;
-
-std::string Cudnn::version() const {
-    return library_->version();
-}
-
-std::variant<BaselineCall, std::string> Cudnn::call(const std::string &baseline,
-                                                    const ConvShape &shape) const {
-    const auto algorithm = algorithms.find(baseline);
-    if (algorithm == algorithms.end())
-        return "unknown baseline '" + baseline + "'";
-    auto convolution = std::make_shared<Convolution<Library>>(library_, shape, algorithm->second);
-    if (std::string why = convolution->why_unsupported(); !why.empty())
-        return why;
-    // One call on scratch tensors finds out what is refused only when run.
-    DeviceBuffer<float> input(static_cast<std::size_t>(shape.input_elements())),
-        filters(static_cast<std::size_t>(shape.filter_elements())),
-        output(static_cast<std::size_t>(shape.output_elements()));
-    const cudnnStatus_t status = convolution->run(input.data(), filters.data(), output.data(), nullptr);
-    if (status != CUDNN_STATUS_SUCCESS) {
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after a refused cudnnConvolutionForward");
-        return "cuDNN: " + library_->text(status);
-    }
-    return BaselineCall{
-        [library = library_, convolution](const void *x, const void *w, void *y, cudaStream_t stream) {
-            library->check(convolution->run(x, w, y, stream), "cudnnConvolutionForward");
-        },
-        fmt::format("workspace {} bytes", convolution->workspace_bytes())};
+std::shared_ptr<const Cudnn> open_cudnn() {
+    return std::make_shared<const OpenedCudnn>();
 }
 
 } // namespace convcast
 
 #else
 
-namespace convcast {
-
-struct Cudnn::Library {};
-
-Cudnn::Cudnn() {
+std::shared_ptr<const convcast::Cudnn> convcast::open_cudnn() {
     throw GpuError("built without cuDNN headers: its convolutions cannot be run");
 }
-Cudnn::~Cudnn() = default;
-std::string Cudnn::version() const {
-    return "";
-}
-std::variant<BaselineCall, std::string> Cudnn::call(const std::string &, const ConvShape &) const {
-    return std::string("built without cuDNN headers");
-}
-
-} // namespace convcast
 
 #endif

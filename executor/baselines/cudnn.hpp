@@ -13,19 +13,17 @@ namespace convcast {
 /// cuDNN's legacy interface, opened at run time; one handle for the current device.
 class Cudnn {
   public:
-    /// Throws GpuError without a usable cuDNN 9, or if built without its headers.
-    Cudnn();
-    ~Cudnn();
+    virtual ~Cudnn() = default;
 
-    std::string version() const; ///< "9.19.0"
+    virtual std::string version() const = 0; ///< "9.19.0"
 
     /// A call of `baseline` ("cudnn:implicit_gemm", see baselines()), or why cuDNN cannot do it for this
     /// shape. The workspace is as large as the algorithm asks for, up to `most_workspace_bytes`.
-    std::variant<BaselineCall, std::string> call(const std::string &baseline, const ConvShape &shape) const;
-
-  private:
-    struct Library;
-    std::shared_ptr<const Library> library_;
+    virtual std::variant<BaselineCall, std::string> call(const std::string &baseline,
+                                                         const ConvShape &shape) const = 0;
 };
+
+/// Throws GpuError without a usable cuDNN 9, or if built without its headers.
+std::shared_ptr<const Cudnn> open_cudnn();
 
 } // namespace convcast

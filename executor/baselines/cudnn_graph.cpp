@@ -20,14 +20,22 @@
 #include <utility>
 
 namespace convcast {
+namespace {
 
 /// The functions used, typed, and the device: a handle, or a description of one that is elsewhere.
-struct CudnnGraph::Library : CudnnLibrary {
-    ~Library() {
+struct Functions : CudnnLibrary {
+    Functions() { make_handle(); }
+    explicit Functions(const std::string &device_json) {
+        check(create_descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device),
+              "cudnnBackendCreateDescriptor");
+        check(set_attribute(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                            static_cast<std::int64_t>(device_json.size() + 1), device_json.c_str()),
+              "cudnnBackendSetAttribute of a device");
+        check(finalize(device), "cudnnBackendFinalize of a device");
+    }
+    ~Functions() {
         if (device)
             (void)destroy_descriptor(device);
-        if (handle)
-            (void)symbol<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
     }
 
     decltype(&cudnnBackendCreateDescriptor) create_descriptor = shared.symbol("cudnnBackendCreateDescriptor");
@@ -37,11 +45,8 @@ struct CudnnGraph::Library : CudnnLibrary {
     decltype(&cudnnBackendGetAttribute) get_attribute = shared.symbol("cudnnBackendGetAttribute");
     decltype(&cudnnBackendFinalize) finalize = shared.symbol("cudnnBackendFinalize");
     decltype(&cudnnBackendExecute) execute = shared.symbol("cudnnBackendExecute");
-    cudnnHandle_t handle = nullptr;
     cudnnBackendDescriptor_t device = nullptr;
 };
-
-namespace {
 
 /// An address in a variant pack. A bare void * is a descriptor to cuDNN.
 struct DevicePointer {
@@ -49,62 +54,33 @@ struct DevicePointer {
     bool operator==(const DevicePointer &) const = default;
 };
 
-/// The type that cuDNN calls an attribute of C++ type T.
-template <class T> struct AttributeType;
-template <> struct AttributeType<std::int64_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_INT64;
-};
-template <> struct AttributeType<float> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_FLOAT;
-};
-template <> struct AttributeType<DevicePointer> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_VOID_PTR;
-};
-template <> struct AttributeType<cudnnHandle_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_HANDLE;
-};
-template <> struct AttributeType<cudnnDataType_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_DATA_TYPE;
-};
-template <> struct AttributeType<cudnnConvolutionMode_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_CONVOLUTION_MODE;
-};
-template <> struct AttributeType<cudnnBackendHeurMode_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_HEUR_MODE;
-};
-template <> struct AttributeType<cudnnBackendKnobType_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_KNOB_TYPE;
-};
-template <> struct AttributeType<cudnnBackendNumericalNote_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_NUMERICAL_NOTE;
-};
-template <> struct AttributeType<cudnnBackendDescriptor_t> {
-    static constexpr cudnnBackendAttributeType_t value = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-};
+/// The type that cuDNN calls an attribute of C++ type T; others do not compile.
+template <class T> constexpr cudnnBackendAttributeType_t type_of_attribute = T::is_none;
+template <> constexpr auto type_of_attribute<std::int64_t> = CUDNN_TYPE_INT64;
+template <> constexpr auto type_of_attribute<float> = CUDNN_TYPE_FLOAT;
+template <> constexpr auto type_of_attribute<DevicePointer> = CUDNN_TYPE_VOID_PTR;
+template <> constexpr auto type_of_attribute<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <> constexpr auto type_of_attribute<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <> constexpr auto type_of_attribute<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <> constexpr auto type_of_attribute<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <> constexpr auto type_of_attribute<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
+template <> constexpr auto type_of_attribute<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+template <> constexpr auto type_of_attribute<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
 
 /// Owns one of cuDNN's descriptors, and keeps the library that made it.
-template <class Library> class Descriptor {
+class Descriptor {
   public:
-    Descriptor(std::shared_ptr<const Library> library, cudnnBackendDescriptorType_t type)
+    Descriptor(std::shared_ptr<const Functions> library, cudnnBackendDescriptorType_t type)
         : library_(std::move(library)) {
-        library_->check(library_->create_descriptor(type, &handle_), "cudnnBackendCreateDescriptor");
-    }
-    Descriptor(Descriptor &&other) noexcept
-        : library_(std::move(other.library_)), handle_(std::exchange(other.handle_, nullptr)) {}
-    Descriptor &operator=(Descriptor &&other) noexcept {
-        std::swap(library_, other.library_);
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (handle_)
-            (void)library_->destroy_descriptor(handle_);
+        cudnnBackendDescriptor_t made = nullptr;
+        library_->check(library_->create_descriptor(type, &made), "cudnnBackendCreateDescriptor");
+        handle_.reset(made, library_->destroy_descriptor);
     }
 
-    cudnnBackendDescriptor_t handle() const { return handle_; }
+    cudnnBackendDescriptor_t handle() const { return handle_.get(); }
 
     template <class T> Descriptor &set(cudnnBackendAttributeName_t name, const std::vector<T> &values) {
-        library_->check(library_->set_attribute(handle_, name, AttributeType<T>::value,
+        library_->check(library_->set_attribute(handle(), name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(values.size()), values.data()),
                         fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
         return *this;
@@ -114,14 +90,14 @@ template <class Library> class Descriptor {
     }
 
     /// An answer: some settings exist only on paper.
-    cudnnStatus_t try_finalize() { return library_->finalize(handle_); }
+    cudnnStatus_t try_finalize() { return library_->finalize(handle()); }
     void finalize() { library_->check(try_finalize(), "cudnnBackendFinalize"); }
 
     /// Up to `most` values.
     template <class T> std::vector<T> values(cudnnBackendAttributeName_t name, std::size_t most) const {
         std::vector<T> found(most);
         std::int64_t count = 0;
-        library_->check(library_->get_attribute(handle_, name, AttributeType<T>::value,
+        library_->check(library_->get_attribute(handle(), name, type_of_attribute<T>,
                                                 static_cast<std::int64_t>(most), &count, found.data()),
                         fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
         found.resize(std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
@@ -142,7 +118,7 @@ template <class Library> class Descriptor {
         for (std::size_t i = 0; i < most; ++i)
             handles.push_back(made.emplace_back(library_, type).handle());
         std::int64_t count = 0;
-        library_->check(library_->get_attribute(handle_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+        library_->check(library_->get_attribute(handle(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                                 static_cast<std::int64_t>(most), &count, handles.data()),
                         fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
         while (made.size() > static_cast<std::size_t>(std::max<std::int64_t>(count, 0)))
@@ -151,8 +127,8 @@ template <class Library> class Descriptor {
     }
 
   private:
-    std::shared_ptr<const Library> library_;
-    cudnnBackendDescriptor_t handle_ = nullptr;
+    std::shared_ptr<const Functions> library_;
+    std::shared_ptr<void> handle_; ///< what cudnnBackendDescriptor_t is
 };
 
 using KnobValue = std::pair<cudnnBackendKnobType_t, std::int64_t>;
@@ -177,11 +153,9 @@ constexpr std::size_t few_settings = 64;
 enum TensorId : std::int64_t { input_id = 1, filters_id, output_id };
 
 /// The operation and its graph, and everything that is asked about them.
-template <class Library> class Convolution {
+class Convolution {
   public:
-    using D = Descriptor<Library>;
-
-    Convolution(const std::shared_ptr<const Library> &library, const ConvShape &s, Layout layout)
+    Convolution(const std::shared_ptr<const Functions> &library, const ConvShape &s, Layout layout)
         : library_(library), type_(s.dtype == DataType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT),
           layout_(layout), input_(tensor(input_id, {s.n, s.c, s.h, s.w})),
           filters_(tensor(filters_id, {s.k, s.c / s.groups, s.r, s.s})),
@@ -212,12 +186,12 @@ template <class Library> class Convolution {
     }
 
     std::int64_t engines() const {
-        return graph_.template value<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
+        return graph_.value<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
     }
 
     /// Absent if the engine cannot do this convolution on this device.
-    std::optional<D> engine(std::int64_t index) const {
-        D made(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    std::optional<Descriptor> engine(std::int64_t index) const {
+        Descriptor made(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
         made.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_.handle())
             .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index);
         if (library_->device)
@@ -227,14 +201,14 @@ template <class Library> class Convolution {
         return made;
     }
 
-    static std::vector<cudnnBackendNumericalNote_t> notes(const D &engine) {
-        return engine.template values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                                                   CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+    static std::vector<cudnnBackendNumericalNote_t> notes(const Descriptor &engine) {
+        return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                          CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
     }
 
     /// What a heuristic proposes; nothing where it has no opinion.
     std::vector<Setting> proposed(cudnnBackendHeurMode_t mode) const {
-        D heuristic(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+        Descriptor heuristic(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
         heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_.handle())
             .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
         if (library_->device)
@@ -247,34 +221,34 @@ template <class Library> class Convolution {
                                     nullptr) != CUDNN_STATUS_SUCCESS)
             return {};
         std::vector<Setting> settings;
-        for (const D &config :
+        for (const Descriptor &config :
              heuristic.children(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                                 static_cast<std::size_t>(count))) {
             Setting &setting = settings.emplace_back();
             setting.engine = config.children(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1)
                                  .at(0)
-                                 .template value<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-            for (const D &choice :
+                                 .value<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+            for (const Descriptor &choice :
                  config.children(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
                                  CUDNN_KNOB_TYPE_COUNTS))
                 setting.knobs.emplace_back(
-                    choice.template value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
-                    choice.template value<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+                    choice.value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                    choice.value<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
         }
         return settings;
     }
 
     /// The engine as it is, and all of its settings if they are few.
-    static std::vector<Setting> settings_of(std::int64_t index, const D &engine) {
+    static std::vector<Setting> settings_of(std::int64_t index, const Descriptor &engine) {
         std::vector<Setting> settings = {{index, {}}};
         std::vector<Setting> all = settings;
-        for (const D &knob : engine.children(CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR,
-                                             CUDNN_KNOB_TYPE_COUNTS)) {
-            const auto type = knob.template value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE);
-            const auto low = knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE);
-            const auto high = knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE);
+        for (const Descriptor &knob : engine.children(
+                 CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+            const auto type = knob.value<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE);
+            const auto low = knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE);
+            const auto high = knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE);
             const auto step =
-                std::max<std::int64_t>(1, knob.template value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_STRIDE));
+                std::max<std::int64_t>(1, knob.value<std::int64_t>(CUDNN_ATTR_KNOB_INFO_STRIDE));
             const auto choices = static_cast<std::size_t>((high - low) / step + 1);
             if (high < low || choices > few_settings || all.size() * choices > few_settings)
                 return settings;
@@ -290,13 +264,13 @@ template <class Library> class Convolution {
     }
 
     /// Absent if cuDNN cannot build it after all.
-    std::optional<D> plan(const D &engine, const Setting &setting) const {
-        D config(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    std::optional<Descriptor> plan(const Descriptor &engine, const Setting &setting) const {
+        Descriptor config(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
         config.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine.handle());
-        std::vector<D> choices;
+        std::vector<Descriptor> choices;
         std::vector<cudnnBackendDescriptor_t> handles;
         for (const auto &[type, value] : setting.knobs) {
-            D &choice = choices.emplace_back(library_, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+            Descriptor &choice = choices.emplace_back(library_, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
             choice.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, type).set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);
             if (choice.try_finalize() != CUDNN_STATUS_SUCCESS)
                 return std::nullopt;
@@ -306,7 +280,7 @@ template <class Library> class Convolution {
             config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, handles);
         if (config.try_finalize() != CUDNN_STATUS_SUCCESS)
             return std::nullopt;
-        D made(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+        Descriptor made(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         if (library_->device)
             made.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, library_->device);
         else
@@ -319,14 +293,14 @@ template <class Library> class Convolution {
 
   private:
     /// `sizes`: of images or filters, channels, rows, columns, in whatever order they lie.
-    D tensor(std::int64_t id, const std::vector<std::int64_t> &sizes) const {
+    Descriptor tensor(std::int64_t id, const std::vector<std::int64_t> &sizes) const {
         const std::array<std::size_t, 4> inwards = layout_ == Layout::channels_first
                                                        ? std::array<std::size_t, 4>{0, 1, 2, 3}
                                                        : std::array<std::size_t, 4>{0, 2, 3, 1};
         std::vector<std::int64_t> strides(sizes.size(), 1);
         for (std::size_t i = inwards.size() - 1; i > 0; --i)
             strides[inwards[i - 1]] = strides[inwards[i]] * sizes[inwards[i]];
-        D made(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+        Descriptor made(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
         made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_)
             .set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes)
             .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
@@ -336,16 +310,16 @@ template <class Library> class Convolution {
         return made;
     }
 
-    std::shared_ptr<const Library> library_;
+    std::shared_ptr<const Functions> library_;
     cudnnDataType_t type_;
     Layout layout_;
-    D input_, filters_, output_, convolution_, operation_, graph_;
+    Descriptor input_, filters_, output_, convolution_, operation_, graph_;
 };
 
 /// A built plan that runs. What it points at is described anew only when that changes.
-template <class Library> class Runner {
+class Runner {
   public:
-    Runner(std::shared_ptr<const Library> library, Descriptor<Library> plan,
+    Runner(std::shared_ptr<const Functions> library, Descriptor plan,
            std::shared_ptr<DeviceBuffer<unsigned char>> workspace)
         : library_(std::move(library)), plan_(std::move(plan)), workspace_(std::move(workspace)) {}
 
@@ -354,7 +328,7 @@ template <class Library> class Runner {
         const std::vector<DevicePointer> pointers = {
             {const_cast<void *>(input)}, {const_cast<void *>(filters)}, {output}};
         if (!pack_ || pointers != pointers_) {
-            Descriptor<Library> &pack = pack_.emplace(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+            Descriptor &pack = pack_.emplace(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
             pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
                      std::vector<std::int64_t>{input_id, filters_id, output_id})
                 .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers)
@@ -368,12 +342,32 @@ template <class Library> class Runner {
     }
 
   private:
-    std::shared_ptr<const Library> library_;
-    Descriptor<Library> plan_;
+    std::shared_ptr<const Functions> library_;
+    Descriptor plan_;
     std::shared_ptr<DeviceBuffer<unsigned char>> workspace_;
-    std::optional<Descriptor<Library>> pack_;
+    std::optional<Descriptor> pack_;
     std::vector<DevicePointer> pointers_;
 };
+
+/// What a note of cuDNN's is called, and what it says of a plan's arithmetic, if that is compared.
+struct Note {
+    cudnnBackendNumericalNote_t note;
+    const char *name;
+    bool PlanNotes::*says = nullptr;
+};
+
+constexpr std::array known_notes = {
+    Note{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, "TENSOR_CORE", &PlanNotes::tensor_cores},
+    Note{CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, "DOWN_CONVERT_INPUTS", &PlanNotes::inputs_rounded},
+    Note{CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, "REDUCED_PRECISION_REDUCTION",
+         &PlanNotes::sums_rounded},
+    Note{CUDNN_NUMERICAL_NOTE_FFT, "FFT", &PlanNotes::fft},
+    Note{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, "NONDETERMINISTIC", &PlanNotes::nondeterministic},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD, "WINOGRAD", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, "WINOGRAD_TILE_4x4", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, "WINOGRAD_TILE_6x6", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, "WINOGRAD_TILE_13x13", &PlanNotes::winograd},
+    Note{CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP, "STRICT_NAN_PROP"}};
 
 /// Notes of plans that are compared, by cuDNN's names; what this version does not know has a number.
 std::pair<PlanNotes, std::vector<std::string>>
@@ -381,165 +375,113 @@ named_notes(const std::vector<cudnnBackendNumericalNote_t> &notes) {
     PlanNotes found;
     std::vector<std::string> names;
     for (const cudnnBackendNumericalNote_t note : notes) {
-        switch (note) {
-        case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-            found.tensor_cores = true;
-            names.emplace_back("TENSOR_CORE");
-            break;
-        case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-            found.inputs_rounded = true;
-            names.emplace_back("DOWN_CONVERT_INPUTS");
-            break;
-        case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-            found.sums_rounded = true;
-            names.emplace_back("REDUCED_PRECISION_REDUCTION");
-            break;
-        case CUDNN_NUMERICAL_NOTE_FFT:
-            found.fft = true;
-            names.emplace_back("FFT");
-            break;
-        case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-            found.nondeterministic = true;
-            names.emplace_back("NONDETERMINISTIC");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_4x4");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_6x6");
-            break;
-        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
-            found.winograd = true;
-            names.emplace_back("WINOGRAD_TILE_13x13");
-            break;
-        case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
-            names.emplace_back("STRICT_NAN_PROP");
-            break;
-        default:
+        const auto known = std::ranges::find(known_notes, note, &Note::note);
+        if (known == known_notes.end()) {
             names.push_back(fmt::format("note {}", static_cast<int>(note)));
+            continue;
         }
+        names.emplace_back(known->name);
+        if (known->says)
+            found.*(known->says) = true;
     }
     return {found, std::move(names)};
 }
 
+class OpenedGraph : public CudnnGraph {
+  public:
+    explicit OpenedGraph(std::shared_ptr<const Functions> library) : library_(std::move(library)) {}
+
+    std::string version() const override { return library_->version(); }
+
+    GraphPlans plans(const ConvShape &shape, const std::string &baseline) const override {
+        const Convolution convolution(library_, shape, layout_of(baseline));
+        std::vector<Setting> settings;
+        for (const cudnnBackendHeurMode_t mode :
+             {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK})
+            for (Setting &setting : convolution.proposed(mode))
+                settings.push_back(std::move(setting));
+
+        struct Engine {
+            Descriptor descriptor;
+            PlanNotes notes;
+            std::vector<std::string> note_names;
+        };
+        std::map<std::int64_t, Engine> engines;
+        for (std::int64_t index = 0; index < convolution.engines(); ++index)
+            if (std::optional<Descriptor> engine = convolution.engine(index)) {
+                auto [notes, names] = named_notes(convolution.notes(*engine));
+                if (!plan_allowed(baseline, notes))
+                    continue;
+                for (Setting &setting : convolution.settings_of(index, *engine))
+                    settings.push_back(std::move(setting));
+                engines.emplace(index, Engine{std::move(*engine), notes, std::move(names)});
+            }
+
+        const auto workspace_limit = static_cast<std::int64_t>(
+            library_->handle ? std::min(most_workspace_bytes, device_memory().free / 2)
+                             : most_workspace_bytes);
+        GraphPlans found;
+        std::vector<Descriptor> built;
+        std::set<Setting> seen;
+        for (const Setting &setting : settings) {
+            const auto engine = engines.find(setting.engine);
+            if (engine == engines.end() || !seen.insert(setting).second)
+                continue;
+            std::optional<Descriptor> plan = convolution.plan(engine->second.descriptor, setting);
+            if (plan) {
+                GraphPlan made{setting.engine,
+                               setting.text(),
+                               engine->second.notes,
+                               engine->second.note_names,
+                               plan->value<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE),
+                               {}};
+                if (made.workspace_bytes <= workspace_limit) {
+                    found.plans.push_back(std::move(made));
+                    built.push_back(std::move(*plan));
+                    continue;
+                }
+            }
+            ++found.refused;
+        }
+        if (!library_->handle)
+            return found;
+        std::int64_t largest = 0;
+        for (const GraphPlan &plan : found.plans)
+            largest = std::max(largest, plan.workspace_bytes);
+        const auto workspace =
+            std::make_shared<DeviceBuffer<unsigned char>>(static_cast<std::size_t>(largest));
+        for (std::size_t i = 0; i < built.size(); ++i)
+            found.plans[i].call = [runner =
+                                       std::make_shared<Runner>(library_, std::move(built[i]), workspace)](
+                                      const void *input, const void *filters, void *output,
+                                      cudaStream_t stream) { runner->run(input, filters, output, stream); };
+        return found;
+    }
+
+  private:
+    std::shared_ptr<const Functions> library_;
+};
+
 } // namespace
 
-CudnnGraph::CudnnGraph() {
-    const auto library = std::make_shared<Library>();
-    library->check(library->symbol<decltype(cudnnCreate)>("cudnnCreate")(&library->handle), "cudnnCreate");
-    library_ = library;
+std::shared_ptr<const CudnnGraph> open_cudnn_graph() {
+    return std::make_shared<const OpenedGraph>(std::make_shared<const Functions>());
 }
 
-CudnnGraph::CudnnGraph(const std::string &device_json) {
-    const auto library = std::make_shared<Library>();
-    library->check(library->create_descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &library->device),
-                   "cudnnBackendCreateDescriptor");
-    library->check(library->set_attribute(library->device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                                          CUDNN_TYPE_CHAR, static_cast<std::int64_t>(device_json.size() + 1),
-                                          device_json.c_str()),
-                   "cudnnBackendSetAttribute of a device");
-    library->check(library->finalize(library->device), "cudnnBackendFinalize of a device");
-    library_ = library;
-}
-
-CudnnGraph::~CudnnGraph() = default;
-
-std::string CudnnGraph::version() const {
-    return library_->version();
-}
-
-GraphPlans CudnnGraph::plans(const ConvShape &shape, const std::string &baseline) const {
-    const Convolution<Library> convolution(library_, shape, layout_of(baseline));
-    std::vector<Setting> settings;
-    for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK})
-        for (Setting &setting : convolution.proposed(mode))
-            settings.push_back(std::move(setting));
-
-    struct Engine {
-        Descriptor<Library> descriptor;
-        PlanNotes notes;
-        std::vector<std::string> note_names;
-    };
-    std::map<std::int64_t, Engine> engines;
-    for (std::int64_t index = 0; index < convolution.engines(); ++index)
-        if (std::optional<Descriptor<Library>> engine = convolution.engine(index)) {
-            auto [notes, names] = named_notes(convolution.notes(*engine));
-            if (!plan_allowed(baseline, notes))
-                continue;
-            for (Setting &setting : convolution.settings_of(index, *engine))
-                settings.push_back(std::move(setting));
-            engines.emplace(index, Engine{std::move(*engine), notes, std::move(names)});
-        }
-
-    std::size_t free = 0, total = 0;
-    if (library_->handle)
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    const auto workspace_limit = static_cast<std::int64_t>(
-        library_->handle ? std::min(most_workspace_bytes, free / 2) : most_workspace_bytes);
-    GraphPlans found;
-    std::vector<Descriptor<Library>> built;
-    std::set<Setting> seen;
-    for (const Setting &setting : settings) {
-        const auto engine = engines.find(setting.engine);
-        if (engine == engines.end() || !seen.insert(setting).second)
-            continue;
-        std::optional<Descriptor<Library>> plan = convolution.plan(engine->second.descriptor, setting);
-        if (plan) {
-            GraphPlan made{setting.engine,
-                           setting.text(),
-                           engine->second.notes,
-                           engine->second.note_names,
-                           plan->template value<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE),
-                           {}};
-            if (made.workspace_bytes <= workspace_limit) {
-                found.plans.push_back(std::move(made));
-                built.push_back(std::move(*plan));
-                continue;
-            }
-        }
-        ++found.refused;
-    }
-    if (!library_->handle)
-        return found;
-    std::int64_t largest = 0;
-    for (const GraphPlan &plan : found.plans)
-        largest = std::max(largest, plan.workspace_bytes);
-    const auto workspace = std::make_shared<DeviceBuffer<unsigned char>>(static_cast<std::size_t>(largest));
-    for (std::size_t i = 0; i < built.size(); ++i)
-        found.plans[i].call =
-            [runner = std::make_shared<Runner<Library>>(library_, std::move(built[i]), workspace)](
-                const void *input, const void *filters, void *output, cudaStream_t stream) {
-                runner->run(input, filters, output, stream);
-            };
-    return found;
+std::shared_ptr<const CudnnGraph> open_cudnn_graph_for(const std::string &device_json) {
+    return std::make_shared<const OpenedGraph>(std::make_shared<const Functions>(device_json));
 }
 
 } // namespace convcast
 
 #else
 
-namespace convcast {
-
-struct CudnnGraph::Library {};
-
-CudnnGraph::CudnnGraph() {
+std::shared_ptr<const convcast::CudnnGraph> convcast::open_cudnn_graph() {
     throw GpuError("built without cuDNN headers: its convolutions cannot be run");
 }
-CudnnGraph::CudnnGraph(const std::string &) : CudnnGraph() {}
-CudnnGraph::~CudnnGraph() = default;
-std::string CudnnGraph::version() const {
-    return "";
-}
-GraphPlans CudnnGraph::plans(const ConvShape &, const std::string &) const {
-    return {};
-}
 
-} // namespace convcast
+std::shared_ptr<const convcast::CudnnGraph> convcast::open_cudnn_graph_for(const std::string &) {
+    return open_cudnn_graph();
+}
 
 #endif

@@ -29,25 +29,22 @@ struct GraphPlans {
 
 class CudnnGraph {
   public:
-    /// For the current device. Throws GpuError without a usable cuDNN 9, or if built without its headers.
-    CudnnGraph();
+    virtual ~CudnnGraph() = default;
 
-    /// For a device described in cuDNN's own JSON: plans are listed and built, never run.
-    explicit CudnnGraph(const std::string &device_json);
-    ~CudnnGraph();
-
-    std::string version() const; ///< "9.19.0"
+    virtual std::string version() const = 0; ///< "9.19.0"
 
     /// All plans whose notes `baseline` allows (plan_allowed): what the heuristics A, B and FALLBACK propose,
     /// every engine as it is, and of an engine with few settings every one of them. Tensors as they are, in
     /// the baseline's layout and the shape's type, sums in FP32. One workspace serves them all, so that two
     /// of them must not run at once; plans that want more than most_workspace_bytes or than is free are
     /// refused.
-    GraphPlans plans(const ConvShape &shape, const std::string &baseline) const;
-
-  private:
-    struct Library;
-    std::shared_ptr<const Library> library_;
+    virtual GraphPlans plans(const ConvShape &shape, const std::string &baseline) const = 0;
 };
+
+/// For the current device. Throws GpuError without a usable cuDNN 9, or if built without its headers.
+std::shared_ptr<const CudnnGraph> open_cudnn_graph();
+
+/// For a device described in cuDNN's own JSON: plans are listed and built, never run.
+std::shared_ptr<const CudnnGraph> open_cudnn_graph_for(const std::string &device_json);
 
 } // namespace convcast

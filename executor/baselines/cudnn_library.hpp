@@ -18,6 +18,13 @@ struct CudnnLibrary {
     CudnnLibrary() = default;
     CudnnLibrary(const CudnnLibrary &) = delete;
     CudnnLibrary &operator=(const CudnnLibrary &) = delete;
+    ~CudnnLibrary() {
+        if (handle)
+            (void)symbol<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
+    }
+
+    /// For the current device.
+    void make_handle() { check(symbol<decltype(cudnnCreate)>("cudnnCreate")(&handle), "cudnnCreate"); }
 
     template <class Function> Function *symbol(const char *name) const {
         return shared.symbol<Function>(name);
@@ -50,6 +57,7 @@ struct CudnnLibrary {
     decltype(&cudnnGetErrorString) error_string = shared.symbol("cudnnGetErrorString");
     decltype(&cudnnGetLastErrorString) last_error = shared.symbol("cudnnGetLastErrorString");
     decltype(&cudnnSetStream) set_stream = shared.symbol("cudnnSetStream");
+    cudnnHandle_t handle = nullptr;
 };
 
 } // namespace convcast

@@ -29,8 +29,9 @@ std::int64_t columns_of_an_image(const ConvShape &shape) {
 /// What a call needs, shared by the copies that std::function makes.
 class Im2col {
   public:
-    Im2col(const Cublas &cublas, const CompiledModule &compiled, const ConvShape &shape, std::int64_t at_once)
-        : cublas_(cublas), shape_(shape), at_once_(at_once), module_(compiled),
+    Im2col(std::shared_ptr<const Cublas> cublas, const CompiledModule &compiled, const ConvShape &shape,
+           std::int64_t at_once)
+        : cublas_(std::move(cublas)), shape_(shape), at_once_(at_once), module_(compiled),
           kernel_(module_.kernel("convcast_im2col")),
           columns_(is_its_own_columns(shape)
                        ? 0
@@ -76,17 +77,17 @@ class Im2col {
         size.c_distance = size.m * pixels;
         if (groups == 1) {
             size.batch = images;
-            cublas_.sgemm(size, filters, columns, output, stream);
+            cublas_->sgemm(size, filters, columns, output, stream);
             return;
         }
         size.batch = groups;
         size.a_distance = size.m * products;
         for (std::int64_t image = 0; image < images; ++image)
-            cublas_.sgemm(size, filters, columns + image * groups * size.b_distance,
-                          output + image * groups * size.c_distance, stream);
+            cublas_->sgemm(size, filters, columns + image * groups * size.b_distance,
+                           output + image * groups * size.c_distance, stream);
     }
 
-    Cublas cublas_;
+    std::shared_ptr<const Cublas> cublas_;
     ConvShape shape_;
     std::int64_t at_once_;
     Module module_;
@@ -97,11 +98,9 @@ class Im2col {
 } // namespace
 
 CompileRequest im2col_request(int compute_capability) {
-    CompileRequest request;
-    request.name = "executor/kernels/im2col.cu";
-    request.source = kernel_source("im2col");
-    request.compute_capability = compute_capability;
-    return request;
+    return {.name = "executor/kernels/im2col.cu",
+            .source = kernel_source("im2col"),
+            .compute_capability = compute_capability};
 }
 
 std::int64_t im2col_images_at_once(const ConvShape &shape, std::size_t most_bytes) {
@@ -116,14 +115,13 @@ bool is_its_own_columns(const ConvShape &shape) {
            shape.pad_w == 0;
 }
 
-std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Compiler &compiler,
-                                                      int compute_capability, const ConvShape &shape) {
+std::variant<BaselineCall, std::string> im2col_cublas(const std::shared_ptr<const Cublas> &cublas,
+                                                      Compiler &compiler, int compute_capability,
+                                                      const ConvShape &shape) {
     for (const std::int64_t size : {shape.h + 2 * shape.pad_h, shape.w + 2 * shape.pad_w})
         if (!std::in_range<int>(size)) // coordinates in the kernel
             return std::string("maps of 2^31 rows or columns are not laid out");
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    const std::size_t most = std::min(most_workspace_bytes, free / 2);
+    const std::size_t most = std::min(most_workspace_bytes, device_memory().free / 2);
     const std::int64_t at_once = im2col_images_at_once(shape, most);
     if (at_once == 0)
         return fmt::format("the columns of one image take more than {} bytes", most);
@@ -133,7 +131,7 @@ std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Comp
     if (!is_its_own_columns(shape))
         detail +=
             at_once == shape.n ? " of all images at once" : fmt::format(" of {} images at once", at_once);
-    detail += fmt::format("; cuBLAS {} SGEMM, CUBLAS_PEDANTIC_MATH; workspace {} bytes", cublas.version(),
+    detail += fmt::format("; cuBLAS {} SGEMM, CUBLAS_PEDANTIC_MATH; workspace {} bytes", cublas->version(),
                           im2col->workspace_bytes());
     return BaselineCall{[im2col](const void *input, const void *filters, void *output, cudaStream_t stream) {
                             im2col->enqueue(static_cast<const float *>(input),

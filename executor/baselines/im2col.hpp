@@ -5,6 +5,7 @@
 #include "gpu/compile.hpp"
 #include "model/shape/conv_shape.hpp"
 
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -23,7 +24,8 @@ std::int64_t im2col_images_at_once(const ConvShape &shape, std::size_t most_byte
 bool is_its_own_columns(const ConvShape &shape);
 
 /// A call, or why not. Where the input is its own columns nothing is laid out.
-std::variant<BaselineCall, std::string> im2col_cublas(const Cublas &cublas, Compiler &compiler,
-                                                      int compute_capability, const ConvShape &shape);
+std::variant<BaselineCall, std::string> im2col_cublas(const std::shared_ptr<const Cublas> &cublas,
+                                                      Compiler &compiler, int compute_capability,
+                                                      const ConvShape &shape);
 
 } // namespace convcast

@@ -1,6 +1,7 @@
 #include "executor/count/case_counts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,11 +10,9 @@
 namespace convcast {
 
 std::vector<std::string> exact_metric_names() {
-    std::vector<std::string> names = metric_names(metrics::instrumented);
-    for (const Metric &metric :
-         {metrics::asked_wavefronts_load, metrics::asked_wavefronts_store, metrics::asked_wavefronts_copy})
-        names.emplace_back(metric.name);
-    return names;
+    return metric_names(std::array{metrics::asked_wavefronts_load, metrics::asked_wavefronts_store,
+                                   metrics::asked_wavefronts_copy},
+                        metric_names(metrics::instrumented));
 }
 
 bool lacks_exact_counts(const Case &item) {
@@ -28,7 +27,7 @@ bool lacks_exact_counts(const Case &item) {
 
 void add_exact_counts(Case &item, const std::map<std::string, double> &counters) {
     Measurement &cold = cold_measurement(item);
-    const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
+    const auto value = [&](const char *metric) { return counters.at(metric); };
     Work work = cold.work.value_or(Work{});
     if (ConvShape::parse(item.shape).dtype != DataType::i8)
         work.fmas = value(metrics::thread_ffma);
@@ -44,7 +43,7 @@ void add_exact_counts(Case &item, const std::map<std::string, double> &counters)
 namespace {
 
 Regime counted_regime(const Measurement &m, const GpuProfile &profile) {
-    const auto counter = [&](const Metric &metric) { return m.counters->at(metric.name); };
+    const auto counter = [&](const char *metric) { return m.counters->at(metric); };
     const double seconds = m.time_s.value;
     const Work &work = *m.work;
     double dram = counter(metrics::dram_busy) / 100.0, l2 = 0.0;
@@ -68,10 +67,10 @@ Measurement &cold_measurement(Case &item) {
 
 void add_counts(Measurement &measurement, const std::map<std::string, double> &counters,
                 const GpuProfile &profile) {
-    const auto value = [&](const Metric &metric) { return counters.at(metric.name); };
+    const auto value = [&](const char *metric) { return counters.at(metric); };
     constexpr double sector_bytes = 32.0;
     Work work;
-    if (counters.contains(metrics::thread_ffma.name))
+    if (counters.contains(metrics::thread_ffma))
         work.fmas = value(metrics::thread_ffma);
     work.instructions = value(metrics::instructions);
     work.shared_wavefronts = value(metrics::shared_wavefronts_load) + value(metrics::shared_wavefronts_store);
@@ -86,8 +85,7 @@ void add_counts(Measurement &measurement, const std::map<std::string, double> &c
 }
 
 bool used_tensor_cores(const std::map<std::string, double> &counters) {
-    return counters.at(metrics::instructions_tensor_pipe.name) >
-           counters.at(metrics::instructions_tensor_hfma2.name);
+    return counters.at(metrics::instructions_tensor_pipe) > counters.at(metrics::instructions_tensor_hfma2);
 }
 
 } // namespace convcast

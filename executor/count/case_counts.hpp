@@ -18,13 +18,13 @@ namespace metrics {
 /// Wavefronts of shared memory that the addresses of the lanes ask for, by a rule of the instrumented code
 /// that differs a little from the chip's (docs/evidence.md, W3). The chip's own counters, without sass_, see
 /// those that are served again too: a load that meets a store or a wgmma.
-inline constexpr Metric asked_wavefronts_load{
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefront"};
-inline constexpr Metric asked_wavefronts_store{
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefront"};
+inline constexpr const char *asked_wavefronts_load =
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+inline constexpr const char *asked_wavefronts_store =
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 /// Of asynchronous copies (cp.async), which are neither loads nor stores of shared memory.
-inline constexpr Metric asked_wavefronts_copy{
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", "wavefront"};
+inline constexpr const char *asked_wavefronts_copy =
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum";
 
 } // namespace metrics
 

@@ -12,20 +12,13 @@ namespace convcast {
 
 std::vector<CountedCall> collect_calls(CounterSession &session, const CounterSession::Work &before,
                                        const std::vector<CounterSession::Work> &calls) {
-    const auto some = [&](const std::vector<CounterSession::Work> &its) -> std::vector<CountedCall> {
-        try {
-            std::vector<CountedCall> counted;
+    const auto some = [&](const std::vector<CounterSession::Work> &its) {
+        std::vector<CountedCall> counted;
+        const auto why = why_refused<CounterPermissionError>([&] {
             for (CounterSession::Values &values : session.collect_each(before, its))
                 counted.emplace_back(std::move(values));
-            return counted;
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const CounterPermissionError &) {
-            throw;
-        } catch (const GpuError &error) {
-            (void)cudaGetLastError(); // not sticky: cleared, so that the next call does not report it again
-            return std::vector<CountedCall>(its.size(), std::string(error.what()));
-        }
+        });
+        return why ? std::vector<CountedCall>(its.size(), *why) : counted;
     };
     std::vector<CountedCall> counted = some(calls);
     if (calls.size() > 1 && std::holds_alternative<std::string>(counted.front())) // one of them is to blame

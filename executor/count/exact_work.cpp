@@ -2,7 +2,6 @@
 
 #include "executor/count/case_counts.hpp"
 #include "executor/launch/kernel_cache.hpp"
-#include "executor/launch/prepare.hpp"
 #include "executor/verify/tensors.hpp"
 #include "gpu/stream.hpp"
 #include "model/choose/setting.hpp"
@@ -14,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,30 +32,23 @@ struct Verified {
     PreparedPlan prepared; ///< holds its workspace
 };
 
-/// What `make` gives, or what it says is wrong.
-template <class T, class Make> std::variant<T, std::string> unless_wrong(const Make &make) {
+/// Why `part` cannot be done for one shape or task; absent if it was done.
+template <class Part> std::optional<std::string> what_is_wrong(const Part &part) {
     try {
-        return make();
-    } catch (const DeviceLost &) {
-        throw;
-    } catch (const CounterPermissionError &) {
-        throw;
-    } catch (const GpuError &error) {
-        (void)cudaGetLastError(); // not sticky: cleared, so that the next call does not report it again
-        return std::string(error.what());
+        return why_refused<CounterPermissionError>(part);
     } catch (const std::bad_alloc &) {
-        return std::string("out of host memory for its tensors or reference");
+        return "out of host memory for its tensors or reference";
     }
 }
 
 class ExactCounter {
   public:
-    ExactCounter(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
+    ExactCounter(Compiler &compiler, const Device &device, std::span<const PlanTask> tasks,
                  const ExactOptions &options)
         : tasks_(tasks), options_(options), kernels_(compiler, device.facts().compute_capability()),
           reference_(compiler, device.facts().compute_capability()), session_(exact_metric_names()) {
         std::vector<Plan> plans;
-        for (const ExactTask &task : tasks)
+        for (const PlanTask &task : tasks)
             plans.push_back(*task.plan);
         kernels_.compile_ahead(plans, options.compile_threads);
     }
@@ -68,12 +61,11 @@ class ExactCounter {
             ++end;
         if (!data_ || data_->shape() != shape) {
             data_.reset(); // frees the last shape's memory first
-            const auto made = unless_wrong<bool>([&] {
+            const auto why = what_is_wrong([&] {
                 data_ = std::make_unique<ShapeData>(shape, reference_, options_.seed);
                 (void)data_->tensors(Gate::rounding);
-                return true;
             });
-            if (const auto *why = std::get_if<std::string>(&made)) {
+            if (why) {
                 data_.reset();
                 return std::vector<CountedCall>(end - first, *why);
             }
@@ -81,14 +73,10 @@ class ExactCounter {
         std::vector<CountedCall> counts;
         std::vector<Verified> verified;
         for (std::size_t task = first; task < end; ++task) {
-            if (!verified.empty() && short_of_memory())
-                break; // workspaces of those before
-            auto made = unless_wrong<Verified>([&] { return verify(task); });
-            counts.emplace_back("not counted");
-            if (const auto *why = std::get_if<std::string>(&made))
-                counts.back() = *why;
-            else
-                verified.push_back(std::move(std::get<Verified>(made)));
+            if (!verified.empty() && half_is_taken())
+                break; // by workspaces of those before
+            const auto why = what_is_wrong([&] { verified.push_back(verify(task)); });
+            counts.emplace_back(why.value_or("not counted"));
         }
         std::vector<CountedCall> collected = collect(verified);
         for (std::size_t i = 0; i < verified.size(); ++i)
@@ -97,12 +85,6 @@ class ExactCounter {
     }
 
   private:
-    static bool short_of_memory() {
-        std::size_t free = 0, total = 0;
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        return free < total / 2;
-    }
-
     Verified verify(std::size_t task) {
         const Plan &plan = *tasks_[task].plan;
         Verified made{task, prepare(kernels_, plan, data_->shape())};
@@ -123,7 +105,7 @@ class ExactCounter {
         return collect_calls(session_, {}, calls);
     }
 
-    std::span<const ExactTask> tasks_;
+    std::span<const PlanTask> tasks_;
     const ExactOptions &options_;
     KernelCache kernels_;
     ReferenceKernels reference_;
@@ -134,7 +116,7 @@ class ExactCounter {
 
 } // namespace
 
-bool count_exactly(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
+bool count_exactly(Compiler &compiler, const Device &device, std::span<const PlanTask> tasks,
                    const ExactOptions &options,
                    const std::function<void(std::size_t, const CountedCall &)> &counted,
                    const std::function<void(std::size_t)> &progress) {
@@ -202,7 +184,7 @@ add_exact_work(Run &run, const GpuProfile &profile, Compiler &compiler, const De
         settled(item, why_none);
     };
     const std::vector<OpenCase> open = open_cases(run, profile, settle);
-    std::vector<ExactTask> tasks;
+    std::vector<PlanTask> tasks;
     for (const OpenCase &one : open)
         tasks.push_back({&one.plan, one.shape});
     const bool finished = count_exactly(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "executor/count/collect.hpp"
+#include "executor/launch/prepare.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
 #include "model/machine/profile.hpp"
@@ -17,11 +18,6 @@
 
 namespace convcast {
 
-struct ExactTask {
-    const Plan *plan;
-    ConvShape shape;
-};
-
 struct ExactOptions {
     std::uint64_t seed = 0; ///< of inputs
     unsigned compile_threads = 1;
@@ -33,7 +29,7 @@ struct ExactOptions {
 /// counted together: successive tasks of one shape. A task has no counts where its kernels do not compile or
 /// its result is wrong. False if interrupted. `device` must be the calling thread's. Throws
 /// CounterPermissionError where counters may not be read, DeviceLost.
-bool count_exactly(Compiler &compiler, const Device &device, std::span<const ExactTask> tasks,
+bool count_exactly(Compiler &compiler, const Device &device, std::span<const PlanTask> tasks,
                    const ExactOptions &options,
                    const std::function<void(std::size_t task, const CountedCall &counts)> &counted,
                    const std::function<void(std::size_t settled)> &progress);

@@ -27,15 +27,14 @@ std::string key_of(const CompileRequest &request) {
 } // namespace
 
 CompileRequest request_for(const Launch &launch, int compute_capability, const ConvEnd &end) {
-    CompileRequest request;
-    request.name = "executor/kernels/" + launch.kernel + ".cu";
-    request.source = kernel_source(launch.kernel, end.in_network);
-    request.name_expressions = {name_expression(launch)};
+    CompileRequest request{.name = "executor/kernels/" + launch.kernel + ".cu",
+                           .source = kernel_source(launch.kernel, end.in_network),
+                           .name_expressions = {name_expression(launch)},
+                           .options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)},
+                           .compute_capability = compute_capability,
+                           .architecture_features = launch.architecture_features.value_or(false)};
     if (launch.constant_bytes > 0)
         request.name_expressions.push_back(std::string("&") + filter_bank);
-    request.compute_capability = compute_capability;
-    request.architecture_features = launch.architecture_features.value_or(false);
-    request.options = {"-DREGISTER_CAP=" + std::to_string(launch.register_cap)};
     if (end.in_network)
         for (const auto &[option, value] : {std::pair("-DEND_BIAS=", std::string(end.bias ? "1" : "0")),
                                             std::pair("-DEND_ADD=", std::string(end.add ? "1" : "0")),
@@ -115,15 +114,8 @@ void KernelCache::wait(const Compiler::Progress &progress) {
     }
 }
 
-const CompiledModule &KernelCache::compiled(const Partition &partition) {
-    return module_of(request_for(partition, compute_capability_));
-}
-
 const CompiledModule &KernelCache::compiled(const Partition &partition, const ConvEnd &end) {
-    return end.in_network ? module_of(request_for(partition, compute_capability_, end)) : compiled(partition);
-}
-
-const CompiledModule &KernelCache::module_of(const CompileRequest &request) {
+    const CompileRequest request = request_of(partition, end);
     auto found = outcomes_.find(key_of(request));
     if (found == outcomes_.end()) {
         std::promise<Compiler::Outcome> now;

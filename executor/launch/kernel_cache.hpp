@@ -45,11 +45,14 @@ class KernelCache {
     void wait(const Compiler::Progress &progress = {});
 
     /// Waits for a kernel that is being compiled ahead, compiles now one that was not asked for. Throws
-    /// GpuError with the log of a kernel that does not compile. Virtual for kernels that are compiled
-    /// otherwise (executor/timeline/timeline.cpp).
-    virtual const CompiledModule &compiled(const Partition &partition);
-    /// The same for a kernel that ends a convolution of a network.
-    const CompiledModule &compiled(const Partition &partition, const ConvEnd &end);
+    /// GpuError with the log of a kernel that does not compile. `end`: of a convolution of a network.
+    const CompiledModule &compiled(const Partition &partition, const ConvEnd &end = {});
+
+  protected:
+    /// How a kernel is compiled, where another one does it otherwise (executor/timeline/timeline.cpp).
+    virtual CompileRequest request_of(const Partition &partition, const ConvEnd &end) const {
+        return request_for(partition, compute_capability_, end);
+    }
 
   private:
     struct Job {
@@ -58,7 +61,6 @@ class KernelCache {
     };
     void work();
     Compiler::Outcome outcome_of(const CompileRequest &request) const;
-    const CompiledModule &module_of(const CompileRequest &request);
 
     Compiler &compiler_;
     int compute_capability_;

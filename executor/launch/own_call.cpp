@@ -1,6 +1,6 @@
 #include "executor/launch/own_call.hpp"
+#include "gpu/kernel.hpp"
 
-#include "executor/launch/kernel_call.hpp"
 #include "model/base/errors.hpp"
 
 #include <array>
@@ -58,11 +58,10 @@ dim3 dim3_of(const std::array<std::int64_t, 3> &size) {
 
 CompileRequest own_request(const OwnKernel &kernel, const OwnLaunch &launch, const ConvShape &shape,
                            const Gpu &gpu, int compute_capability) {
-    CompileRequest request;
-    request.name = kernel.file;
-    request.source = kernel.source + parameter_check(kernel, launch, own_names(shape, gpu));
-    request.name_expressions = {launch.expression};
-    request.compute_capability = compute_capability;
+    CompileRequest request{.name = kernel.file,
+                           .source = kernel.source + parameter_check(kernel, launch, own_names(shape, gpu)),
+                           .name_expressions = {launch.expression},
+                           .compute_capability = compute_capability};
     for (const auto &[macro, value] : launch.defines)
         request.options.push_back("-D" + macro + "=" + std::to_string(value));
     if (launch.registers)

@@ -10,6 +10,12 @@
 
 namespace convcast {
 
+/// A plan that is called beside the timed runs: to be counted, or for a timeline.
+struct PlanTask {
+    const Plan *plan;
+    ConvShape shape;
+};
+
 struct PreparedPlan {
     ConvCall call;
     /// The launches alone, on what the last `call` prepared of the same filters; empty if the plan prepares

@@ -2,7 +2,8 @@
 // steps over several GPUs are queued.
 #pragma once
 
-#include "executor/launch/kernel_call.hpp"
+#include "gpu/kernel.hpp"
+
 #include "gpu/stream.hpp"
 
 #include <cstddef>

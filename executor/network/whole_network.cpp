@@ -103,10 +103,9 @@ WholeNetwork::WholeNetwork(Compiler &compiler, const Device &device, const Plann
 }
 
 void WholeNetwork::check_memory(const Device &device) const {
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-    if (const auto why =
-            why_too_large(plan_, device.facts().name, static_cast<double>(free), static_cast<double>(all)))
+    const DeviceMemory memory = device_memory();
+    if (const auto why = why_too_large(plan_, device.facts().name, static_cast<double>(memory.free),
+                                       static_cast<double>(memory.total)))
         throw UsageError("run: " + *why);
 }
 

@@ -1,9 +1,9 @@
 #include "executor/network/whole_reference.hpp"
 
-#include "executor/launch/kernel_call.hpp"
 #include "executor/network/streamed_work.hpp"
 #include "executor/network/whole_kernel.hpp"
 #include "gpu/check.hpp"
+#include "gpu/kernel.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/operator_type.hpp"
 

@@ -1,8 +1,6 @@
 #include "executor/timeline/timeline.hpp"
 
-#include "executor/launch/kernel_cache.hpp"
 #include "executor/launch/kernel_source.hpp"
-#include "executor/launch/prepare.hpp"
 #include "executor/timeline/stamp.hpp"
 #include "executor/verify/tensors.hpp"
 #include "gpu/stopwatch.hpp"
@@ -15,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,34 +24,30 @@ namespace {
 
 constexpr std::size_t guard_bytes = GuardedBuffer<std::byte>::guard_bytes;
 
-std::string key_of(const CompileRequest &request) {
-    return request.name_expressions.front() + " " + join(request.options);
-}
-
-using Outcomes = std::map<std::string, Compiler::Outcome>;
-
-/// Hands the stamped kernels of one plan to prepare().
+/// Compiles the stamped kernels of some plans, which must stay where they are.
 class StampedKernels : public KernelCache {
   public:
-    StampedKernels(Compiler &compiler, int compute_capability, const StampedPlan &stamped,
-                   const Outcomes &outcomes)
+    StampedKernels(Compiler &compiler, int compute_capability, std::span<const StampedPlan> plans,
+                   unsigned threads)
         : KernelCache(compiler, compute_capability) {
-        std::size_t next = 0;
-        for (const std::vector<Partition> *launches : {&stamped.plan.prepare, &stamped.plan.launches})
-            for (const Partition &part : *launches)
-                outcomes_.emplace(&part, &outcomes.at(key_of(stamped.requests.at(next++))));
-    }
-
-    /// `partition` must be the plan's own.
-    const CompiledModule &compiled(const Partition &partition) override {
-        const Compiler::Outcome &outcome = *outcomes_.at(&partition);
-        if (const auto *why = std::get_if<std::string>(&outcome))
-            throw GpuError(*why);
-        return std::get<CompiledModule>(outcome);
+        std::vector<CompileRequest> all;
+        for (const StampedPlan &stamped : plans) {
+            std::size_t next = 0;
+            for (const std::vector<Partition> *launches : {&stamped.plan.prepare, &stamped.plan.launches})
+                for (const Partition &part : *launches)
+                    requests_.emplace(&part, &stamped.requests.at(next++));
+            all.insert(all.end(), stamped.requests.begin(), stamped.requests.end());
+        }
+        compile_ahead(std::move(all), threads);
+        wait(); // so that the host has nothing else to do while calls are recorded
     }
 
   private:
-    std::map<const Partition *, const Compiler::Outcome *> outcomes_;
+    CompileRequest request_of(const Partition &partition, const ConvEnd &) const override {
+        return *requests_.at(&partition);
+    }
+
+    std::map<const Partition *, const CompileRequest *> requests_;
 };
 
 /// The output of one plan with the records behind it: guard, output, guard, records, guard.
@@ -73,21 +66,13 @@ class Output {
     }
 
     bool guards_intact() const {
-        std::vector<std::byte> between(records_offset_ - output_bytes_);
-        check(cudaMemcpy(between.data(), memory_.data() + output_bytes_, between.size(),
-                         cudaMemcpyDeviceToHost),
-              "cudaMemcpy");
-        return memory_.guards_intact() && std::all_of(between.begin(), between.end(), [&](std::byte byte) {
-                   return byte == std::byte{poison_};
-               });
+        const auto between = copy_of(memory_.data() + output_bytes_, records_offset_ - output_bytes_);
+        return memory_.guards_intact() &&
+               std::ranges::count(between, std::byte{poison_}) == std::ssize(between);
     }
 
     std::vector<CtaRecord> records() const {
-        std::vector<CtaRecord> records(records_);
-        check(cudaMemcpy(records.data(), memory_.data() + records_offset_, records_ * sizeof(CtaRecord),
-                         cudaMemcpyDeviceToHost),
-              "cudaMemcpy");
-        return records;
+        return copy_of(reinterpret_cast<const CtaRecord *>(memory_.data() + records_offset_), records_);
     }
 
   private:
@@ -126,26 +111,15 @@ Timeline timeline_from(const StampedPlan &stamped, const std::vector<CtaRecord> 
 
 class Recorder {
   public:
-    Recorder(Compiler &compiler, const Device &device, const TimelineOptions &options)
-        : compiler_(compiler), options_(options), compute_capability_(device.facts().compute_capability()),
-          kernels_(compiler, compute_capability_), watch_(compiler, device.facts()) {}
+    Recorder(Compiler &compiler, const Device &device, std::span<const StampedPlan> plans,
+             const TimelineOptions &options)
+        : options_(options), kernels_(compiler, device.facts().compute_capability()),
+          watch_(compiler, device.facts()),
+          stamped_(compiler, device.facts().compute_capability(), plans, options.compile_threads) {}
 
-    /// Every kernel of `plans` once.
-    void compile(std::span<const StampedPlan> plans) {
-        std::vector<CompileRequest> requests;
-        std::set<std::string> seen;
-        for (const StampedPlan &plan : plans)
-            for (const CompileRequest &request : plan.requests)
-                if (seen.insert(key_of(request)).second)
-                    requests.push_back(request);
-        std::vector<Compiler::Outcome> outcomes = compiler_.compile_all(requests, options_.compile_threads);
-        for (std::size_t i = 0; i < requests.size(); ++i)
-            outcomes_.emplace(key_of(requests[i]), std::move(outcomes[i]));
-    }
-
+    /// `stamped` is one of the plans.
     Timeline record(const StampedPlan &stamped, const ConvShape &shape) {
-        StampedKernels modules(compiler_, compute_capability_, stamped, outcomes_);
-        const PreparedPlan prepared = prepare(modules, stamped.plan, shape);
+        const PreparedPlan prepared = prepare(stamped_, stamped.plan, shape);
         Output output(stamped, shape);
         ShapeData data(shape, kernels_, options_.seed);
         std::uint32_t calls = 0;
@@ -163,13 +137,14 @@ class Recorder {
             expect_right(data, Gate::exact, output);
         }
         const Gate gate = transformed ? Gate::transformed : Gate::rounding;
-        StopWatchOptions once; // queued behind a gate like every timed call, after two that load the code
-        once.min_samples = once.max_samples = 1;
-        once.max_time = once.warm_up = Seconds(0.0);
         const StopWatch::Call timed = call_on(gate);
         output.poison();
         calls = 0;
-        const SampleSeries series = watch_.measure(timed, once);
+        const SampleSeries
+            series = // queued behind a gate like every timed call, after two that load the code
+            watch_.measure(
+                timed,
+                {.min_samples = 1, .max_samples = 1, .max_time = Seconds(0.0), .warm_up = Seconds(0.0)});
         expect_right(data, gate, output);
         Timeline timeline = timeline_from(stamped, output.records(), calls);
         timeline.call_s = series.samples.back().time;
@@ -185,12 +160,10 @@ class Recorder {
             throw GpuError("with stamps the kernel writes outside its output");
     }
 
-    Compiler &compiler_;
     const TimelineOptions &options_;
-    int compute_capability_;
     ReferenceKernels kernels_;
     StopWatch watch_;
-    Outcomes outcomes_;
+    StampedKernels stamped_;
 };
 
 } // namespace
@@ -218,25 +191,20 @@ StampedPlan stamped(const Plan &plan, const ConvShape &shape, int compute_capabi
 }
 
 std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &compiler, const Device &device,
-                                                                  std::span<const TimelineTask> tasks,
+                                                                  std::span<const PlanTask> tasks,
                                                                   const TimelineOptions &options) {
-    Recorder recorder(compiler, device, options);
     std::vector<StampedPlan> plans;
-    for (const TimelineTask &task : tasks)
+    for (const PlanTask &task : tasks)
         plans.push_back(stamped(*task.plan, task.shape, device.facts().compute_capability()));
-    recorder.compile(plans);
+    Recorder recorder(compiler, device, plans, options);
     std::vector<std::variant<Timeline, std::string>> timelines;
     for (std::size_t i = 0; i < plans.size(); ++i) {
         if (options.progress)
             options.progress(i, plans.size());
-        try {
-            timelines.emplace_back(recorder.record(plans[i], tasks[i].shape));
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &error) {
-            (void)cudaGetLastError(); // not sticky: cleared, so that the next call does not report it again
-            timelines.emplace_back(std::string(error.what()));
-        }
+        const auto why =
+            why_refused([&] { timelines.emplace_back(recorder.record(plans[i], tasks[i].shape)); });
+        if (why)
+            timelines.emplace_back(*why);
     }
     if (options.progress)
         options.progress(plans.size(), plans.size());
@@ -247,7 +215,7 @@ bool add_timelines(Run &run, Compiler &compiler, const Device &device, const Tim
                    const std::function<bool(const Case &)> &wanted,
                    const std::function<void(const Case &, const std::string *why_none)> &done) {
     std::vector<std::pair<const Case *, Measurement *>> open;
-    std::vector<TimelineTask> tasks;
+    std::vector<PlanTask> tasks;
     for (Case &item : run.cases) {
         if (item.status != Status::ok || !wanted(item))
             continue;

@@ -2,6 +2,7 @@
 // kernels are compiled with a stamp put in.
 #pragma once
 
+#include "executor/launch/prepare.hpp"
 #include "gpu/compile.hpp"
 #include "gpu/device.hpp"
 #include "model/record/run.hpp"
@@ -27,11 +28,6 @@ struct StampedPlan {
 /// Needs no GPU.
 StampedPlan stamped(const Plan &plan, const ConvShape &shape, int compute_capability);
 
-struct TimelineTask {
-    const Plan *plan;
-    ConvShape shape;
-};
-
 struct TimelineOptions {
     std::uint64_t seed = 0; ///< of inputs
     unsigned compile_threads = 1;
@@ -41,7 +37,7 @@ struct TimelineOptions {
 /// One timeline a task, from a cold L2, or why there is none: a kernel that does not compile, a result that
 /// is wrong, a CTA that did not run exactly once. `device` must be the calling thread's. Throws DeviceLost.
 std::vector<std::variant<Timeline, std::string>> record_timelines(Compiler &compiler, const Device &device,
-                                                                  std::span<const TimelineTask> tasks,
+                                                                  std::span<const PlanTask> tasks,
                                                                   const TimelineOptions &options);
 
 /// Gives each cold measurement of the cases that are `wanted` a timeline, where it has none. `done` is called

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace convcast {
@@ -16,28 +13,6 @@ double rounding_bound(const ConvShape &shape) {
         return 0.0;
     return 4.0 * static_cast<double>(shape.products()) * 0x1p-24 +
            (shape.dtype == DataType::f16 ? 0x1p-11 : 0.0);
-}
-
-Comparison compare(std::span<const float> output, std::span<const ReferenceElement> reference, double bound) {
-    Comparison sum;
-    for (std::size_t i = 0; i < output.size(); ++i) {
-        const double value = output[i];
-        bool bad = std::isnan(value);
-        if (bad) {
-            ++sum.not_a_number;
-        } else {
-            const double error = std::abs(value - reference[i].value), limit = bound * reference[i].magnitude;
-            sum.squared_error += error * error;
-            sum.squared_reference += reference[i].value * reference[i].value;
-            if (error > 0.0)
-                sum.max_error_ratio = std::max(sum.max_error_ratio, error / limit);
-            bad = error > limit;
-            sum.out_of_bound += bad;
-        }
-        if (bad && sum.first_bad < 0)
-            sum.first_bad = static_cast<std::int64_t>(i);
-    }
-    return sum;
 }
 
 Verdict judge(Gate gate, const ConvShape &shape, const Comparison &c) {

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace convcast {
@@ -30,7 +29,7 @@ inline constexpr double half_l2_limit = 1e-3;
 /// products summed in float, and 2^-11 where the result is rounded to half; nothing for integers.
 double rounding_bound(const ConvShape &shape);
 
-/// An output against its reference, added up by the host or the device (executor/kernels/reference.cu).
+/// An output against its reference, added up by the device (executor/kernels/reference.cu).
 struct Comparison {
     double squared_error = 0.0, squared_reference = 0.0; ///< over all elements that are not NaN
     double max_error_ratio =
@@ -39,9 +38,6 @@ struct Comparison {
     std::int64_t out_of_bound = 0; ///< NaN not included
     std::int64_t first_bad = -1;   ///< linear index of the first element that is NaN or out of bound
 };
-
-/// `bound`: 0 for gate 1, rounding_bound() for gate 2.
-Comparison compare(std::span<const float> output, std::span<const ReferenceElement> reference, double bound);
 
 struct Verdict {
     bool passed = false;

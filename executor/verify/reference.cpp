@@ -1,12 +1,8 @@
 #include "executor/verify/reference.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
-#include <vector>
 
 namespace convcast {
 
@@ -34,21 +30,6 @@ ReferenceElement reference_element(const ConvShape &shape, std::span<const float
                 sum.magnitude += std::abs(pixel * weight);
             }
     return sum;
-}
-
-std::vector<ReferenceElement> reference(const ConvShape &shape, std::span<const float> input,
-                                        std::span<const float> filters) {
-    std::vector<ReferenceElement> output(static_cast<std::size_t>(shape.output_elements()));
-    const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
-    std::vector<std::jthread> threads;
-    for (std::size_t worker = 0; worker < workers; ++worker)
-        threads.emplace_back([&, worker] {
-            const std::size_t end = output.size() * (worker + 1) / workers;
-            for (std::size_t i = output.size() * worker / workers; i < end; ++i)
-                output[i] = reference_element(shape, input, filters, static_cast<std::int64_t>(i));
-        });
-    threads.clear(); // joins
-    return output;
 }
 
 } // namespace convcast

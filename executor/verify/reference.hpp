@@ -6,7 +6,6 @@
 
 #include <array>
 #include <span>
-#include <vector>
 
 namespace convcast {
 
@@ -23,9 +22,5 @@ OutputIndex output_index(const ConvShape &shape, std::int64_t element);
 /// The output element at linear index `element` of NKPQ, of an NCHW input and KCRS filters.
 ReferenceElement reference_element(const ConvShape &shape, std::span<const float> input,
                                    std::span<const float> filters, std::int64_t element);
-
-/// All output elements, by all threads of this machine.
-std::vector<ReferenceElement> reference(const ConvShape &shape, std::span<const float> input,
-                                        std::span<const float> filters);
 
 } // namespace convcast

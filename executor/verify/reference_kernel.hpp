@@ -27,8 +27,8 @@ class ReferenceKernels {
     DeviceReference compute(const ConvShape &shape, const DeviceBuffer<float> &input,
                             const DeviceBuffer<float> &filters) const;
 
-    /// As convcast::compare, for an output on the device, in the shape's data type, NKPQ or NPQK. What it
-    /// never wrote is a NaN or, of integers, as poison_of says.
+    /// Of an output on the device, in the shape's data type, NKPQ or NPQK. What it never wrote is a NaN or,
+    /// of integers, as poison_of says. `bound`: 0 for gate 1, rounding_bound() for gate 2.
     Comparison compare(const ConvShape &shape, const void *output, Layout layout,
                        const DeviceReference &reference, double bound) const;
 

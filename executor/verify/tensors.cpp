@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace convcast {
@@ -17,29 +18,23 @@ Tensors stored_on_device(const ConvShape &shape, const Inputs &inputs) {
 
 } // namespace
 
-Tensors on_device(const ConvShape &shape, const Inputs &inputs, const ReferenceKernels &kernels,
-                  std::uint64_t seed) {
-    Tensors tensors = stored_on_device(shape, inputs);
-    tensors.reference = kernels.compute(shape, DeviceBuffer<float>(std::span(inputs.input)),
-                                        DeviceBuffer<float>(std::span(inputs.filters)));
-    check_reference(shape, inputs.input, inputs.filters, tensors.reference, seed);
-    return tensors;
-}
-
 ShapeData::ShapeData(const ConvShape &shape, const ReferenceKernels &kernels, std::uint64_t seed)
     : shape_(shape), kernels_(kernels), seed_(seed),
       output_(static_cast<std::size_t>(shape.output_bytes()), poison_of(shape)) {}
 
 const Tensors &ShapeData::tensors(Gate gate, Layout layout) {
     std::map<Layout, Tensors> &made = gate == Gate::exact ? integers_ : reals_;
-    const auto numbers = gate == Gate::exact ? integer_inputs : real_inputs;
     if (const auto found = made.find(layout); found != made.end())
         return found->second;
-    return made
-        .emplace(layout, layout == Layout::channels_first
-                             ? on_device(shape_, numbers(shape_, seed_), kernels_, seed_)
-                             : stored_on_device(shape_, laid_out(numbers(shape_, seed_), shape_, layout)))
-        .first->second;
+    const Inputs inputs =
+        laid_out((gate == Gate::exact ? integer_inputs : real_inputs)(shape_, seed_), shape_, layout);
+    Tensors tensors = stored_on_device(shape_, inputs);
+    if (layout == Layout::channels_first) {
+        tensors.reference = kernels_.compute(shape_, DeviceBuffer<float>(std::span(inputs.input)),
+                                             DeviceBuffer<float>(std::span(inputs.filters)));
+        check_reference(shape_, inputs.input, inputs.filters, tensors.reference, seed_);
+    }
+    return made.emplace(layout, std::move(tensors)).first->second;
 }
 
 void ShapeData::run(const ConvCall &call, Gate gate, Layout layout, cudaStream_t stream) {

@@ -16,11 +16,8 @@ struct Tensors {
     DeviceReference reference; ///< of Layout::channels_first only
 };
 
-/// In Layout::channels_first. The reference is checked against the CPU at elements chosen by `seed`.
-Tensors on_device(const ConvShape &shape, const Inputs &inputs, const ReferenceKernels &kernels,
-                  std::uint64_t seed);
-
-/// The inputs of both gates for one shape, made when first asked for, and an output.
+/// The inputs of both gates for one shape, made when first asked for, and an output. The reference is checked
+/// against the CPU at elements chosen by the seed of the inputs.
 class ShapeData {
   public:
     ShapeData(const ConvShape &shape, const ReferenceKernels &kernels, std::uint64_t seed);

@@ -5,32 +5,18 @@
 namespace convcast::probe {
 namespace {
 
-/// CTAs on each SM whose threads have `batch` accesses of 16 bytes each under way.
-struct Grid {
-    unsigned ctas_per_sm, threads, batch;
-
-    dim3 ctas(const ProbeContext &context) const { return dim3(ctas_per_sm * sms(context)); }
-    Knobs knobs(const ProbeContext &context, const char *batch_knob, double buffer_bytes) const {
-        return {{"ctas_per_sm", ctas_per_sm},
-                {"threads", threads},
-                {batch_knob, batch},
-                {"bytes_in_flight", 16.0 * ctas_per_sm * threads * batch * sms(context)},
-                {"buffer_bytes", buffer_bytes}};
-    }
-};
-
 Samples read_with(ProbeContext &context, const Module &module, const std::vector<Grid> &grids) {
     const FilledBuffer buffer(context, dram_bytes(context));
     Samples all;
     for (const Grid &grid : grids) {
         const Kernel kernel = module.kernel("dram_read<" + std::to_string(grid.batch) + ">");
-        DeviceBuffer<std::uint32_t> sink = zeros(std::size_t{grid.ctas(context).x} * grid.threads);
+        DeviceBuffer<std::uint32_t> sink = zeros(std::size_t{grid.all_ctas(context)} * grid.threads);
         const unsigned long long count = buffer.data.size();
         all.push_back(timed(
             context,
             [&](cudaStream_t stream) {
-                kernel.launch_with(grid.ctas(context), dim3(grid.threads), 0, stream, buffer.data.data(),
-                                   count, sink.data());
+                kernel.launch_with(dim3(grid.all_ctas(context)), dim3(grid.threads), 0, stream,
+                                   buffer.data.data(), count, sink.data());
             },
             bandwidth_options(L2State::cold), grid.knobs(context, "loads", buffer.bytes()), buffer.bytes()));
         expect_sum(sink, buffer.sum, "dram_read");
@@ -47,7 +33,7 @@ struct DramPart {
         : all(dram_bytes(context) / sizeof(uint4)),
           least(std::max(all / 4, 4 * context.device.l2_bytes / sizeof(uint4))) {}
 
-    std::size_t count_for(const InFlight &point) const {
+    std::size_t count_for(const Grid &point) const {
         return point.bytes_per_sm() < 8.0 * 1024.0 ? least : all;
     }
 };
@@ -67,7 +53,8 @@ ProbeSamples write_with(ProbeContext &context, const Module &module, DeviceBuffe
     ProbeSamples samples = timed(
         context,
         [&](cudaStream_t stream) {
-            kernel.launch_with(grid.ctas(context), dim3(grid.threads), 0, stream, buffer.data(), count);
+            kernel.launch_with(dim3(grid.all_ctas(context)), dim3(grid.threads), 0, stream, buffer.data(),
+                               count);
         },
         fenced ? sweep_options(L2State::warm) : bandwidth_options(L2State::warm), knobs, bytes);
     expect_written(context, buffer, size, fenced ? "wrong_quick_words" : "wrong_words",
@@ -91,8 +78,8 @@ ProbeSamples copy_with(ProbeContext &context, const Module &module, const Filled
     ProbeSamples samples = timed(
         context,
         [&](cudaStream_t stream) {
-            kernel.launch_with(grid.ctas(context), dim3(grid.threads), 0, stream, source.data.data(),
-                               target.data(), count);
+            kernel.launch_with(dim3(grid.all_ctas(context)), dim3(grid.threads), 0, stream,
+                               source.data.data(), target.data(), count);
         },
         fenced ? sweep_options(L2State::warm) : bandwidth_options(L2State::warm), std::move(knobs),
         2.0 * bytes);
@@ -105,10 +92,7 @@ Samples dram_read_bandwidth(ProbeContext &context, const Module &module) {
 }
 
 Samples dram_read_curve(ProbeContext &context, const Module &module) {
-    std::vector<Grid> grids;
-    for (const InFlight &point : points_in_flight())
-        grids.push_back({1, point.threads, point.batch});
-    return read_with(context, module, grids);
+    return read_with(context, module, points_in_flight());
 }
 
 Samples dram_write_bandwidth(ProbeContext &context, const Module &module) {
@@ -123,9 +107,8 @@ Samples dram_write_curve(ProbeContext &context, const Module &module) {
     const DramPart part(context);
     DeviceBuffer<uint4> buffer(part.all);
     Samples all;
-    for (const InFlight &point : points_in_flight())
-        all.push_back(write_with(context, module, buffer, part.count_for(point),
-                                 {1, point.threads, point.batch}, true));
+    for (const Grid &point : points_in_flight())
+        all.push_back(write_with(context, module, buffer, part.count_for(point), point, true));
     return all;
 }
 
@@ -149,9 +132,8 @@ Samples dram_copy_curve(ProbeContext &context, const Module &module) {
     const FilledBuffer from(context, part.all * sizeof(uint4));
     DeviceBuffer<uint4> to(part.all);
     Samples all;
-    for (const InFlight &point : points_in_flight())
-        all.push_back(copy_with(context, module, from, to, part.count_for(point),
-                                {1, point.threads, point.batch}, false, true));
+    for (const Grid &point : points_in_flight())
+        all.push_back(copy_with(context, module, from, to, part.count_for(point), point, false, true));
     return all;
 }
 

@@ -7,6 +7,8 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace convcast::probe {
 namespace {
@@ -39,7 +41,7 @@ ProbeSamples time_of(ProbeContext &context, const Pattern &pattern) {
 }
 
 /// GB20x calls bytes read from DRAM otherwise; asked of the chips' metric tables.
-constexpr const char *dram_bytes_names[] = {metrics::dram_bytes_read.name, "dram__bytes_op_read.sum"};
+constexpr const char *dram_bytes_names[] = {metrics::dram_bytes_read, "dram__bytes_op_read.sum"};
 
 /// What the counters say of each pattern. `timed` are the samples by time, in the order of `patterns`; their
 /// clocks stand for those under the profiler.
@@ -48,13 +50,9 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
     std::unique_ptr<CounterSession> session;
     const auto open = [&] {
         session = std::make_unique<CounterSession>(
-            std::vector<std::string>{dram_bytes_read, metrics::l2_sectors_read.name});
+            std::vector<std::string>{dram_bytes_read, metrics::l2_sectors_read});
     };
-    try {
-        open();
-    } catch (const DeviceLost &) {
-        throw;
-    } catch (const GpuError &) {
+    if (why_refused(open)) {
         dram_bytes_read = dram_bytes_names[1];
         open();
     }
@@ -73,8 +71,7 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
             constexpr double sector_bytes = 32.0;
             const double clock = timed[i].sm_clock_hz.front();
             add_sample(dram, seen.at(dram_bytes_read) / pattern.useful_bytes, clock);
-            add_sample(l2, seen.at(metrics::l2_sectors_read.name) * sector_bytes / pattern.useful_bytes,
-                       clock);
+            add_sample(l2, seen.at(metrics::l2_sectors_read) * sector_bytes / pattern.useful_bytes, clock);
         }
         all.push_back(std::move(dram));
         all.push_back(std::move(l2));
@@ -82,89 +79,81 @@ Samples counted(ProbeContext &context, const std::vector<Pattern> &patterns, con
     return all;
 }
 
-/// Adds what the counters say, or notes why they say nothing.
-void add_counted(ProbeContext &context, const std::vector<Pattern> &patterns, Samples &timed) {
-    try {
-        Samples by_counters = counted(context, patterns, timed);
-        std::move(by_counters.begin(), by_counters.end(), std::back_inserter(timed));
-    } catch (const DeviceLost &) {
-        throw;
-    } catch (const GpuError &error) {
-        for (ProbeSamples &samples : timed)
-            samples.note += std::string("; no counters: ") + error.what();
+/// Reads a buffer in one way after another.
+class Reader {
+  public:
+    Reader(ProbeContext &context, std::size_t bytes)
+        : context_(context), buffer_(context, bytes), sink_(std::size_t{ctas()} * threads) {}
+
+    std::size_t bytes() const { return buffer_.data.bytes(); }
+
+    /// Times `read` on `count` words, whose places `where` tells, and has `sum` add up what it should read.
+    template <class Where>
+    void take(const Kernel &read, const Kernel &sum, const char *reader, Knobs knobs, unsigned count,
+              const Where &where) {
+        knobs["buffer_bytes"] = buffer_.bytes();
+        patterns_.push_back({std::move(knobs), 4.0 * count, [=, this](cudaStream_t stream) {
+                                 read.launch_with(dim3(ctas()), dim3(threads), 0, stream, words(), count,
+                                                  where, sink_.data());
+                             }});
+        sink_.fill_bytes(0);
+        timed_.push_back(time_of(context_, patterns_.back()));
+        DeviceBuffer<std::uint32_t> total = zeros(1);
+        sum.launch_with(dim3(8 * sms(context_)), dim3(256), 0, context_.watch.stream(), count, where,
+                        total.data());
+        wait(context_, "cudaStreamSynchronize after adding up a pattern");
+        expect_sum(sink_, total.to_host()[0], reader);
     }
-}
 
-/// Runs the kernel that adds up what should be read, and compares.
-template <class... Parameters>
-void expect_read(const ProbeContext &context, const DeviceBuffer<std::uint32_t> &sink, const Kernel &kernel,
-                 const char *reader, Parameters... parameters) {
-    DeviceBuffer<std::uint32_t> total = zeros(1);
-    kernel.launch_with(dim3(8 * sms(context)), dim3(256), 0, context.watch.stream(), parameters...,
-                       total.data());
-    wait(context, "cudaStreamSynchronize after adding up a pattern");
-    expect_sum(sink, total.to_host()[0], reader);
-}
+    /// The times, and what the counters say, or in the notes why they say nothing.
+    Samples samples() {
+        const std::optional<std::string> why = why_refused([&] {
+            Samples by_counters = counted(context_, patterns_, timed_);
+            std::move(by_counters.begin(), by_counters.end(), std::back_inserter(timed_));
+        });
+        if (why)
+            for (ProbeSamples &samples : timed_)
+                samples.note += "; no counters: " + *why;
+        return std::move(timed_);
+    }
 
-constexpr auto words_of = [](const FilledBuffer &buffer) {
-    return reinterpret_cast<const std::uint32_t *>(buffer.data.data());
+  private:
+    unsigned ctas() const { return ctas_per_sm * sms(context_); }
+    const std::uint32_t *words() const {
+        return reinterpret_cast<const std::uint32_t *>(buffer_.data.data());
+    }
+
+    ProbeContext &context_;
+    FilledBuffer buffer_;
+    DeviceBuffer<std::uint32_t> sink_;
+    std::vector<Pattern> patterns_;
+    Samples timed_; ///< of each pattern
 };
 
 Samples stride_granularity(ProbeContext &context, const Module &module) {
-    const FilledBuffer buffer(context, dram_bytes(context));
-    const unsigned ctas = ctas_per_sm * sms(context);
-    DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
+    Reader reader(context, dram_bytes(context));
     const Kernel read = module.kernel("stride_read"), sum = module.kernel("stride_sum");
-    Samples all;
-    std::vector<Pattern> patterns;
-    for (const unsigned stride : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u}) {
-        const auto count = static_cast<unsigned>(buffer.data.bytes() / stride);
-        const unsigned stride_words = stride / 4;
-        patterns.push_back({{{"stride_bytes", stride}, {"buffer_bytes", buffer.bytes()}},
-                            4.0 * count,
-                            [=, &read, &buffer, &sink](cudaStream_t stream) {
-                                read.launch_with(dim3(ctas), dim3(threads), 0, stream, words_of(buffer),
-                                                 count, stride_words, sink.data());
-                            }});
-        sink.fill_bytes(0);
-        all.push_back(time_of(context, patterns.back()));
-        expect_read(context, sink, sum, "stride_read", count, stride_words);
-    }
-    add_counted(context, patterns, all);
-    return all;
+    for (const unsigned stride : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u})
+        reader.take(read, sum, "stride_read", {{"stride_bytes", stride}},
+                    static_cast<unsigned>(reader.bytes() / stride), stride / 4);
+    return reader.samples();
 }
 
 Samples segment_granularity(ProbeContext &context, const Module &module) {
     // The permutation of segments needs a power of two.
-    const FilledBuffer buffer(context, std::bit_floor(dram_bytes(context)));
-    const std::size_t bytes = buffer.data.bytes();
-    const unsigned ctas = ctas_per_sm * sms(context);
-    DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
+    Reader reader(context, std::bit_floor(dram_bytes(context)));
     const auto count =
-        static_cast<unsigned>(bytes / sizeof(std::uint32_t) / 8); // one slot of four, half of it
-    Samples all;
-    std::vector<Pattern> patterns;
+        static_cast<unsigned>(reader.bytes() / sizeof(std::uint32_t) / 8); // one slot of four, half of it
     for (const bool aligned : {true, false})
         for (const unsigned segment : {4u, 8u, 16u, 32u, 64u, 128u, 256u}) {
-            const auto slot_count = static_cast<unsigned>(bytes / (2 * segment));
+            const auto slot_count = static_cast<unsigned>(reader.bytes() / (2 * segment));
             const Slots slots{slot_count - 1, static_cast<unsigned>(std::bit_width(slot_count)) / 2 + 1};
             const std::string arguments =
                 "<" + std::to_string(segment / 4) + (aligned ? ", true>" : ", false>");
-            const Kernel read = module.kernel("segment_read" + arguments);
-            patterns.push_back(
-                {{{"segment_bytes", segment}, {"aligned", aligned}, {"buffer_bytes", buffer.bytes()}},
-                 4.0 * count,
-                 [=, &buffer, &sink](cudaStream_t stream) {
-                     read.launch_with(dim3(ctas), dim3(threads), 0, stream, words_of(buffer), count, slots,
-                                      sink.data());
-                 }});
-            sink.fill_bytes(0);
-            all.push_back(time_of(context, patterns.back()));
-            expect_read(context, sink, module.kernel("segment_sum" + arguments), "segment_read", count,
-                        slots);
+            reader.take(module.kernel("segment_read" + arguments), module.kernel("segment_sum" + arguments),
+                        "segment_read", {{"segment_bytes", segment}, {"aligned", aligned}}, count, slots);
         }
-    add_counted(context, patterns, all);
-    return all;
+    return reader.samples();
 }
 
 } // namespace

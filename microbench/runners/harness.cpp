@@ -9,12 +9,6 @@
 
 namespace convcast::probe {
 
-std::size_t free_device_bytes() {
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return free;
-}
-
 std::optional<std::size_t> shared_to_hold(const ProbeContext &context, const Kernel &kernel, unsigned threads,
                                           unsigned ctas) {
     constexpr std::size_t unit = 1024; // shared memory is given out in units of up to as much
@@ -119,23 +113,16 @@ std::vector<Rate> rates(const ProbeContext &context, const Kernel &kernel, const
     const DeviceBuffer<std::uint32_t> memory{std::span<const std::uint32_t>(given)};
     const DeviceBuffer<std::uint32_t> results = zeros(std::max(ctas * launch.results, 1u));
     DeviceBuffer<Span> spans(ctas);
-    const void *const memory_data = memory.data(), *const results_data = results.data(),
-                      *const spans_data = spans.data();
-    std::vector<const void *> parameters;
+    KernelCall call{kernel, dim3(ctas), dim3(launch.threads), *shared, {}, launch.cluster};
     if (!launch.memory.empty())
-        parameters.push_back(&memory_data);
-    for (const std::uint32_t &scalar : launch.scalars)
-        parameters.push_back(&scalar);
+        call.arguments.emplace_back(memory.data());
+    call.arguments.insert(call.arguments.end(), launch.scalars.begin(), launch.scalars.end());
     if (launch.results > 0)
-        parameters.push_back(&results_data);
-    parameters.push_back(&spans_data);
-    std::vector<void *> args;
-    for (const void *parameter : parameters)
-        args.push_back(const_cast<void *>(parameter)); // the driver only reads
+        call.arguments.emplace_back(results.data());
+    call.arguments.emplace_back(spans.data());
     const auto once = [&] {
         spans.fill_bytes(0);
-        kernel.launch(dim3(ctas), dim3(launch.threads), *shared, context.watch.stream(), args.data(),
-                      launch.cluster);
+        call(context.watch.stream());
         wait(context, "cudaStreamSynchronize after a probe");
     };
     const auto start = std::chrono::steady_clock::now();
@@ -194,32 +181,25 @@ ProbeSamples timed(ProbeContext &context, const StopWatch::Call &call, const Sto
 }
 
 StopWatchOptions bandwidth_options(L2State l2) {
-    StopWatchOptions options;
-    options.l2 = l2;
-    options.max_samples = 50;
-    options.target_error = 0.001;
-    options.max_time = Seconds(0.5);
-    return options;
+    return {.l2 = l2, .max_samples = 50, .target_error = 0.001, .max_time = Seconds(0.5)};
 }
 
 StopWatchOptions sweep_options(L2State l2) {
-    StopWatchOptions options;
-    options.l2 = l2;
-    options.max_samples = 20;
-    options.target_error = 0.002;
-    options.max_time = Seconds(0.2);
-    options.warm_up = Seconds(0.01);
-    return options;
+    return {.l2 = l2,
+            .max_samples = 20,
+            .target_error = 0.002,
+            .max_time = Seconds(0.2),
+            .warm_up = Seconds(0.01)};
 }
 
-std::vector<InFlight> points_in_flight() {
-    std::vector<InFlight> points;
+std::vector<Grid> points_in_flight() {
+    std::vector<Grid> points;
     for (const unsigned kib : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
         const unsigned warp_accesses = kib * 2; // of 512 bytes
         unsigned batch = 1;
         while (batch < 8 && warp_accesses / batch > 16)
             batch *= 2;
-        points.push_back({32 * warp_accesses / batch, batch});
+        points.push_back({1, 32 * warp_accesses / batch, batch});
     }
     return points;
 }

@@ -37,9 +37,6 @@ inline void wait(const ProbeContext &context, const char *for_what) {
     check(cudaStreamSynchronize(context.watch.stream()), for_what);
 }
 
-/// What the calling thread's device can still give; DeviceFacts knows what it could at the start.
-std::size_t free_device_bytes();
-
 /// Dynamic shared memory a CTA, in bytes, with which `ctas` CTAs of so many threads fit on an SM and no more,
 /// so that a grid of `ctas` for each SM that stays long enough is spread evenly. Absent if so many do not
 /// fit.
@@ -74,14 +71,24 @@ StopWatchOptions sweep_options(L2State l2);
 ProbeSamples timed(ProbeContext &context, const StopWatch::Call &call, const StopWatchOptions &options,
                    Knobs knobs, double amount = 1.0, const std::string &note = "");
 
-/// One CTA on each SM whose threads have `batch` accesses of 16 bytes each under way.
-struct InFlight {
-    unsigned threads, batch;
-    double bytes_per_sm() const { return 16.0 * threads * batch; }
+/// CTAs on each SM whose threads have `batch` accesses of 16 bytes each under way.
+struct Grid {
+    unsigned ctas_per_sm, threads, batch;
+
+    unsigned all_ctas(const ProbeContext &context) const { return ctas_per_sm * sms(context); }
+    double bytes_per_sm() const { return 16.0 * ctas_per_sm * threads * batch; }
+    /// `batch_knob`: what the accesses are called.
+    Knobs knobs(const ProbeContext &context, const char *batch_knob, double buffer_bytes) const {
+        return {{"ctas_per_sm", ctas_per_sm},
+                {"threads", threads},
+                {batch_knob, batch},
+                {"bytes_in_flight", bytes_per_sm() * sms(context)},
+                {"buffer_bytes", buffer_bytes}};
+    }
 };
 /// From a fraction to several times (latency x bandwidth) of any GPU since Volta, which is 2 to 20 KiB an SM.
 /// One CTA on each SM, so that the load is the same everywhere.
-std::vector<InFlight> points_in_flight();
+std::vector<Grid> points_in_flight();
 
 // ---- what kernels read and write ----
 

@@ -1,7 +1,6 @@
 #include "microbench/runners/harness.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace convcast::probe {
@@ -33,27 +32,22 @@ std::size_t resident_bytes(const ProbeContext &context, double part, std::size_t
 constexpr double resident_part = 0.35;
 
 /// A launch of CTAs whose warps draw tickets for tiles of a buffer, all of it `passes` times.
-struct TicketGrid {
-    unsigned ctas_per_sm, threads, batch;
+struct TicketGrid : Grid {
     unsigned ctas, tiles, passes;
 
     /// Every warp gets `each` tickets on average, so that the last ones are a small part of the time.
-    TicketGrid(const ProbeContext &context, unsigned of_ctas_per_sm, unsigned of_threads, unsigned of_batch,
-               std::size_t buffer_bytes, unsigned each)
-        : ctas_per_sm(of_ctas_per_sm), threads(of_threads), batch(of_batch), ctas(ctas_per_sm * sms(context)),
-          tiles(static_cast<unsigned>(buffer_bytes / ticket_bytes)), passes(1 + warps() * each / tiles) {}
+    TicketGrid(const ProbeContext &context, const Grid &grid, std::size_t buffer_bytes, unsigned each)
+        : Grid(grid), ctas(all_ctas(context)), tiles(static_cast<unsigned>(buffer_bytes / ticket_bytes)),
+          passes(1 + warps() * each / tiles) {}
 
     unsigned warps() const { return ctas * threads / 32; }
     unsigned tickets() const { return tiles * passes; }
     unsigned last_ticket() const { return tickets() + warps() - 1; }
     double bytes() const { return static_cast<double>(ticket_bytes) * tickets(); }
-    Knobs knobs(const char *batch_knob) const {
-        return {{"buffer_bytes", static_cast<double>(ticket_bytes) * tiles},
-                {"ctas_per_sm", ctas_per_sm},
-                {"threads", threads},
-                {"passes", passes},
-                {batch_knob, batch},
-                {"bytes_in_flight", 16.0 * ctas * threads * batch}};
+    Knobs knobs(const ProbeContext &context, const char *batch_knob) const {
+        Knobs found = Grid::knobs(context, batch_knob, static_cast<double>(ticket_bytes) * tiles);
+        found["passes"] = passes;
+        return found;
     }
 };
 
@@ -64,7 +58,7 @@ ProbeSamples read_by_tickets(ProbeContext &context, const Module &module, const 
                              const TicketGrid &grid, const StopWatchOptions &options) {
     const Kernel kernel = module.kernel("l2_read_tickets<" + std::to_string(grid.batch) + ">");
     DeviceBuffer<std::uint32_t> next = zeros(1), sink = zeros(std::size_t{grid.ctas} * grid.threads);
-    Knobs knobs = grid.knobs("loads");
+    Knobs knobs = grid.knobs(context, "loads");
     knobs["dealt"] = dealt_by_tickets;
     ProbeSamples samples = timed(
         context,
@@ -82,7 +76,7 @@ ProbeSamples write_by_tickets(ProbeContext &context, const Module &module, Devic
     const Kernel kernel =
         module.kernel("l2_write<" + std::to_string(grid.batch) + ", " + (fenced ? "true" : "false") + ">");
     DeviceBuffer<std::uint32_t> next = zeros(1);
-    Knobs knobs = grid.knobs("stores");
+    Knobs knobs = grid.knobs(context, "stores");
     if (!fenced)
         knobs.erase("bytes_in_flight"); // not known
     buffer.fill_bytes(0);
@@ -156,12 +150,10 @@ Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
                    read_by_ctas(context, module, 16)};
     for (const double part : {0.25, resident_part, 0.45}) {
         const FilledBuffer buffer(context, resident_bytes(context, part, ticket_bytes));
-        for (const auto &[ctas_per_sm, threads, loads] :
-             {std::array{2u, 512u, 4u}, {1u, 1024u, 8u}, {1u, 512u, 8u}})
-            all.push_back(
-                read_by_tickets(context, module, buffer,
-                                TicketGrid(context, ctas_per_sm, threads, loads, buffer.data.bytes(), 64),
-                                bandwidth_options(L2State::warm)));
+        for (const Grid &grid : {Grid{2, 512, 4}, {1, 1024, 8}, {1, 512, 8}})
+            all.push_back(read_by_tickets(context, module, buffer,
+                                          TicketGrid(context, grid, buffer.data.bytes(), 64),
+                                          bandwidth_options(L2State::warm)));
     }
     return all;
 }
@@ -169,11 +161,10 @@ Samples l2_read_bandwidth(ProbeContext &context, const Module &module) {
 Samples l2_read_curve(ProbeContext &context, const Module &module) {
     const FilledBuffer buffer(context, resident_bytes(context, resident_part, ticket_bytes));
     Samples all;
-    for (const InFlight &point : points_in_flight())
-        all.push_back(
-            read_by_tickets(context, module, buffer,
-                            TicketGrid(context, 1, point.threads, point.batch, buffer.data.bytes(), 24),
-                            sweep_options(L2State::warm)));
+    for (const Grid &point : points_in_flight())
+        all.push_back(read_by_tickets(context, module, buffer,
+                                      TicketGrid(context, point, buffer.data.bytes(), 24),
+                                      sweep_options(L2State::warm)));
     return all;
 }
 
@@ -181,10 +172,10 @@ Samples l2_write_bandwidth(ProbeContext &context, const Module &module) {
     Samples all;
     for (const double part : {0.2, resident_part}) {
         DeviceBuffer<uint4> buffer(resident_bytes(context, part, ticket_bytes) / sizeof(uint4));
-        for (const auto &[ctas_per_sm, threads] : {std::pair{2u, 512u}, {1u, 1024u}, {1u, 512u}})
+        for (const Grid &grid : {Grid{2, 512, 4}, {1, 1024, 4}, {1, 512, 4}})
             all.push_back(write_by_tickets(context, module, buffer,
-                                           TicketGrid(context, ctas_per_sm, threads, 4, buffer.bytes(), 64),
-                                           false, bandwidth_options(L2State::warm)));
+                                           TicketGrid(context, grid, buffer.bytes(), 64), false,
+                                           bandwidth_options(L2State::warm)));
     }
     return all;
 }
@@ -192,10 +183,10 @@ Samples l2_write_bandwidth(ProbeContext &context, const Module &module) {
 Samples l2_write_curve(ProbeContext &context, const Module &module) {
     DeviceBuffer<uint4> buffer(resident_bytes(context, resident_part, ticket_bytes) / sizeof(uint4));
     Samples all;
-    for (const InFlight &point : points_in_flight())
+    for (const Grid &point : points_in_flight())
         all.push_back(write_by_tickets(context, module, buffer,
-                                       TicketGrid(context, 1, point.threads, point.batch, buffer.bytes(), 24),
-                                       true, sweep_options(L2State::warm)));
+                                       TicketGrid(context, point, buffer.bytes(), 24), true,
+                                       sweep_options(L2State::warm)));
     return all;
 }
 

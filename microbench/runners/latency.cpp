@@ -143,7 +143,7 @@ Samples tlb_latency(ProbeContext &context, const Module &module) {
     std::size_t region = 256 * mebibyte;
     while (region < 2 * lines * line_bytes)
         region *= 2;
-    const std::size_t most = std::min(65536 * mebibyte, free_device_bytes() / 2);
+    const std::size_t most = std::min(65536 * mebibyte, device_memory().free / 2);
     if (most < 2 * region)
         throw ProbeSkipped("needs " + std::to_string(4 * region / mebibyte) + " MiB of free GPU memory");
     std::size_t largest = region;

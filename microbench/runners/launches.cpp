@@ -9,13 +9,10 @@ constexpr unsigned empty_threads = 128; // a CTA on each SM
 Samples launch_floor(ProbeContext &context, const Module &module) {
     need_activity_records(context);
     const Kernel kernel = module.kernel("empty");
-    StopWatchOptions options;
-    options.l2 = L2State::warm;
-    options.min_samples = 50;
     return {timed(
         context,
         [&](cudaStream_t stream) { kernel.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream); },
-        options, {{"ctas_per_sm", 1}, {"threads", empty_threads}})};
+        {.l2 = L2State::warm, .min_samples = 50}, {{"ctas_per_sm", 1}, {"threads", empty_threads}})};
 }
 
 Samples launch_gap(ProbeContext &context, const Module &module) {
@@ -25,15 +22,12 @@ Samples launch_gap(ProbeContext &context, const Module &module) {
     ProbeSamples samples =
         configuration(context, {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", kernels}});
     for (int i = 0; i < series_count; ++i) {
-        StopWatchOptions options;
-        options.l2 = L2State::warm;
-        options.min_samples = options.max_samples = 3; // the records are those of the last
         const SampleSeries series = context.watch.measure(
             [&](cudaStream_t stream) {
                 for (int j = 0; j < kernels; ++j)
                     kernel.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
             },
-            options);
+            {.l2 = L2State::warm, .min_samples = 3, .max_samples = 3}); // the records are those of the last
         if (series.samples.back().launch_gaps)
             continue; // the host's time may be inside
         for (std::size_t j = 1; j < series.activities.size(); ++j) {
@@ -90,55 +84,40 @@ Samples meets(ProbeContext &context, const Module &module, bool in_graph) {
     return all;
 }
 
-Samples launch_period(ProbeContext &context, const Module &module) {
-    constexpr int few = 64, many = 256; // far fewer than what a queue holds before the host must wait
-    const Kernel empty = module.kernel("empty"), hold = module.kernel("hold");
-    const cudaStream_t stream = context.watch.stream();
-    const auto launch = [&](int kernels) {
-        for (int i = 0; i < kernels; ++i)
-            empty.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream);
-    };
-    launch(1); // loads the code, which cannot be done while a graph is captured
-    wait(context, "cudaStreamSynchronize after an empty kernel");
-    const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
-    Samples all;
-    for (const bool graph : {false, true}) {
-        ProbeSamples samples =
-            configuration(context,
-                          {{"graph", graph},
-                           {"ctas_per_sm", 1},
-                           {"threads", empty_threads},
-                           {"kernels", many},
-                           {"kernels_less", few}},
-                          graph ? "chain of 256 empty kernels in a graph minus one of 64, by events" : "");
-        add_rounds(context, samples, few, many, sample_count, [&](int kernels) {
-            return held_time(hold, stream, std::to_string(kernels) + " empty kernels", [&] {
-                graph ? (kernels == few ? short_graph : long_graph).launch(stream) : launch(kernels);
-            });
-        });
-        all.push_back(std::move(samples));
-    }
-    return all;
-}
+enum class Chain { from_stream, from_graph, early_from_graph };
 
-Samples early_launch_period(ProbeContext &context, const Module &module) {
-    constexpr int few = 64, many = 256;
-    const Kernel empty = module.kernel("empty_early"), hold = module.kernel("hold");
+/// The time of a kernel in a chain of empty ones. Early ones wait for the one before them themselves.
+ProbeSamples period(ProbeContext &context, const Module &module, Chain chain) {
+    constexpr int few = 64, many = 256; // far fewer than what a queue holds before the host must wait
+    const bool early = chain == Chain::early_from_graph, graph = chain != Chain::from_stream;
+    const Kernel empty = module.kernel(early ? "empty_early" : "empty"), hold = module.kernel("hold");
     const cudaStream_t stream = context.watch.stream();
     const auto launch = [&](int kernels) {
         for (int i = 0; i < kernels; ++i)
-            empty.launch(dim3(sms(context)), dim3(empty_threads), 0, stream, nullptr, 1, i > 0);
+            empty.launch(dim3(sms(context)), dim3(empty_threads), 0, stream, nullptr, 1, early && i > 0);
     };
     launch(1); // loads the code, which cannot be done while a graph is captured
     wait(context, "cudaStreamSynchronize after an empty kernel");
     const Graph short_graph(stream, [&] { launch(few); }), long_graph(stream, [&] { launch(many); });
     ProbeSamples samples = configuration(
-        context, {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", many}, {"kernels_less", few}});
+        context, {{"ctas_per_sm", 1}, {"threads", empty_threads}, {"kernels", many}, {"kernels_less", few}},
+        chain == Chain::from_graph ? "chain of 256 empty kernels in a graph minus one of 64, by events" : "");
+    if (!early)
+        samples.knobs["graph"] = graph;
     add_rounds(context, samples, few, many, sample_count, [&](int kernels) {
-        return held_time(hold, stream, std::to_string(kernels) + " kernels that start early",
-                         [&] { (kernels == few ? short_graph : long_graph).launch(stream); });
+        return held_time(
+            hold, stream, std::to_string(kernels) + (early ? " kernels that start early" : " empty kernels"),
+            [&] { graph ? (kernels == few ? short_graph : long_graph).launch(stream) : launch(kernels); });
     });
-    return {samples};
+    return samples;
+}
+
+Samples launch_period(ProbeContext &context, const Module &module) {
+    return {period(context, module, Chain::from_stream), period(context, module, Chain::from_graph)};
+}
+
+Samples early_launch_period(ProbeContext &context, const Module &module) {
+    return {period(context, module, Chain::early_from_graph)};
 }
 
 Samples graph_meets(ProbeContext &context, const Module &module) {
@@ -156,17 +135,13 @@ Samples launch_by_grid(ProbeContext &context, const Module &module) {
         grids.push_back(ctas);
     for (unsigned per_sm = 1; per_sm <= 64; per_sm *= 2)
         grids.push_back(per_sm * sms(context));
-    StopWatchOptions options;
-    options.l2 = L2State::warm;
-    options.min_samples = options.max_samples = 30;
-    options.warm_up = Seconds(0.005);
     Samples all;
-    for (const unsigned ctas : grids) {
+    for (const unsigned ctas : grids)
         all.push_back(timed(
             context,
             [&](cudaStream_t stream) { kernel.launch_with(dim3(ctas), dim3(empty_threads), 0, stream); },
-            options, {{"ctas", ctas}, {"threads", empty_threads}}));
-    }
+            {.l2 = L2State::warm, .min_samples = 30, .max_samples = 30, .warm_up = Seconds(0.005)},
+            {{"ctas", ctas}, {"threads", empty_threads}}));
     return all;
 }
 
@@ -178,10 +153,11 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
     DeviceBuffer<std::uint32_t> arrived(sm_numbers), proved(1);
     /// Whether `together` CTAs with as many bytes each are on every SM at once and keep what they write.
     const auto works = [&](std::size_t bytes, unsigned together) {
-        try {
+        bool kept = false;
+        (void)why_refused([&] { // the driver refuses too much
             kernel.allow_shared(bytes);
             if (kernel.ctas_per_sm(threads, bytes) < static_cast<int>(together))
-                return false;
+                return;
             const unsigned ctas = together * sms(context);
             const auto words = static_cast<unsigned>(bytes / sizeof(std::uint32_t));
             arrived.fill_bytes(0);
@@ -189,12 +165,9 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
             kernel.launch_with(dim3(ctas), dim3(threads), bytes, context.watch.stream(), words, together,
                                arrived.data(), sm_numbers, proved.data());
             wait(context, "cudaStreamSynchronize after filling shared memory");
-            return proved.to_host()[0] == ctas;
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &) {
-            return false; // the driver refuses so much
-        }
+            kept = proved.to_host()[0] == ctas;
+        });
+        return kept;
     };
     Samples all;
     for (const unsigned together : {1u, 2u}) {

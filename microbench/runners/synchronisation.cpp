@@ -11,10 +11,9 @@ constexpr unsigned line_words = line_bytes / 4;
 /// The time of `longer` minus that of `shorter`, over `amount`: launch and start drop out.
 ProbeSamples difference(ProbeContext &context, const StopWatch::Call &shorter, const StopWatch::Call &longer,
                         Knobs knobs, double amount) {
-    StopWatchOptions options;
-    options.l2 = L2State::warm;
-    options.min_samples = options.max_samples = static_cast<int>(sample_count); // as many of both
-    options.warm_up = Seconds(0.005);
+    constexpr int count = static_cast<int>(sample_count); // of both
+    const StopWatchOptions options{
+        .l2 = L2State::warm, .min_samples = count, .max_samples = count, .warm_up = Seconds(0.005)};
     const ProbeSamples less = timed(context, shorter, options, {});
     ProbeSamples samples = timed(context, longer, options, std::move(knobs));
     for (std::size_t i = 0; i < samples.values.size(); ++i)
@@ -167,15 +166,13 @@ Samples cluster_room(ProbeContext &context, const Module &module) {
         const unsigned ctas = rounds * sms(context) / cluster * cluster;
         DeviceBuffer<std::uint32_t> sink(std::size_t{ctas} * threads);
         DeviceBuffer<Span> spans(ctas);
-        unsigned count = iterations;
-        std::uint32_t *sink_data = sink.data();
-        Span *spans_data = spans.data();
-        void *args[] = {&count, &sink_data, &spans_data, nullptr};
+        const KernelCall call{
+            kernel, dim3(ctas), dim3(threads), shared, {iterations, sink.data(), spans.data()}, cluster};
         ProbeSamples samples =
             configuration(context, {{"cluster", cluster}, {"threads", threads}, {"ctas", ctas}});
         for (std::size_t i = 0; i < sample_count; ++i) {
             spans.fill_bytes(0);
-            kernel.launch(dim3(ctas), dim3(threads), shared, context.watch.stream(), args, cluster);
+            call(context.watch.stream());
             wait(context, "cudaStreamSynchronize after clusters");
             const std::vector<Span> seen = spans.to_host();
             std::uint64_t first_end = seen.front().end_ns;

@@ -140,7 +140,7 @@ std::size_t bytes_on(const std::vector<int> &ordinals, std::size_t buffers) {
     std::size_t bytes = most_bytes;
     for (const int ordinal : ordinals) {
         const OnDevice here(ordinal);
-        bytes = std::min(bytes, free_device_bytes() / 2 / buffers);
+        bytes = std::min(bytes, device_memory().free / 2 / buffers);
     }
     if (bytes < least_bytes)
         throw ProbeSkipped("needs " + std::to_string(2 * buffers * least_bytes / mebibyte) +
@@ -216,20 +216,17 @@ struct HostBuffers {
 };
 
 std::unique_ptr<HostBuffers> host_buffers(std::size_t most) {
-    for (std::size_t bytes = most; bytes >= least_bytes; bytes /= 2)
-        try {
-            return std::make_unique<HostBuffers>(bytes);
-        } catch (const DeviceLost &) {
-            throw;
-        } catch (const GpuError &) { // the system does not pin so much: try less
-        }
+    std::unique_ptr<HostBuffers> made;
+    for (std::size_t bytes = most; bytes >= least_bytes; bytes /= 2) // less where so much is not pinned
+        if (!why_refused([&] { made = std::make_unique<HostBuffers>(bytes); }))
+            return made;
     throw ProbeSkipped("needs " + std::to_string(2 * least_bytes / mebibyte) +
                        " MiB of pinned host memory and four times that of free GPU memory");
 }
 
 Samples host_copy(ProbeContext &context, const Module &) {
     const std::unique_ptr<HostBuffers> host =
-        host_buffers(std::min(most_bytes, free_device_bytes() / 4 / mebibyte * mebibyte));
+        host_buffers(std::min(most_bytes, device_memory().free / 4 / mebibyte * mebibyte));
     const std::size_t bytes = host->sent.size();
     DeviceBuffer<uint4> source(bytes / sizeof(uint4)), target(bytes / sizeof(uint4));
     const auto copy = [bytes](void *to, const void *from, cudaMemcpyKind kind) {

@@ -199,7 +199,7 @@ TEST(Recorded, ForecastAndMeasurementCarryTheSameQuantities) {
             const bool expected = field != &Work::fmas || ConvShape::parse(item.shape).fmas().value <= 2e9;
             EXPECT_TRUE(!expected || (*cold.work.*field).has_value()) << item.shape;
         }
-        EXPECT_TRUE(cold.counters->contains(metrics::stalls.front().name)) << item.shape;
+        EXPECT_TRUE(cold.counters->contains(stall_metric(metrics::stall_reasons.front()))) << item.shape;
         const bool transforms = p.plan->transformed_fmas.has_value();
         EXPECT_LE(*cold.relative_l2_error, transforms ? 1e-4 : 1e-5) << item.shape;
         EXPECT_TRUE(transforms || *cold.max_error_ratio <= 1.0) << item.shape;

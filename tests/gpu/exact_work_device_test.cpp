@@ -1,34 +1,25 @@
 // Exact counts: what plans say, to the last FFMA and wavefront, of several plans at a time.
 #include "executor/count/case_counts.hpp"
 #include "executor/count/exact_work.hpp"
-#include "model/predict.hpp"
+#include "tests/gpu/predicted.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <thread>
 #include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
 
-struct Asked {
-    const char *strategy, *shape;
-};
-
-std::vector<CountedCall> count(const std::vector<ExactTask> &tasks, const std::atomic<bool> *interrupt,
+std::vector<CountedCall> count(const std::vector<PlanTask> &tasks, const std::atomic<bool> *interrupt,
                                bool *finished) {
     const Device device(0);
     Compiler compiler;
-    ExactOptions options;
-    options.seed = 7;
-    options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
-    options.interrupt = interrupt;
+    const ExactOptions options{.seed = 7, .compile_threads = all_threads(), .interrupt = interrupt};
     std::vector<CountedCall> counts;
     std::size_t settled = 0;
     const bool all = count_exactly(
@@ -50,26 +41,19 @@ std::vector<CountedCall> count(const std::vector<ExactTask> &tasks, const std::a
 TEST(ExactWorkDevice, CountsAreThePlans) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
-    const GpuProfile profile = find_profile("h200");
-    std::vector<Case> cases;
     // Two shapes; prepared filters, several launches, early ones, clusters, constant memory, tensor cores.
-    for (const Asked &asked : {Asked{"implicit_gemm:split=2", "n1c128h28w28k128r3s3"},
-                               {"winograd", "n1c128h28w28k128r3s3"},
-                               {"implicit_gemm_3xtf32", "n1c128h28w28k128r3s3"},
-                               {"stride_fixed_block", "n1c128h28w28k128r3s3"},
-                               {"naive_shared", "n1c128h28w28k128r3s3"},
-                               {"block_register", "n1c128h28w28k128r3s3"},
-                               {"filter_split", "n1c1h128w128k64r3s3"},
-                               {"row_register", "n1c1h128w128k64r3s3"}}) {
-        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile,
-                                knowledge_for(profile)));
-        ASSERT_EQ(cases.back().status, Status::ok) << asked.strategy << " " << asked.shape;
-    }
-    std::vector<ExactTask> tasks;
-    for (const Case &item : cases)
-        tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
+    const std::vector<Case> cases =
+        predicted(std::vector<Asked>{{"implicit_gemm:split=2", "n1c128h28w28k128r3s3"},
+                                     {"winograd", "n1c128h28w28k128r3s3"},
+                                     {"implicit_gemm_3xtf32", "n1c128h28w28k128r3s3"},
+                                     {"stride_fixed_block", "n1c128h28w28k128r3s3"},
+                                     {"naive_shared", "n1c128h28w28k128r3s3"},
+                                     {"block_register", "n1c128h28w28k128r3s3"},
+                                     {"filter_split", "n1c1h128w128k64r3s3"},
+                                     {"row_register", "n1c1h128w128k64r3s3"}});
+    ASSERT_FALSE(HasFailure());
     bool finished = false;
-    const std::vector<CountedCall> counts = count(tasks, nullptr, &finished);
+    const std::vector<CountedCall> counts = count(tasks_of(cases), nullptr, &finished);
     EXPECT_TRUE(finished);
     ASSERT_EQ(counts.size(), cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -93,8 +77,7 @@ TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
-                              knowledge_for(find_profile("h200")));
+    const Case item = predicted("naive_global", shape.id());
     ASSERT_EQ(item.status, Status::ok);
     const Plan &right = *item.prediction->plan;
     Plan wrong = right;
@@ -111,12 +94,10 @@ TEST(ExactWorkDevice, AWrongResultHasNoCounts) {
 TEST(ExactWorkDevice, AnInterruptEndsIt) {
     CONVCAST_NEED_GPU();
     CONVCAST_SKIP_IF(why_no_counters());
-    const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    const Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
-                              knowledge_for(find_profile("h200")));
+    const std::vector<Case> cases = {predicted("naive_global", "n1c64h28w28k64r3s3")};
     const std::atomic<bool> interrupt = true;
     bool finished = true;
-    EXPECT_TRUE(count({{&*item.prediction->plan, shape}}, &interrupt, &finished).empty());
+    EXPECT_TRUE(count(tasks_of(cases), &interrupt, &finished).empty());
     EXPECT_FALSE(finished);
 }
 

@@ -7,6 +7,7 @@
 #include "executor/verify/reference_kernel.hpp"
 #include "model/base/errors.hpp"
 #include "model/choose/setting.hpp"
+#include "tests/gpu/predicted.hpp"
 #include "tests/gpu/require_library.hpp"
 
 #include <gtest/gtest.h>
@@ -16,11 +17,11 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -61,24 +62,16 @@ std::size_t expect_sound_kernels(const std::vector<Plan> &plans) {
                 distinct.emplace(name_expression(part) + " cap " + std::to_string(part.register_cap), part);
     Compiler compiler;
     KernelCache kernels(compiler, hopper);
-    kernels.compile_ahead(plans, std::max(1U, std::thread::hardware_concurrency()));
+    kernels.compile_ahead(plans, all_threads());
     for (const auto &[name, part] : distinct) {
-        SCOPED_TRACE(name);
-        try {
+        const auto why = why_not([&] {
             const CompiledModule &compiled = kernels.compiled(part);
-            const KernelFacts &facts = compiled.facts(name_expression(part));
-            // ptxas serialises wgmma where registers do not suffice, and says so only in its log.
-            EXPECT_EQ(compiled.log.find("wgmma.mma_async instructions are serialized"), std::string::npos);
-            EXPECT_LE(facts.registers, part.register_cap);
-            EXPECT_EQ(facts.spill_store_bytes, 0);
-            EXPECT_EQ(facts.spill_load_bytes, 0);
-            EXPECT_EQ(facts.static_shared_bytes, 0);
+            expect_sound(compiled, part);
             if (part.constant_bytes > 0) {
-                EXPECT_EQ(facts.constant_bytes, 65536);
+                EXPECT_EQ(compiled.facts(name_expression(part)).constant_bytes, 65536) << name;
             }
-        } catch (const GpuError &error) {
-            ADD_FAILURE() << error.what();
-        }
+        });
+        EXPECT_FALSE(why) << name << ": " << *why;
     }
     std::cout << distinct.size() << " kernels of " << plans.size() << " plans\n";
     return distinct.size();
@@ -86,7 +79,6 @@ std::size_t expect_sound_kernels(const std::vector<Plan> &plans) {
 
 TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
     CONVCAST_SKIP_IF(why_no_compiler());
-    const GpuProfile profile = find_profile("h200");
     // Of the candidates beside the defaults: prime to the number of knob values.
     constexpr std::size_t every = 53;
     const std::size_t every_shape = every_kernel() ? 1 : 7;
@@ -98,7 +90,7 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
             const std::vector<Strategy> settings = candidates(name); // the defaults first
             for (std::size_t i = 0; i < (every_kernel() ? settings.size() : 1); ++i)
                 if (i == 0 || seen++ % every == 0)
-                    if (auto made = plan(settings[i], ConvShape::parse(all[at]), profile);
+                    if (auto made = plan(settings[i], ConvShape::parse(all[at]), h200());
                         auto *planned = std::get_if<PlannedStrategy>(&made))
                         plans.push_back(std::move(planned->feasible.plan));
         }
@@ -108,12 +100,12 @@ TEST(ExecutorCompile, NoSpillsWithinTheRegisterCap) {
 /// The accepted value of a knob nearest to `from` on the way to `to` with which the strategy, else left to
 /// itself, has a plan.
 std::optional<Plan> nearest_plan(const std::string &strategy, const KnobDoc &knob, const ConvShape &shape,
-                                 const GpuProfile &profile, int from, int to) {
+                                 int from, int to) {
     const int step = from < to ? 1 : -1;
     constexpr int most_tries = 2000;
     for (int value = from, tries = 0; tries < most_tries; value += step, ++tries) {
         auto made =
-            plan(parse_strategy(strategy + ":" + knob.name + "=" + std::to_string(value)), shape, profile);
+            plan(parse_strategy(strategy + ":" + knob.name + "=" + std::to_string(value)), shape, h200());
         if (auto *planned = std::get_if<PlannedStrategy>(&made))
             return std::move(planned->feasible.plan);
         if (value == to)
@@ -126,20 +118,18 @@ std::optional<Plan> nearest_plan(const std::string &strategy, const KnobDoc &kno
 /// takes.
 TEST(ExecutorCompile, ExtremesOfEveryKnob) {
     CONVCAST_SKIP_IF(why_no_compiler());
-    const GpuProfile profile = find_profile("h200");
     std::vector<Plan> plans;
     for (const StrategyDoc &strategy : strategy_docs())
         for (const char *text : {"n1c1h37w44k40r3s3", "n1c16h37w44k40r3s3", "n1c1h19w21k40r5s5",
                                  "n1c16h19w21k40r1s1", "n1c1h37w44k40r3s3_f16", "n1c16h19w21k40r3s3_i8"}) {
             const ConvShape shape = ConvShape::parse(text);
-            const auto made = plan(parse_strategy(strategy.name), shape, profile);
+            const auto made = plan(parse_strategy(strategy.name), shape, h200());
             if (const auto *why = std::get_if<Infeasible>(&made); why && why->unsupported)
                 continue;
             for (const KnobDoc &knob : strategy.knobs) {
                 const int low = std::max(1, knob.low); // 0 leaves it to the strategy
                 for (const auto &[from, to] : {std::pair{low, knob.high}, std::pair{knob.high, low}})
-                    if (std::optional<Plan> found =
-                            nearest_plan(strategy.name, knob, shape, profile, from, to))
+                    if (std::optional<Plan> found = nearest_plan(strategy.name, knob, shape, from, to))
                         plans.push_back(std::move(*found));
             }
             if (!every_kernel())
@@ -151,11 +141,8 @@ TEST(ExecutorCompile, ExtremesOfEveryKnob) {
 }
 
 TEST(ExecutorCompile, EachKernelOnce) {
-    const GpuProfile profile = find_profile("h200");
-    const auto planned =
-        plan(parse_strategy("filter_split"), ConvShape::parse("n1c1h28w28k512r3s3"), profile);
-    const Plan &one = std::get<PlannedStrategy>(planned).feasible.plan;
-    const std::vector<Plan> twice = {one, one};
+    const Case one = predicted("filter_split", "n1c1h28w28k512r3s3");
+    const std::vector<Plan> twice(2, *one.prediction->plan);
     EXPECT_EQ(requests_for(twice, hopper).size(), 1U);
 }
 
@@ -172,12 +159,15 @@ TEST(ExecutorCompile, AKernelThatDoesNotCompileIsAReason) {
     EXPECT_THROW(kernels.compiled(wrong.launches[0]), GpuError);
 }
 
-TEST(ExecutorCompile, Im2col) {
+TEST(ExecutorCompile, Im2colAndReference) {
     CONVCAST_SKIP_IF(why_no_compiler());
     Compiler compiler;
     const KernelFacts facts = compiler.compile(im2col_request(hopper)).facts("convcast_im2col");
     EXPECT_EQ(facts.spill_store_bytes, 0);
     EXPECT_EQ(facts.stack_bytes, 0);
+    const CompiledModule reference = compiler.compile(reference_request(hopper));
+    for (const char *name : {"convcast_reference", "convcast_compare"})
+        EXPECT_EQ(reference.facts(name).spill_store_bytes, 0) << name;
 }
 
 TEST(Im2col, ImagesThatFit) {
@@ -203,9 +193,9 @@ constexpr const char *h200_for_cudnn =
         "driverVer": 13000, "deviceName": "NVIDIA H200"})";
 
 TEST(CudnnGraph, ListsPlansWithoutADevice) {
-    std::optional<CudnnGraph> graph;
+    std::shared_ptr<const CudnnGraph> graph;
     // Without cuDNN, or with one that describes devices in other words, there is no graph.
-    CONVCAST_SKIP_IF(why_not([&] { graph.emplace(h200_for_cudnn); }));
+    CONVCAST_SKIP_IF(why_not([&] { graph = open_cudnn_graph_for(h200_for_cudnn); }));
     for (const char *text : {"n1c64h56w56k64r3s3", "n1c1h28w28k512r5s5", "n2c8h20w21k16r3s3_str2x2_pad1x1",
                              "n1c8h20w20k8r3s3_pad2x2_dil2x2_g2"}) {
         const ConvShape shape = ConvShape::parse(text);
@@ -232,14 +222,6 @@ TEST(CudnnGraph, ListsPlansWithoutADevice) {
         std::cout << text << ": " << fp32.plans.size() << " plans in FP32, " << fp32.refused << " refused, "
                   << all.plans.size() << " with tensor cores allowed\n";
     }
-}
-
-TEST(ExecutorCompile, Reference) {
-    CONVCAST_SKIP_IF(why_no_compiler());
-    Compiler compiler;
-    const CompiledModule compiled = compiler.compile(reference_request(hopper));
-    for (const char *name : {"convcast_reference", "convcast_compare"})
-        EXPECT_EQ(compiled.facts(name).spill_store_bytes, 0) << name;
 }
 
 } // namespace

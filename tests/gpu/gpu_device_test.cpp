@@ -82,12 +82,10 @@ extern "C" __global__ void big_shared(float *out) {
 )";
 
 CompileRequest test_request(int compute_capability) {
-    CompileRequest request;
-    request.name = "gpu_device_test.cu";
-    request.source = test_source;
-    request.name_expressions = {"&factors"};
-    request.compute_capability = compute_capability;
-    return request;
+    return {.name = "gpu_device_test.cu",
+            .source = test_source,
+            .name_expressions = {"&factors"},
+            .compute_capability = compute_capability};
 }
 
 class GpuTest : public testing::Test {
@@ -100,6 +98,12 @@ class GpuTest : public testing::Test {
     }
 
     Kernel kernel(const char *name) const { return module_->kernel(name); }
+
+    /// 4 * 256 FMAs of each of 256 threads a CTA.
+    void launch_ffma(unsigned ctas) const {
+        float *const never = nullptr;
+        kernel("ffma").launch_with(dim3(ctas), dim3(256), 0, nullptr, never, 1.0001f, 0.5f);
+    }
 
     DeviceFacts device_;
     std::optional<Compiler> compiler_;
@@ -127,12 +131,10 @@ TEST_F(GpuTest, AGreenContextHasTheSmsItSays) {
         const Module module(compiler_->compile(test_request(device_.compute_capability())));
         const int ctas = 8 * device_.sm_count;
         DeviceBuffer<unsigned> sm_of_cta(static_cast<std::size_t>(ctas));
-        cudaStream_t stream = nullptr;
-        check(cudaStreamCreate(&stream), "cudaStreamCreate");
-        unsigned *const pointer = sm_of_cta.data();
-        module.kernel("where").launch_with(dim3(static_cast<unsigned>(ctas)), dim3(256), 0, stream, pointer);
-        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-        check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+        const Stream stream(Stream::Kind::ordered);
+        module.kernel("where").launch_with(dim3(static_cast<unsigned>(ctas)), dim3(256), 0, stream.handle(),
+                                           sm_of_cta.data());
+        stream.wait();
         const std::vector<unsigned> seen = sm_of_cta.to_host();
         return static_cast<int>(std::set<unsigned>(seen.begin(), seen.end()).size());
     };
@@ -262,15 +264,12 @@ class StopWatchTest : public GpuTest {
 
     SampleSeries sleep(unsigned long long nanoseconds, int kernels = 1) {
         const Kernel k = own_->kernel("convcast_sleep");
-        StopWatchOptions options;
-        options.min_samples = 20;
-        options.max_samples = 100;
         return watch_->measure(
             [&](cudaStream_t stream) {
                 for (int i = 0; i < kernels; ++i)
                     k.launch_with(dim3(1), dim3(1), 0, stream, nanoseconds);
             },
-            options);
+            {.min_samples = 20, .max_samples = 100});
     }
 
     std::optional<StopWatch> watch_;
@@ -310,14 +309,12 @@ TEST_F(StopWatchTest, KernelsOfOneCallAreQueuedAhead) {
 
 TEST_F(StopWatchTest, CallsThatWaitForTheStreamAreMarkedNotHung) {
     const Kernel k = own_->kernel("convcast_sleep");
-    StopWatchOptions options;
-    options.min_samples = options.max_samples = 3;
     const SampleSeries series = watch_->measure(
         [&](cudaStream_t stream) {
             k.launch_with(dim3(1), dim3(1), 0, stream, 1000ull);
             check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         },
-        options);
+        {.min_samples = 3, .max_samples = 3});
     ASSERT_EQ(series.samples.size(), 3u);
     for (const Sample &sample : series.samples)
         EXPECT_TRUE(sample.launch_gaps);
@@ -338,12 +335,11 @@ TEST_F(StopWatchTest, ClockIsPlausible) {
 
 TEST_F(StopWatchTest, TimeLimitHolds) {
     const Kernel k = own_->kernel("convcast_sleep");
-    StopWatchOptions options;
-    options.target_error = -1.0; // out of reach: samples may be equal to the nanosecond
-    options.max_samples = 1'000'000;
-    options.max_time = Seconds(0.2);
     const SampleSeries series = watch_->measure(
-        [&](cudaStream_t stream) { k.launch_with(dim3(1), dim3(1), 0, stream, 20'000'000ull); }, options);
+        [&](cudaStream_t stream) { k.launch_with(dim3(1), dim3(1), 0, stream, 20'000'000ull); },
+        {.max_samples = 1'000'000,
+         .target_error = -1.0, // out of reach: samples may be equal to the nanosecond
+         .max_time = Seconds(0.2)});
     EXPECT_EQ(series.stop_reason, "time");
     EXPECT_LE(series.samples.size(), 15u);
 }
@@ -362,17 +358,15 @@ TEST_F(StopWatchTest, ColdIsColdAndWarmIsWarm) {
         k.launch_with(dim3(static_cast<unsigned>(4 * device_.sm_count)), dim3(256), 0, watch_->stream(),
                       pointer, bytes / 16, never);
     };
-    CounterSession session({metrics::dram_bytes_read.name});
-    const double cold = session.collect([&] { watch_->flush_l2(); }, read).at(metrics::dram_bytes_read.name);
+    CounterSession session({metrics::dram_bytes_read});
+    const double cold = session.collect([&] { watch_->flush_l2(); }, read).at(metrics::dram_bytes_read);
     EXPECT_GT(cold, 0.9 * bytes);
     EXPECT_LT(cold, 1.3 * bytes);
-    const double warm = session.collect(read, read).at(metrics::dram_bytes_read.name);
+    const double warm = session.collect(read, read).at(metrics::dram_bytes_read);
     EXPECT_LT(warm, 0.3 * bytes);
 
     const auto time = [&](L2State l2) {
-        StopWatchOptions options;
-        options.l2 = l2;
-        return watch_->measure([&](cudaStream_t) { read(); }, options).median_time();
+        return watch_->measure([&](cudaStream_t) { read(); }, {.l2 = l2}).median_time();
     };
     EXPECT_LT(time(L2State::warm), time(L2State::cold) * 0.95);
 }
@@ -380,20 +374,18 @@ TEST_F(StopWatchTest, ColdIsColdAndWarmIsWarm) {
 TEST_F(GpuTest, FmasAreCountedExactly) {
     CONVCAST_SKIP_IF(why_no_counters());
     const auto ctas = static_cast<unsigned>(device_.sm_count);
-    const Kernel k = kernel("ffma");
-    float *const never = nullptr;
-    const auto work = [&] { k.launch_with(dim3(ctas), dim3(256), 0, nullptr, never, 1.0001f, 0.5f); };
+    const auto work = [&] { launch_ffma(ctas); };
     CounterSession session(metric_names(metrics::instrumented, hardware_metric_names()));
     EXPECT_GE(session.passes(), 1);
     for (int repeat = 0; repeat < 2; ++repeat) { // a session serves many collections
         const std::map<std::string, double> counted = session.collect({}, work);
         EXPECT_EQ(counted.size(), metric_names(metrics::instrumented, hardware_metric_names()).size());
-        EXPECT_EQ(counted.at(metrics::thread_ffma.name), 256.0 * ctas * 4 * 256);
-        EXPECT_GE(counted.at(metrics::instructions_fma_pipe.name), 8.0 * ctas * 4 * 256);
-        EXPECT_GE(counted.at(metrics::instructions.name), counted.at(metrics::instructions_fma_pipe.name));
-        EXPECT_EQ(counted.at(metrics::instructions_tensor_pipe.name),
-                  counted.at(metrics::instructions_tensor_hfma2.name));
-        EXPECT_EQ(counted.at(metrics::instructions_local_load.name), 0.0);
+        EXPECT_EQ(counted.at(metrics::thread_ffma), 256.0 * ctas * 4 * 256);
+        EXPECT_GE(counted.at(metrics::instructions_fma_pipe), 8.0 * ctas * 4 * 256);
+        EXPECT_GE(counted.at(metrics::instructions), counted.at(metrics::instructions_fma_pipe));
+        EXPECT_EQ(counted.at(metrics::instructions_tensor_pipe),
+                  counted.at(metrics::instructions_tensor_hfma2));
+        EXPECT_EQ(counted.at(metrics::instructions_local_load), 0.0);
         for (const auto &[name, value] : counted)
             EXPECT_TRUE(std::isfinite(value)) << name;
     }
@@ -401,13 +393,10 @@ TEST_F(GpuTest, FmasAreCountedExactly) {
 
 TEST_F(GpuTest, PiecesOfWorkAreCountedApart) {
     CONVCAST_SKIP_IF(why_no_counters());
-    const Kernel k = kernel("ffma");
-    float *const never = nullptr;
     std::vector<CounterSession::Work> works;
     for (const unsigned ctas : {3u, 1u, 2u})
-        works.emplace_back(
-            [&k, never, ctas] { k.launch_with(dim3(ctas), dim3(256), 0, nullptr, never, 1.0001f, 0.5f); });
-    const std::vector<std::string> names = {metrics::thread_ffma.name, metrics::instructions_local_load.name};
+        works.emplace_back([this, ctas] { launch_ffma(ctas); });
+    const std::vector<std::string> names = {metrics::thread_ffma, metrics::instructions_local_load};
     CounterSession session(names);
     int ahead = 0;
     const std::vector<CounterSession::Values> counted = session.collect_each([&] { ++ahead; }, works);

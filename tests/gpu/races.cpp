@@ -84,22 +84,12 @@ CompileRequest with_lines(CompileRequest request) {
 
 class KernelsWithLines : public KernelCache {
   public:
-    explicit KernelsWithLines(Compiler &compiler)
-        : KernelCache(compiler, compute_capability), compiler_(compiler) {}
-    const CompiledModule &compiled(const Partition &partition) override {
-        const std::string key = name_expression(partition) + " " + std::to_string(partition.register_cap);
-        auto found = modules_.find(key);
-        if (found == modules_.end())
-            found =
-                modules_
-                    .emplace(key, compiler_.compile(with_lines(request_for(partition, compute_capability))))
-                    .first;
-        return found->second;
-    }
+    using KernelCache::KernelCache;
 
   private:
-    Compiler &compiler_;
-    std::map<std::string, CompiledModule> modules_;
+    CompileRequest request_of(const Partition &partition, const ConvEnd &end) const override {
+        return with_lines(KernelCache::request_of(partition, end));
+    }
 };
 
 // ---- the ring ----
@@ -190,7 +180,9 @@ int compile(unsigned threads) {
 
 class Lab {
   public:
-    Lab() : device_(0), kernels_(compiler_), reference_(compiler_, device_.facts().compute_capability()) {
+    Lab()
+        : device_(0), kernels_(compiler_, compute_capability),
+          reference_(compiler_, device_.facts().compute_capability()) {
         if (device_.facts().compute_capability() != compute_capability)
             throw GpuError(fmt::format("the cases are planned for compute capability 9.0; {} has {}.{}",
                                        device_.facts().name, device_.facts().compute_major,
@@ -199,39 +191,20 @@ class Lab {
 
     /// What is wrong with the result; empty if nothing is.
     std::string run(const RaceCase &item) {
-        const bool transforms = item.plan.transformed_fmas.has_value();
-        Tensors &tensors = tensors_for(item.shape, transforms);
-        GuardedBuffer<std::byte> output(static_cast<std::size_t>(item.shape.output_bytes()),
-                                        poison_of(item.shape));
-        const PreparedPlan ready = prepare(kernels_, item.plan, item.shape);
-        ready.call(tensors.input.data(), tensors.filters.data(), output.data(), nullptr);
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        if (!output.guards_intact())
-            return "memory outside the output is written";
-        const Gate gate = transforms ? Gate::transformed : Gate::exact;
-        return judge(gate, item.shape,
-                     reference_.compare(item.shape, output.data(), Layout::channels_first, tensors.reference,
-                                        transforms ? rounding_bound(item.shape) : 0.0))
+        const auto [data, first] = data_.try_emplace(item.shape.id(), item.shape, reference_, seed);
+        return data->second
+            .verify(prepare(kernels_, item.plan, item.shape).call,
+                    item.plan.transformed_fmas ? Gate::transformed : Gate::exact, Layout::channels_first,
+                    nullptr)
             .message;
     }
 
   private:
-    Tensors &tensors_for(const ConvShape &shape, bool reals) {
-        const std::string key = shape.id() + (reals ? " reals" : "");
-        auto found = tensors_.find(key);
-        if (found == tensors_.end())
-            found = tensors_
-                        .emplace(key, on_device(shape, (reals ? real_inputs : integer_inputs)(shape, seed),
-                                                reference_, seed))
-                        .first;
-        return found->second;
-    }
-
     Device device_;
     Compiler compiler_;
     KernelsWithLines kernels_;
     ReferenceKernels reference_;
-    std::map<std::string, Tensors> tensors_;
+    std::map<std::string, ShapeData> data_; ///< by shape
 };
 
 int run_all(const std::vector<const RaceCase *> &cases, std::chrono::seconds limit) {

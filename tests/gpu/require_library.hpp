@@ -21,7 +21,7 @@ inline std::optional<std::string> why_no_cupti() {
 #ifdef __SANITIZE_ADDRESS__
     return "CUPTI opens libnvperf_host with RTLD_DEEPBIND, which AddressSanitizer does not allow";
 #endif
-    return why_not([] { passes_for("GH100", {metrics::instructions.name}); });
+    return why_not([] { passes_for("GH100", {metrics::instructions}); });
 }
 
 } // namespace convcast

@@ -1,7 +1,7 @@
 // Measured timelines: every CTA once, no SM over-full, all of it within the call.
 #include "executor/run_case.hpp"
 #include "executor/timeline/timeline.hpp"
-#include "model/predict.hpp"
+#include "tests/gpu/predicted.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 #include <gtest/gtest.h>
@@ -11,16 +11,11 @@
 #include <cstdint>
 #include <iostream>
 #include <iterator>
-#include <thread>
 #include <variant>
 #include <vector>
 
 namespace convcast {
 namespace {
-
-struct Asked {
-    const char *strategy, *shape;
-};
 
 std::vector<CtaSpan> launch_of(const std::vector<CtaSpan> &spans, std::size_t launch) {
     std::vector<CtaSpan> its;
@@ -33,27 +28,18 @@ TEST(TimelineDevice, EveryCtaRunsOnceWhereThereIsRoom) {
     CONVCAST_NEED_GPU();
     const Device device(0);
     Compiler compiler;
-    const GpuProfile profile = find_profile("h200");
-    std::vector<Case> cases;
     // One launch and several, early ones, clusters, constant memory, tensor cores.
-    for (const Asked &asked : {Asked{"implicit_gemm", "n1c128h56w56k128r3s3"},
-                               {"winograd", "n1c128h56w56k128r3s3"},
-                               {"implicit_gemm_3xtf32", "n1c128h56w56k128r3s3"},
-                               {"stride_fixed_block", "n1c128h56w56k128r3s3"},
-                               {"naive_shared", "n1c16h224w224k32r3s3"},
-                               {"filter_split", "n1c1h512w512k64r3s3"},
-                               {"row_register", "n1c1h512w512k64r3s3"}}) {
-        cases.push_back(predict(parse_strategy(asked.strategy), ConvShape::parse(asked.shape), profile,
-                                knowledge_for(profile)));
-        ASSERT_EQ(cases.back().status, Status::ok) << asked.strategy << " " << asked.shape;
-    }
-    std::vector<TimelineTask> tasks;
-    for (const Case &item : cases)
-        tasks.push_back({&*item.prediction->plan, ConvShape::parse(item.shape)});
-    TimelineOptions options;
-    options.seed = 7;
-    options.compile_threads = std::max(1U, std::thread::hardware_concurrency());
-    const auto timelines = record_timelines(compiler, device, tasks, options);
+    const std::vector<Case> cases =
+        predicted(std::vector<Asked>{{"implicit_gemm", "n1c128h56w56k128r3s3"},
+                                     {"winograd", "n1c128h56w56k128r3s3"},
+                                     {"implicit_gemm_3xtf32", "n1c128h56w56k128r3s3"},
+                                     {"stride_fixed_block", "n1c128h56w56k128r3s3"},
+                                     {"naive_shared", "n1c16h224w224k32r3s3"},
+                                     {"filter_split", "n1c1h512w512k64r3s3"},
+                                     {"row_register", "n1c1h512w512k64r3s3"}});
+    ASSERT_FALSE(HasFailure());
+    const auto timelines = record_timelines(compiler, device, tasks_of(cases),
+                                            {.seed = 7, .compile_threads = all_threads(), .progress = {}});
     ASSERT_EQ(timelines.size(), cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
         SCOPED_TRACE(*cases[i].strategy + " " + cases[i].shape);
@@ -97,12 +83,11 @@ TEST(TimelineDevice, AWrongResultHasNoTimeline) {
     const Device device(0);
     Compiler compiler;
     const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
-    Case item = predict(parse_strategy("naive_global"), shape, find_profile("h200"),
-                        knowledge_for(find_profile("h200")));
+    const Case item = predicted("naive_global", shape.id());
     ASSERT_EQ(item.status, Status::ok);
     Plan plan = *item.prediction->plan;
     plan.launches.back().grid[0] -= 1;
-    const std::vector<TimelineTask> tasks = {{&plan, shape}};
+    const std::vector<PlanTask> tasks = {{&plan, shape}};
     const auto timelines = record_timelines(compiler, device, tasks, {});
     ASSERT_TRUE(std::holds_alternative<std::string>(timelines.at(0)));
     EXPECT_NE(std::get<std::string>(timelines[0]).find("with stamps the result is wrong"), std::string::npos)

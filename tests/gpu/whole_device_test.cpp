@@ -52,16 +52,20 @@ PlannedNetwork plan_small(const std::string &end, std::int64_t batch,
     return planned_on_h200(read_network(small_network(end), "small.json"), only_time(batch, strategies));
 }
 
-void expect_right_whole(const std::string &end, const std::vector<std::string> &strategies, bool integers) {
+void expect_right(const PlannedNetwork &plan, bool integers) {
     const Device device(0);
     Compiler compiler;
+    WholeOptions options;
+    options.integers = integers;
+    options.time = false;
+    const NetworkRun run = run_whole(compiler, device, plan, options);
+    EXPECT_EQ(run.first().status, Status::ok) << run.first().reason.value_or("");
+}
+
+void expect_right_whole(const std::string &end, const std::vector<std::string> &strategies, bool integers) {
     for (const std::int64_t batch : {1, 3, 4, 9, 12}) {
-        const PlannedNetwork plan = plan_small(end, batch, strategies);
-        WholeOptions options;
-        options.integers = integers;
-        options.time = false;
-        const NetworkRun run = run_whole(compiler, device, plan, options);
-        EXPECT_EQ(run.first().status, Status::ok) << batch << ": " << run.first().reason.value_or("");
+        SCOPED_TRACE(batch);
+        expect_right(plan_small(end, batch, strategies), integers);
     }
 }
 
@@ -83,14 +87,9 @@ TEST(WholeNetwork, RealsAreRightByAnyStrategy) {
 
 TEST(WholeNetwork, EveryOperatorIsRight) {
     CONVCAST_NEED_GPU();
-    const Device device(0);
-    Compiler compiler;
     for (const std::int64_t batch : {1, 3, 9}) {
-        const PlannedNetwork plan = planned_on_h200(network_of_every_operator(), only_time(batch));
-        WholeOptions options;
-        options.time = false;
-        const NetworkRun run = run_whole(compiler, device, plan, options);
-        EXPECT_EQ(run.first().status, Status::ok) << batch << ": " << run.first().reason.value_or("");
+        SCOPED_TRACE(batch);
+        expect_right(planned_on_h200(network_of_every_operator(), only_time(batch)), false);
     }
 }
 

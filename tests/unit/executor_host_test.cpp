@@ -9,6 +9,7 @@
 #include "executor/verify/reference.hpp"
 #include "model/base/errors.hpp"
 #include "model/strategies/list.hpp"
+#include "tests/gpu/host_reference.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,12 +45,36 @@ std::vector<double> values_of(const ConvShape &shape, const std::vector<float> &
     return values;
 }
 
-TEST(Reference, SlidesTheFilterWithoutFlippingIt) {
-    // 1 2 3
-    // 4 5 6   with   1 2   gives   1+4+12+20 = 37  2+6+15+24 = 47
-    // 7 8 9          3 4           4+10+21+32 = 67 5+12+24+36 = 77
-    const ConvShape shape = ConvShape::parse("n1c1h3w3k1r2s2");
-    EXPECT_THAT(values_of(shape, counting(9), counting(4)), ElementsAre(37, 47, 67, 77));
+TEST(Reference, IsTheDefinition) {
+    const std::vector<float> ones(9, 1.0F);
+    struct Row {
+        const char *shape;
+        std::vector<float> input, filters;
+        std::vector<double> output;
+        const char *what;
+    };
+    for (const Row &row : {
+             // 1 2 3
+             // 4 5 6   with   1 2   gives   1+4+12+20 = 37  2+6+15+24 = 47
+             // 7 8 9          3 4           4+10+21+32 = 67 5+12+24+36 = 77
+             Row{"n1c1h3w3k1r2s2", counting(9), counting(4), {37, 47, 67, 77}, "slid, not flipped"},
+             {"n1c1h2w2k1r3s3_pad1x1",
+              counting(4),
+              ones,
+              {10, 10, 10, 10},
+              "sees all of the image everywhere"},
+             {"n1c1h1w2k1r1s2_pad0x1", {5, 7}, {1, 10}, {50, 75, 7}, "padding of columns only"},
+             {"n1c1h3w5k1r1s1_str2x3", counting(15), {1}, {1, 4, 11, 14}, "a stride skips outputs"},
+             {"n1c1h1w5k1r1s2_dil1x3", counting(5), {1, 100}, {401, 502}, "dilation spreads the filter"},
+             {"n1c4h1w1k4r1s1_g2",
+              {10, 20, 30, 40},
+              {1, 0, 0, 1, 1, 0, 0, 1},
+              {10, 20, 30, 40},
+              "two groups see their own channels"},
+             {"n2c2h1w1k2r1s1", {1, 2, 3, 4}, {1, 10, 100, 1000}, {21, 2100, 43, 4300}, "in their order"},
+         })
+        EXPECT_EQ(values_of(ConvShape::parse(row.shape), row.input, row.filters), row.output)
+            << row.shape << ": " << row.what;
 }
 
 TEST(Reference, MagnitudeSumsAbsoluteProducts) {
@@ -59,38 +84,6 @@ TEST(Reference, MagnitudeSumsAbsoluteProducts) {
     ASSERT_EQ(output.size(), 1U);
     EXPECT_EQ(output[0].value, 4 - 10 - 18);
     EXPECT_EQ(output[0].magnitude, 4 + 10 + 18);
-}
-
-TEST(Reference, PaddingAddsZeros) {
-    // A 2 x 2 image of 1 2 3 4 within zeros: a 3 x 3 filter of ones sees all of it everywhere.
-    const ConvShape shape = ConvShape::parse("n1c1h2w2k1r3s3_pad1x1");
-    EXPECT_THAT(values_of(shape, counting(4), std::vector<float>(9, 1.0F)), ElementsAre(10, 10, 10, 10));
-    // Padding of columns only.
-    const ConvShape wide = ConvShape::parse("n1c1h1w2k1r1s2_pad0x1");
-    EXPECT_THAT(values_of(wide, {5, 7}, {1, 10}), ElementsAre(50, 75, 7));
-}
-
-TEST(Reference, StrideSkipsOutputs) {
-    const ConvShape shape = ConvShape::parse("n1c1h3w5k1r1s1_str2x3");
-    EXPECT_THAT(values_of(shape, counting(15), {1}), ElementsAre(1, 4, 11, 14));
-}
-
-TEST(Reference, DilationSpreadsTheFilter) {
-    const ConvShape shape = ConvShape::parse("n1c1h1w5k1r1s2_dil1x3");
-    EXPECT_THAT(values_of(shape, counting(5), {1, 100}), ElementsAre(401, 502));
-}
-
-TEST(Reference, GroupsSeeTheirOwnChannels) {
-    // Four channels of one pixel, two groups, four filters of two channels each.
-    const ConvShape shape = ConvShape::parse("n1c4h1w1k4r1s1_g2");
-    const std::vector<float> filters = {1, 0, 0, 1, 1, 0, 0, 1};
-    EXPECT_THAT(values_of(shape, {10, 20, 30, 40}, filters), ElementsAre(10, 20, 30, 40));
-}
-
-TEST(Reference, ImagesChannelsAndFiltersInTheirOrder) {
-    // Two images of two channels of one pixel; two filters.
-    const ConvShape shape = ConvShape::parse("n2c2h1w1k2r1s1");
-    EXPECT_THAT(values_of(shape, {1, 2, 3, 4}, {1, 10, 100, 1000}), ElementsAre(21, 2100, 43, 4300));
 }
 
 TEST(Reference, IndexIsNKPQ) {
@@ -405,17 +398,17 @@ Case measured_case(const char *shape) {
     warm.l2 = L2State::warm;
     Measurement &cold = item.measurements.emplace_back();
     cold.work.emplace().shared_wavefronts = 120.0;
-    cold.counters = {{metrics::instructions.name, 7.0}};
+    cold.counters = {{metrics::instructions, 7.0}};
     return item;
 }
 
 std::map<std::string, double> counted_exactly() {
-    return {{metrics::thread_ffma.name, 4096.0},
-            {metrics::thread_fadd.name, 3.0},
-            {metrics::thread_fmul.name, 2.0},
-            {metrics::asked_wavefronts_load.name, 70.0},
-            {metrics::asked_wavefronts_store.name, 30.0},
-            {metrics::asked_wavefronts_copy.name, 11.0}};
+    return {{metrics::thread_ffma, 4096.0},
+            {metrics::thread_fadd, 3.0},
+            {metrics::thread_fmul, 2.0},
+            {metrics::asked_wavefronts_load, 70.0},
+            {metrics::asked_wavefronts_store, 30.0},
+            {metrics::asked_wavefronts_copy, 11.0}};
 }
 
 TEST(ExactCounts, AreLackedByMeasuredCasesOfStrategiesOnly) {
@@ -450,8 +443,8 @@ TEST(ExactCounts, GoBesideWhatWasCounted) {
     EXPECT_EQ(cold.work->shared_wavefronts, 120.0);
     EXPECT_EQ(cold.work->shared_wavefronts_by_address, 100.0);
     EXPECT_EQ(cold.counters->size(), 7U);
-    EXPECT_EQ(cold.counters->at(metrics::instructions.name), 7.0);
-    EXPECT_EQ(cold.counters->at(metrics::asked_wavefronts_copy.name), 11.0);
+    EXPECT_EQ(cold.counters->at(metrics::instructions), 7.0);
+    EXPECT_EQ(cold.counters->at(metrics::asked_wavefronts_copy), 11.0);
     EXPECT_FALSE(item.measurements[0].work);
 }
 

@@ -88,8 +88,7 @@ class Maker {
 
   private:
     void add(const char *probe, const char *unit, double value, std::map<std::string, double> knobs = {}) {
-        raw_.samples.push_back(
-            samples(probe, unit, around(value * (1.0 + gpu_.noise * normal(random_))), std::move(knobs)));
+        exact(probe, unit, value * (1.0 + gpu_.noise * normal(random_)), std::move(knobs));
     }
 
     /// Without noise, for what the driver counts exactly.
@@ -302,6 +301,13 @@ inline std::vector<ProbeSamples>::iterator find(RawSamples &raw, const std::stri
 inline RawSamples only(RawSamples raw, const std::string &probe) {
     std::erase_if(raw.samples, [&](const ProbeSamples &one) { return one.probe != probe; });
     return raw;
+}
+
+/// Every configuration of a probe becomes what `change` makes of it.
+template <class Change> void change(RawSamples &raw, const std::string &probe, const Change &change) {
+    for (ProbeSamples &one : raw.samples)
+        if (one.probe == probe)
+            change(one);
 }
 
 inline void remove(RawSamples &raw, const std::string &probe) {
