@@ -288,40 +288,6 @@ DeviceGroup group_of(const std::vector<int> &devices) {
     return group;
 }
 
-} // namespace
-
-void run_scaling_on_devices(const Network &network, NetworkRun &run,
-                            const std::function<void(const NetworkRun &)> &keep) {
-    const DeviceGroup group = group_of(run.devices);
-    const Device first = usable_device(group.ordinal(0), for_kernels);
-    Compiler compiler;
-    note_toolkit(run, first, compiler);
-    SplitRunOptions options;
-    options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-        note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
-                         item.reason ? ", " + *item.reason : ""));
-        keep(so_far);
-    };
-    run_scaling(compiler, group, network, run, options);
-}
-
-TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                                const LabelledImages &tests, const TrainingOptions &options,
-                                const std::vector<int> &devices, std::optional<DeviceSplit> split) {
-    std::optional<DeviceGroup> group;
-    if (split)
-        group.emplace(group_of(devices));
-    const Device first = usable_device(group ? group->ordinal(0) : devices.front(), for_kernels);
-    Compiler compiler;
-    TrainedNetwork trained =
-        group ? train_over(compiler, first, *group, *split, ladder, network, images, tests, options)
-              : train(compiler, first, ladder, network, images, tests, options);
-    note_toolkit(trained.run, first, compiler);
-    return trained;
-}
-
-namespace {
-
 /// Where a rank stands among those of its host, and how many hosts there are.
 struct RankHosts {
     int local = 0, hosts = 1;
@@ -339,9 +305,9 @@ RankHosts hosts_of(Meeting &meeting) {
 
 /// The device of a rank: the one that is asked for, or of several that it sees the one of its place among the
 /// ranks of its host. A launcher often shows each rank its own GPU alone.
-int device_of(const RankRequest &request, int local) {
-    if (request.device)
-        return *request.device;
+int device_of(const TrainedOn &on, int local) {
+    if (!on.devices.empty())
+        return on.devices.front();
     int count = 0;
     if (!why_no_device() && cudaGetDeviceCount(&count) == cudaSuccess && local >= count && count > 1)
         throw UsageError(
@@ -352,13 +318,13 @@ int device_of(const RankRequest &request, int local) {
 }
 
 /// Does `part` as that rank, on its GPU.
-void as_rank_here(const RankRequest &request,
+void as_rank_here(const TrainedOn &on,
                   const std::function<void(Rank &, const Device &, Compiler &, int hosts)> &part) {
-    Meeting meeting(request.place, request.asked);
+    Meeting meeting(*on.rank, on.asked);
     const RankHosts hosts = hosts_of(meeting);
     std::optional<Device> device;
     try {
-        device.emplace(usable_device(device_of(request, hosts.local), for_kernels));
+        device.emplace(usable_device(device_of(on, hosts.local), for_kernels));
     } catch (const std::exception &error) {
         meeting.leave(fmt::format("rank {} ended: {}", meeting.rank(), error.what()));
         throw;
@@ -370,42 +336,58 @@ void as_rank_here(const RankRequest &request,
 
 } // namespace
 
-void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
-                         const std::function<void(const NetworkRun &)> &keep) {
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
-        note_toolkit(run, device, compiler);
-        run.conditions["hosts"] = std::to_string(hosts);
-        SplitRunOptions options;
+void run_scaling_on(const TrainedOn &on, const Network &network, NetworkRun &run,
+                    const std::function<void(const NetworkRun &)> &keep) {
+    SplitRunOptions options;
+    if (!on.rank || on.rank->rank == 0)
         options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-            if (rank.index() != 0)
-                return;
             note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
                              item.reason ? ", " + *item.reason : ""));
             keep(so_far);
         };
-        run_ranks(compiler, device, rank, network, run, options);
-    });
+    if (on.rank)
+        return as_rank_here(on, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
+            note_toolkit(run, device, compiler);
+            run.conditions["hosts"] = std::to_string(hosts);
+            run_ranks(compiler, device, rank, network, run, options);
+        });
+    const DeviceGroup group = group_of(on.devices);
+    const Device first = usable_device(group.ordinal(0), for_kernels);
+    Compiler compiler;
+    note_toolkit(run, first, compiler);
+    run_scaling(compiler, group, network, run, options);
 }
 
-TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
-                             const LabelledImages &images, const LabelledImages &tests,
-                             const TrainingOptions &options,
-                             const std::function<void(const Weights &, std::int64_t)> &keep) {
+TrainedNetwork train_on(const TrainedOn &on, const Ladder &ladder, const Network &network,
+                        const LabelledImages &images, const LabelledImages &tests,
+                        const TrainingOptions &options,
+                        const std::function<void(const Weights &, std::int64_t)> &keep) {
     TrainedNetwork trained;
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
-        try {
-            trained = train(compiler, device, ladder, network, images, tests, options, &rank);
-        } catch (const TrainingCut &cut) {
-            if (cut.epochs > 0 && (rank.index() == 0 || rank.meeting().first_ended()))
-                keep(weights_of(rounded(cut.parameters), network,
-                                fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
-                                            cut.epochs, options.epochs, rank.count(), cut.what())),
-                     cut.epochs);
-            throw;
-        }
-        note_toolkit(trained.run, device, compiler);
-        trained.run.conditions["hosts"] = std::to_string(hosts);
-    });
+    if (on.rank) {
+        as_rank_here(on, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
+            try {
+                trained = train(compiler, device, ladder, network, images, tests, options, &rank);
+            } catch (const TrainingCut &cut) {
+                if (cut.epochs > 0 && (rank.index() == 0 || rank.meeting().first_ended()))
+                    keep(weights_of(rounded(cut.parameters), network,
+                                    fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
+                                                cut.epochs, options.epochs, rank.count(), cut.what())),
+                         cut.epochs);
+                throw;
+            }
+            note_toolkit(trained.run, device, compiler);
+            trained.run.conditions["hosts"] = std::to_string(hosts);
+        });
+        return trained;
+    }
+    std::optional<DeviceGroup> group;
+    if (on.split)
+        group.emplace(group_of(on.devices));
+    const Device first = usable_device(group ? group->ordinal(0) : on.devices.front(), for_kernels);
+    Compiler compiler;
+    trained = group ? train_over(compiler, first, *group, *on.split, ladder, network, images, tests, options)
+                    : train(compiler, first, ladder, network, images, tests, options);
+    note_toolkit(trained.run, first, compiler);
     return trained;
 }
 

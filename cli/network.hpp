@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "cli/device.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
@@ -56,9 +57,6 @@ int predict_scaling(const Arguments &arguments);
 /// alone writes and prints; with --data a training by one split. 1 where a result is wrong.
 int run_scaling_network(const Arguments &arguments);
 
-/// What ranks that do `what` with this network must have in common, by name.
-std::map<std::string, std::string> asked_of_ranks(const Network &network, const std::string &what);
-
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.
 std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
@@ -73,16 +71,9 @@ struct AskedPlan {
 };
 AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
 
-/// What a training runs on: one GPU, several of this process with a `split`, or one of several processes.
-struct TrainedOn {
-    std::vector<int> devices; ///< of a rank none, or the one that is asked for
-    std::optional<DeviceSplit> split;
-    std::optional<RankPlace> rank;
-};
-
 /// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
 /// differently.
-int train_network(const Arguments &arguments, const Network &network, const TrainedOn &on);
+int train_network(const Arguments &arguments, const Network &network, TrainedOn on);
 
 /// The cases of a ladder, or of steps on GPUs, with what is known of each: forecast, measured, published.
 /// `gpu` names the GPU of the times.
