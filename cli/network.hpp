@@ -4,6 +4,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/device.hpp"
+#include "cli/question.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
@@ -64,12 +65,20 @@ std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
-/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned.
-struct AskedPlan {
-    PlannedNetwork plan;
-    std::map<std::string, std::string> conditions;
+/// What --network, --batch, --schedule, --strategy and the options of a profile ask.
+struct AskedNetwork {
+    Network network;
+    GpuProfile profile;
+    std::string gpu; ///< for titles: its name and what is supposed of it
+    Knowledge knowledge;
+    NetworkQuestion question;
+
+    PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
+    /// What the forecast is made with, as documents say it.
+    std::map<std::string, std::string> conditions() const;
 };
-AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
+AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
+                                std::optional<ScheduleReading> schedule = std::nullopt);
 
 /// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
 /// differently.

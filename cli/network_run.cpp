@@ -182,13 +182,15 @@ std::string whole_heading(const NetworkRun &run) {
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     arguments.refuse_options_of("network without ladder");
     check_writable(arguments.text("output", "-"));
-    const AskedPlan asked = plan_asked_network(arguments, std::move(schedule));
-    if (const auto why = why_not_whole(asked.plan.network))
+    AskedNetwork asked =
+        read_asked_network(arguments, asked_profile(arguments, "--network"), std::move(schedule));
+    asked.question.what_if = false;
+    const PlannedNetwork plan = asked.plan();
+    if (const auto why = why_not_whole(plan.network))
         arguments.refuse(*why);
     NetworkRun run =
-        run_whole_on_device(asked.plan, arguments.integer("device"), arguments.text("save-tensors", ""));
-    for (const auto &[name, value] : asked.conditions)
-        run.conditions.emplace(name, value);
+        run_whole_on_device(plan, arguments.integer("device"), arguments.text("save-tensors", ""));
+    run.conditions.merge(asked.conditions());
     return write_network(arguments, run, whole_heading(run) + table(launches_table(run)));
 }
 

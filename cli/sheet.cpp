@@ -76,28 +76,22 @@ Table case_sheet(const std::vector<Row> &rows) {
 
 WhatIfRow what_if_row(const Row &of) {
     const Case &item = *of.item;
-    WhatIfRow row;
-    row.gpu = of.question->profile.id;
-    row.variant = of.question->variant;
-    row.shape = item.shape;
-    row.strategy = item.strategy;
-    row.baseline = item.baseline;
-    row.status = item.status;
-    row.reason = item.reason;
-    if (!item.prediction)
-        return row;
-    const Prediction &p = *item.prediction;
-    if (p.reason)
-        row.reason = p.reason;
-    row.time_s = p.time_s;
-    row.time_low_s = p.time_low_s;
-    row.time_high_s = p.time_high_s;
-    row.speed_of_light_s = p.times.tier0_s;
-    row.regimes = p.regimes;
-    row.limiter = p.limiter;
-    row.rates = p.rates;
-    row.assumptions = p.assumptions;
-    return row;
+    const Prediction p = item.prediction.value_or(Prediction());
+    return {of.question->profile.id,
+            of.question->variant,
+            item.shape,
+            item.strategy,
+            item.baseline,
+            item.status,
+            p.reason ? p.reason : item.reason,
+            p.time_s,
+            p.time_low_s,
+            p.time_high_s,
+            p.times.tier0_s,
+            p.regimes,
+            p.limiter,
+            p.rates,
+            p.assumptions};
 }
 
 } // namespace
