@@ -189,11 +189,13 @@ BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::pa
     return files;
 }
 
-void add_folder(BundleFiles &files, const std::filesystem::path &folder) {
+std::map<std::string, std::filesystem::path> files_in(const std::filesystem::path &folder) {
+    std::map<std::string, std::filesystem::path> files;
     for (const std::filesystem::directory_entry &entry :
          std::filesystem::recursive_directory_iterator(folder))
-        if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
+        if (entry.is_regular_file())
             files[std::filesystem::relative(entry.path(), folder).generic_string()] = entry.path();
+    return files;
 }
 
 void check_bundle_name(const std::string &file) {

@@ -160,11 +160,8 @@ class Planner {
     }
     PlannedRun &network(const std::string &name, const std::vector<std::string> &more,
                         const std::string &file, bool one_gpu = true) {
-        PlannedRun &run =
-            add({"--network", name}, more, file + ".json",
-                one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
-        run.of_network = true;
-        return run;
+        return add({"--network", name}, more, file + ".json",
+                   one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
     }
 
   private:
@@ -326,8 +323,7 @@ std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours
             continue;
         }
         convcast::make_folder(std::filesystem::path(planned.file).parent_path().string());
-        const Arguments words("run", planned.words);
-        (void)(planned.of_network ? run(words) : run_into_file(words)); // what went wrong is in the document
+        (void)run_into_file(Arguments("run", planned.words)); // what went wrong is in the document
         files.push_back(planned.file);
     }
     return files;
