@@ -64,6 +64,14 @@ void remove_unfinished_kernels() {
             std::filesystem::remove(entry.path(), failed);
 }
 
+/// Whether the compiler had one.
+bool say_warning(Compiler &compiler) {
+    const std::string warning = compiler.take_warning();
+    if (!warning.empty())
+        note(warning);
+    return !warning.empty();
+}
+
 struct Capability {
     int major, minor;
     const char *what; ///< that needs it
@@ -463,8 +471,7 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     const RunEnd end = request.measure
                            ? measure_open(run, profile, compiler, device, std::move(options), keep)
                            : RunEnd::finished;
-    if (const std::string warning = compiler.take_warning(); !warning.empty())
-        note(warning);
+    say_warning(compiler);
     if (end != RunEnd::finished) // device_lost or incomplete: an interrupt ended the program
         return end;
     try {
@@ -490,8 +497,7 @@ std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks
         const Patience patience(own_prefix + task.kernel->name + " is being compiled for " + task.shape.id());
         list.push_back(check_own_kernel(compiler, *task.kernel, task.shape, gpu, compute_capability));
     }
-    if (const std::string warning = compiler.take_warning(); !warning.empty())
-        note(warning);
+    say_warning(compiler);
     return list;
 }
 
@@ -506,10 +512,8 @@ CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, in
     report.kernels = check_kernels(
         compiler, plans, gpu, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
         [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
-    if (const std::string warning = compiler.take_warning(); !warning.empty()) {
-        note(warning);
+    if (say_warning(compiler))
         report.cache.clear();
-    }
     return report;
 }
 

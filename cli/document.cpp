@@ -127,23 +127,19 @@ class SaysUnread {
     std::size_t cases_ = 0, unread_ = 0, problems_ = 0, unsaid_ = 0;
 };
 
-void refuse_onnx(const std::string &text, const std::string &shown) {
+Run read_document(const std::string &text, const std::string &shown) {
     if (is_onnx(text))
         throw InputError(shown,
                          "is an ONNX file, no document of convcast; the network is asked with --network " +
                              shown + ", its convolutions with --shapes " + shown);
-}
-
-} // namespace
-
-Run read_document(const std::string &text, const std::string &shown) {
-    refuse_onnx(text, shown);
     Run run = read_run(text, shown, check_baseline);
     SaysUnread says(shown);
     says.add(run);
     says.finish();
     return run;
 }
+
+} // namespace
 
 void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
     const std::size_t cases = cases_in_lines(file);

@@ -320,12 +320,11 @@ std::string verdict(const Case &item, const Question &question, const std::optio
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
     out += known_lines(item, question, none);
-    if (faster && faster->prediction && faster->prediction->time_s)
+    if (const std::optional<Seconds> time = faster ? faster->forecast_s() : std::nullopt)
         out +=
             verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
                                                on_tensor_cores(*faster->strategy) ? "on tensor cores " : "",
-                                               *faster->strategy, short_time(*faster->prediction->time_s),
-                                               *p.time_s / *faster->prediction->time_s));
+                                               *faster->strategy, short_time(*time), *p.time_s / *time));
     else if (faster)
         out += verdict_line("faster", "nothing that `convcast choose` tries");
     return out;
