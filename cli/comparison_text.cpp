@@ -18,10 +18,6 @@ namespace {
 
 using Row = const ComparedRow &;
 
-std::string letter(std::size_t file) {
-    return std::string(1, static_cast<char>('A' + file));
-}
-
 /// What a row is of.
 const char *noun_of(const ComparedFiles &comparison) {
     return comparison.of == Compared::profiles ? "number" : comparison.total ? "node" : "case";
@@ -102,7 +98,7 @@ Table table_for_people(const ComparedFiles &comparison, bool all) {
         {{"95 %", As::number, Keep::low}, interval_of_row}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file)
         fields.push_back(
-            {{letter(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
+            {{letter_of(file), As::number, comparison.of == Compared::runs ? Keep::normal : Keep::must},
              [file, &comparison](Row row) { return value_text(row, file, comparison.of); }});
     if (times)
         fields.push_back({{"by", As::text, comparison.of == Compared::runs ? Keep::must : Keep::high,
@@ -125,7 +121,7 @@ Table sheet_of(const ComparedFiles &comparison, bool all) {
                                               {{"ratio_high", As::number}, &ComparedRow::ratio_high}};
     for (std::size_t file = 0; file < comparison.files.size(); ++file) {
         const auto add = [&](const std::string &title, As as, auto member) {
-            fields.push_back({{letter(file) + title, as},
+            fields.push_back({{letter_of(file) + title, as},
                               [file, member](Row row) { return Cell(row.values[file].*member); }});
         };
         add("", As::number, &ComparedValue::value);
@@ -142,7 +138,7 @@ std::string files_text(const ComparedFiles &comparison) {
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i) {
         const ComparedFile &file = comparison.files[i];
-        text += headed(bold(letter(i)) + "  ",
+        text += headed(bold(letter_of(i)) + "  ",
                        file.file + ": " + file.what + (file.date.empty() ? "" : ", " + file.date), 3);
     }
     if (!comparison.values.empty())
@@ -160,7 +156,7 @@ std::string differences_text(const ComparedFiles &comparison) {
     for (const Difference &difference : comparison.differences) {
         std::string all;
         for (std::size_t i = 0; i < difference.values.size(); ++i)
-            all += (i == 0 ? "" : ", ") + letter(i) + " " +
+            all += (i == 0 ? "" : ", ") + letter_of(i) + " " +
                    (!difference.values[i].empty() ? difference.values[i]
                     : difference.name == "sms"    ? "all"
                                                   : "-");
@@ -271,7 +267,7 @@ std::string text_for_people(const ComparedFiles &comparison, bool all) {
 std::string markdown_of(const ComparedFiles &comparison, bool all) {
     std::string text;
     for (std::size_t i = 0; i < comparison.files.size(); ++i)
-        text += fmt::format("{}**{}** {}: {}", i == 0 ? "" : ", ", letter(i), comparison.files[i].file,
+        text += fmt::format("{}**{}** {}: {}", i == 0 ? "" : ", ", letter_of(i), comparison.files[i].file,
                             comparison.files[i].what);
     text += "\n\n";
     for (const Difference &difference : comparison.differences)

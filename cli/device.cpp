@@ -233,13 +233,10 @@ std::optional<std::string> why_not_run(int device) {
 
 std::map<std::string, std::string> gpu_at_hand(int device) {
     const DeviceFacts facts = usable_device(device, for_probes).facts();
-    return {{"gpu", facts.uuid},
+    return {{"name", facts.name},
+            {"gpu", facts.uuid},
             {"driver", "CUDA " + cuda_version_text(facts.driver_version)},
             {"probes", hash_of_probes()}};
-}
-
-std::string name_of_gpu_at_hand(int device) {
-    return usable_device(device, for_kernels).facts().name;
 }
 
 int sms_given(int device, int asked) {

@@ -41,12 +41,9 @@ std::optional<std::string> probes_hash();
 /// Why `device` cannot run the kernels, with what works without it; absent where it can.
 std::optional<std::string> why_not_run(int device);
 
-/// The GPU at hand as the conditions of a profile name it: "gpu" (its UUID), "driver" and "probes". Throws
-/// GpuError where there is no usable GPU.
+/// The GPU at hand: its "name", and as the conditions of a profile say it "gpu" (its UUID), "driver" and
+/// "probes". Throws GpuError where there is no usable GPU.
 std::map<std::string, std::string> gpu_at_hand(int device);
-
-/// Its name, as documents have it in their conditions. Throws GpuError where there is no usable GPU.
-std::string name_of_gpu_at_hand(int device);
 
 /// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
 /// none.

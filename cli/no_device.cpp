@@ -48,10 +48,6 @@ std::map<std::string, std::string> gpu_at_hand(int) {
     throw GpuError(why);
 }
 
-std::string name_of_gpu_at_hand(int) {
-    throw GpuError(why);
-}
-
 int sms_given(int, int) {
     throw GpuError(why);
 }

@@ -308,7 +308,7 @@ std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours
         throw GpuError(*why +
                        ". Without --measure `convcast reproduce` answers from the recordings that ship, "
                        "most of them recordings of an H200, on any machine");
-    if (const std::string name = name_of_gpu_at_hand(device); name != ours.name)
+    if (const std::string name = gpu_at_hand(device).at("name"); name != ours.name)
         arguments.refuse(
             fmt::format("--measure would run on {}, and the pages would be of {}; for pages of the "
                         "GPU at hand: {}",

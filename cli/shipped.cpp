@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -46,18 +47,16 @@ std::optional<std::string> shipped_docs() {
 
 std::vector<std::string> shipped_recordings() {
     const std::string recorded = "data/recorded";
-    std::vector<std::string> names;
+    std::set<std::string> names;
     for (const fs::path &folder : {fs::path(), installed_folder()}) {
         std::error_code none;
         for (const fs::directory_entry &gpu : fs::directory_iterator(folder / recorded, none))
             for (const fs::directory_entry &file : fs::directory_iterator(gpu.path(), none))
                 if (file.path().string().ends_with(".json.gz"))
-                    names.push_back(recorded + "/" + gpu.path().filename().string() + "/" +
-                                    file.path().filename().string());
+                    names.insert(recorded + "/" + gpu.path().filename().string() + "/" +
+                                 file.path().filename().string());
     }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names;
+    return {names.begin(), names.end()};
 }
 
 } // namespace convcast::cli

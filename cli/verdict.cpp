@@ -283,11 +283,7 @@ std::string shape_words(const std::string &name, const std::string &shape) {
 }
 
 std::string verdict_line(const std::string &label, const std::string &text) {
-    constexpr std::size_t indent = 15;
-    if (text.empty())
-        return "";
-    return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
-                  indent);
+    return text.empty() ? "" : headed("  " + label, text, 15);
 }
 
 std::string refusal_line(const Case &item) {
