@@ -176,6 +176,11 @@ std::string cases_text(const NetworkRun &run, const std::string &gpu) {
     for (const auto &[name, said] : run.conditions)
         if (name.starts_with("no_peer_access") || name == "several_shares_a_gpu")
             text += headed("note: ", said, 6);
+    return text + assumptions_text(run);
+}
+
+std::string assumptions_text(const NetworkRun &run) {
+    std::string text;
     for (const std::string &assumption : run.assumptions)
         text += headed("assumed: ", assumption, 9);
     return text;

@@ -207,13 +207,6 @@ std::string what_if_text(const NetworkRun &forecast) {
     return text;
 }
 
-std::string assumptions(const NetworkRun &forecast) {
-    std::string text = "\n";
-    for (const std::string &assumption : forecast.assumptions)
-        text += headed("assumed: ", assumption, 9);
-    return text;
-}
-
 std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
@@ -434,7 +427,7 @@ int predict_network(const Arguments &arguments) {
     const NetworkRun shown = dearest(forecast, arguments);
     write_answer(plan, asked, arguments,
                  heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
-                     what_if_text(forecast) + assumptions(forecast));
+                     what_if_text(forecast) + "\n" + assumptions_text(forecast));
     return 0;
 }
 
@@ -448,7 +441,7 @@ int choose_network(const Arguments &arguments) {
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
     write_answer(plan, asked, arguments,
-                 heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
+                 heading(forecast, asked) + candidates_text(forecast) + "\n" + assumptions_text(forecast));
     return 0;
 }
 

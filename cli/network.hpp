@@ -88,6 +88,9 @@ int train_network(const Arguments &arguments, const Network &network, TrainedOn 
 /// `gpu` names the GPU of the times.
 std::string cases_text(const NetworkRun &run, const std::string &gpu);
 
+/// What its forecasts assume, a paragraph each.
+std::string assumptions_text(const NetworkRun &run);
+
 /// The document where --json or -o ask for it, else the text; the document says which version made it.
 /// Returns the exit code.
 int write_network(const Arguments &arguments, NetworkRun run, const std::string &text);

@@ -24,7 +24,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {

@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 /// PREFIX/share of the program that runs as PREFIX/bin/convcast.
 fs::path share() {
-    std::error_code none;
-    return fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() / "share";
+    return program_folder().parent_path() / "share";
 }
 
 fs::path installed_folder() {
@@ -27,6 +26,11 @@ fs::path installed_folder() {
 }
 
 } // namespace
+
+fs::path program_folder() {
+    std::error_code none;
+    return fs::read_symlink("/proc/self/exe", none).parent_path();
+}
 
 std::string shipped_file(const std::string &path) {
     constexpr std::array folders = {"data/", "examples/", "profiles/"};
