@@ -105,6 +105,19 @@ class Cli(unittest.TestCase):
                               env=self.environment(**(env or {})), preexec_fn=limit if limits else None, timeout=timeout)
         return Result(done.returncode, done.stdout or b"", done.stderr)
 
+    def interrupted(self, which, *words, begun, within=30, env=None):
+        """A signal when it has begun, by the seconds since its start, unless it has ended by then; it ends `within` so many more."""
+        with subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                              env=self.environment(**(env or {})), preexec_fn=heed_interrupts) as process:
+            start = time.monotonic()
+            while process.poll() is None and not begun(time.monotonic() - start):
+                time.sleep(0.001)
+            process.send_signal(which)
+            start = time.monotonic()
+            out, err = process.communicate(timeout=30)
+            self.assertLess(time.monotonic() - start, within)
+        return Result(process.returncode, out, err)
+
     def write(self, name, content):
         path = self.folder / name
         if isinstance(content, (dict, list)):
@@ -1348,12 +1361,9 @@ class Bundle(Cli):
         (self.folder / "tmp").mkdir()
         before = self.files()
         for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with subprocess.Popen([BINARY, "report", "run.json", "--bundle", "r.tar"], stderr=subprocess.PIPE, cwd=self.folder,
-                                  env=self.environment(TMPDIR=str(self.folder / "tmp")), preexec_fn=heed_interrupts) as process:
-                while process.poll() is None and not list((self.folder / "tmp").rglob("*.svg")):
-                    time.sleep(0.001)
-                process.send_signal(which)
-                self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+            result = self.interrupted(which, "report", "run.json", "--bundle", "r.tar", env={"TMPDIR": str(self.folder / "tmp")},
+                                      begun=lambda _: list((self.folder / "tmp").rglob("*.svg")))
+            self.assertEqual((result.code, result.err), (130, ""))
             self.assertEqual(self.files(), before, which)
 
 
@@ -3794,35 +3804,18 @@ class Outputs(Cli):
         self.refused(3, ["predict", "--gpu", "toy", "--study", "chang_single", "-o", "large.json"], r"large\.json", "File too large",
                      limits=[(resource.RLIMIT_FSIZE, 8192)])
 
-    def interrupt(self, which, *words):
-        with subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
-                              cwd=self.folder, preexec_fn=heed_interrupts) as process:
-            time.sleep(0.3)
-            self.assertIsNone(process.poll(), "the question was too small to be interrupted")
-            begin = time.monotonic()
-            process.send_signal(which)
-            out, err = process.communicate(timeout=30)
-            self.assertLess(time.monotonic() - begin, 2)
-            return process.returncode, out, err
-
     def test_interrupted_forecast(self):
         before = self.files()
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
-        for output in ("chosen.json",):
-            for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                code, out, err = self.interrupt(which, *question[:-1], output)
-                self.assertEqual(code, 130)
-                self.assertEqual((out, self.files()), (b"", before))
-                self.assert_sentence(err.decode(), "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", output)
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            result = self.interrupted(which, *question, begun=lambda taken: taken > 0.3, within=2)
+            self.assertEqual((result.code, result.out, self.files()), (130, "", before), "or the question was too small to be interrupted")
+            self.assert_sentence(result.err, "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", "chosen.json")
 
     def test_an_interrupted_reproduction_leaves_no_half(self):
         before = self.files()
-        with subprocess.Popen([BINARY, "reproduce", "chang", "-o", "out"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              env=self.environment(), cwd=self.folder, preexec_fn=heed_interrupts) as process:
-            while process.poll() is None and not list((self.folder / "out").rglob("*.csv")):
-                time.sleep(0.001)
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+        result = self.interrupted(signal.SIGTERM, "reproduce", "chang", "-o", "out", begun=lambda _: list((self.folder / "out").rglob("*.csv")))
+        self.assertEqual((result.code, result.err), (130, ""))
         self.assertEqual(self.files(), {**before, "out": None}, "only the folder that was asked for")
 
     def test_interrupted_choices_of_many_shapes_go_on(self):
@@ -3838,16 +3831,11 @@ class Outputs(Cli):
 
     def test_an_interrupt_keeps_choices_that_are_written_as_lines(self):
         question = ["choose", "--shape", SINGLE, "--sweep", "n=1:100000:11", "--top", "1", "-o", "long.jsonl"]
-        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder,
-                              preexec_fn=heed_interrupts) as process:
-            deadline = time.monotonic() + 100
-            while time.monotonic() < deadline and not any(".part" in p.name and p.stat().st_size > 10000 for p in self.folder.iterdir()):
-                time.sleep(0.05)
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 130)
-        self.assert_sentence(err.decode(), r"interrupted after [0-9]+ of 9091 shapes; long\.jsonl has them, and .* --resume long\.jsonl goes on")
-        kept = int(re.search(r"after (\d+) of", err.decode()).group(1))
+        result = self.interrupted(signal.SIGINT, *question, begun=lambda taken: taken > 100 or any(
+            ".part" in p.name and p.stat().st_size > 10000 for p in self.folder.iterdir()))
+        self.assertEqual(result.code, 130)
+        self.assert_sentence(result.err, r"interrupted after [0-9]+ of 9091 shapes; long\.jsonl has them, and .* --resume long\.jsonl goes on")
+        kept = int(re.search(r"after (\d+) of", result.err).group(1))
         self.assertEqual(len((self.folder / "long.jsonl").read_text().splitlines()), 1 + kept)
         self.assertFalse([p for p in self.folder.iterdir() if ".part" in p.name])
 
@@ -3856,11 +3844,9 @@ class Outputs(Cli):
         question = ["predict", "--gpu", "toy"] + ["--study", "chang_multi"] * 4 + ["-o", "large.json.gz"]
         self.write("large.json.gz", "older")
         before = self.files()
-        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder) as process:
-            while process.poll() is None and not any(".part" in name for name in os.listdir(self.folder)):
-                time.sleep(0.001)
-            process.send_signal(signal.SIGTERM)
-            self.assertIn(process.wait(timeout=10), (0, 130))  # 0: it was done before the signal came
+        result = self.interrupted(signal.SIGTERM, *question, within=10,
+                                  begun=lambda _: any(".part" in name for name in os.listdir(self.folder)))
+        self.assertIn(result.code, (0, 130))  # 0: it was done before the signal came
         after = self.files()
         self.assertEqual(sorted(after), sorted(before))
         if after != before:  # it was in place before the signal came, and is whole
@@ -3921,17 +3907,9 @@ class Compile(Cli):
     def test_interrupted(self):
         """NVRTC takes seconds for a kernel and cannot be stopped."""
         self.compile("--gpu", "h200", "--shape", SINGLE, "--strategy", "row_register")
-        words = [BINARY, "compile", "--study", "chang_multi", "--study", "resnet50_b1", "-o", "kernels.json"]
+        words = ["compile", "--study", "chang_multi", "--study", "resnet50_b1", "-o", "kernels.json"]
         for which, after in ((signal.SIGINT, 1.0), (signal.SIGTERM, 2.5)):
-            with subprocess.Popen(words, stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder,
-                                  preexec_fn=heed_interrupts) as process:
-                time.sleep(after)
-                self.assertIsNone(process.poll())
-                begin = time.monotonic()
-                process.send_signal(which)
-                process.communicate(timeout=30)
-                self.assertLess(time.monotonic() - begin, 2)
-                self.assertEqual(process.returncode, 130)
+            self.assertEqual(self.interrupted(which, *words, begun=lambda taken: taken > after, within=2).code, 130)
             self.assertEqual(self.files(), {})
             self.assertFalse(list((self.home / ".cache" / "convcast").glob("*.tmp")))
 
