@@ -37,19 +37,14 @@ std::string gpu_word(const std::string &name) {
 
 /// The command that measures a part of a study or a network.
 std::string command_of(const RecordedOf &of) {
-    switch (of.part) {
-    case RecordedPart::study:
-        return "convcast run --study " + of.name + " --choose 3 -o new.json.gz";
-    case RecordedPart::settings:
-        return "convcast run --study " + of.name + " --strategy SETTING ... -o new.json.gz";
-    case RecordedPart::ladder:
-        return fmt::format("convcast run --network {} --batch {} -o new.json", of.name, of.batch);
-    case RecordedPart::steps:
-        return "convcast run --network " + of.name + " --devices 0,1 -o new.json";
-    case RecordedPart::training:
-        break;
-    }
-    return "convcast run --network " + of.name + " --data FOLDER -o new.json";
+    const bool study = of.part == RecordedPart::study || of.part == RecordedPart::settings;
+    const std::string more = of.part == RecordedPart::study      ? "--choose 3"
+                             : of.part == RecordedPart::settings ? "--strategy SETTING ..."
+                             : of.part == RecordedPart::ladder   ? fmt::format("--batch {}", of.batch)
+                             : of.part == RecordedPart::steps    ? "--devices 0,1"
+                                                                 : "--data FOLDER";
+    return fmt::format("convcast run --{} {} {} -o new.json{}", study ? "study" : "network", of.name, more,
+                       study ? ".gz" : "");
 }
 
 /// Device code, as a document says it and as this program has it.

@@ -70,9 +70,6 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
         arguments.refuse(
             "--shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
-    if (arguments.has("only") && !asks)
-        arguments.refuse("--only is a part of shapes that are asked, by --study or --shapes, for example: "
-                         "convcast run --study resnet50_b1 --only n1c64h56w56k64r3s3_pad1x1");
     if (!arguments.positional().empty())
         return document_run(arguments.positional().front(), arguments, profile, knowledge);
     if (arguments.has("resume") && !asks)
@@ -134,10 +131,6 @@ std::string timelines(const Run &run) {
             text += "\n" + item.shape + "  " + item.strategy.value_or("") + "\n" + its;
     return text;
 }
-
-} // namespace
-
-namespace {
 
 int run_and_answer(const Arguments &arguments, bool prints) {
     refuse_overwriting(arguments, Documents::filled);
