@@ -80,10 +80,7 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
 /// Forecasts into a document of lines, some shapes at a time. `compiled`: all of the question's own kernels.
 int predict_lines(const Question &question, bool compiled, const std::string &output,
                   const std::optional<AskedPart> &part) {
-    Run piece = new_run(question.profile, question.knowledge, question.sms, {});
-    if (part)
-        note_part(piece, part->shard, part->parts);
-    piece.own_kernels = question.own_kernels;
+    Run piece = new_run(question, {}, part);
     RunLineWriter writer(output, piece);
     Refusals refusals;
     forecast_pieces(question, {}, [&](std::vector<Case> cases) {
@@ -223,12 +220,7 @@ int predict(const Arguments &arguments) {
     } else if (!document) {
         text = forecasts_text(answers, arguments);
     } else if (answers.size() == 1) {
-        const Question &question = questions.front();
-        Run run =
-            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
-        run.own_kernels = question.own_kernels;
-        if (part)
-            note_part(run, part->shard, part->parts);
+        const Run run = new_run(questions.front(), std::move(answers.front().cases), part);
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
         text = write_what_if(rows_of(answers));
