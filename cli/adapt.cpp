@@ -122,7 +122,7 @@ Run training_run(const FolderOfGpu &files, const GpuProfile &profile, const Know
     question.knowledge = knowledge;
     for (const std::string &shape : find_study(training_study).shapes)
         question.shapes.push_back({ConvShape::parse(shape), training_study, {}, {}, 1, ""});
-    Run run = new_run(profile, knowledge, std::nullopt, predict_all(question, {false, chosen_of_a_layer, 0}));
+    Run run = new_run(question, predict_all(question, {false, chosen_of_a_layer, 0}));
     if (file_exists(files.run())) {
         require_same_version(files, read_document(files.run()));
         resume(run, files.run());

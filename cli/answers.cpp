@@ -22,10 +22,6 @@
 namespace convcast::cli {
 namespace {
 
-bool is_from_elsewhere(const Case &item) {
-    return item.baseline && is_elsewhere(*item.baseline);
-}
-
 std::optional<Seconds> time_of(const Row &row) {
     return row.item->forecast_s();
 }
@@ -107,11 +103,6 @@ struct Overview {
     }
 };
 
-/// "A", "B", ..., "Z", "A2", ...
-std::string letter_of(std::size_t at) {
-    return std::string(1, static_cast<char>('A' + at % 26)) + (at < 26 ? "" : std::to_string(at / 26 + 1));
-}
-
 /// The questions in their order, if the name of one is too long for a column.
 std::vector<const Question *> lettered_questions(const std::vector<Row> &rows) {
     constexpr std::size_t longest_name = 20;
@@ -148,8 +139,8 @@ Overview overview_of(const std::vector<Row> &rows) {
         if (item.strategy)
             settings[{row.question, item.shape, item.kernel()}].insert(*item.strategy);
         const Prediction &p = *item.prediction;
-        out.elsewhere = out.elsewhere || is_from_elsewhere(item);
-        out.bound = out.bound || (!is_from_elsewhere(item) && !p.time_s && item.baseline && p.times.tier0_s);
+        out.elsewhere = out.elsewhere || is_elsewhere(item);
+        out.bound = out.bound || (!is_elsewhere(item) && !p.time_s && item.baseline && p.times.tier0_s);
         out.timed = out.timed || p.time_s;
         out.interval = out.interval || (p.time_s && p.times.fitted_s);
         if (p.time_s)
@@ -187,7 +178,7 @@ Cell interval_cell(const Prediction &p, const Overview &overview) {
 Cell over_forecast_cell(const Row &row, const Overview &overview) {
     std::optional<Seconds> forecast = time_of(row);
     if (const auto least = overview.fastest.find({row.question, row.item->shape});
-        !forecast && is_from_elsewhere(*row.item) && least != overview.fastest.end())
+        !forecast && is_elsewhere(*row.item) && least != overview.fastest.end())
         forecast = least->second;
     const std::optional<Seconds> measured = row.measured();
     return measured && forecast ? Cell(fmt::format("{:.2f}", *measured / *forecast)) : Cell();
@@ -309,7 +300,7 @@ std::string case_table(const std::vector<Row> &rows, bool total) {
     cases.unit_of = overview.shortest;
     std::vector<const Case *> timeless;
     for (const Row &row : done)
-        if (!time_of(row) && row.item->prediction->reason && !is_from_elsewhere(*row.item))
+        if (!time_of(row) && row.item->prediction->reason && !is_elsewhere(*row.item))
             timeless.push_back(row.item);
     return (done.empty() ? "" : table(cases) + legend_of(done, overview)) + (total ? total_text(rows) : "") +
            (timeless.empty() ? "" : hanging("no time for " + refused_words(timeless))) +
@@ -428,6 +419,10 @@ std::string side_by_side(const std::vector<Row> &rows) {
 }
 
 } // namespace
+
+std::string letter_of(std::size_t at) {
+    return std::string(1, static_cast<char>('A' + at % 26)) + (at < 26 ? "" : std::to_string(at / 26 + 1));
+}
 
 std::optional<Seconds> Row::measured() const {
     if (const Measurement *cold = item->measured(L2State::cold); cold && item->status == Status::ok)

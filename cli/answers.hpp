@@ -18,6 +18,9 @@ namespace convcast::cli {
 Cell error_cell(const std::optional<Seconds> &forecast, const std::optional<Seconds> &measured);
 Cell time_cell(const std::optional<Seconds> &time);
 
+/// What stands for a long name in a table: "A", "B", ..., "Z", "A2", ...
+std::string letter_of(std::size_t at);
+
 /// Whether a strategy's text names one that computes on tensor cores.
 bool on_tensor_cores(const std::string &strategy);
 /// Its text, with the mark * behind it if it does.

@@ -42,12 +42,12 @@ const Option *named_by(const std::vector<const Option *> &known, const std::stri
     return nullptr;
 }
 
+} // namespace
+
 void put(std::string &text, const std::string &name, const std::string &value) {
     for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size())
         text.replace(at, name.size(), value);
 }
-
-} // namespace
 
 const OptionTable &option_table() {
     static const OptionTable table =

@@ -14,6 +14,9 @@ struct Refusal;
 /// Whether a word of the command line is a shape.
 bool names_shape(const std::string &word);
 
+/// Puts a value in the place of its name, wherever that stands in the text.
+void put(std::string &text, const std::string &name, const std::string &value);
+
 /// No prefix guessing; an unknown option, a value that is missing or of the wrong kind, a word too many and
 /// what the table refuses throw UsageError.
 class Arguments {

@@ -1,5 +1,6 @@
 #include "cli/artifact.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/bundle.hpp"
 #include "cli/version.hpp"
 #include "executor/network/network_source.hpp"
@@ -87,17 +88,6 @@ std::string row(const std::vector<std::string> &cells) {
     for (const std::string &cell : cells)
         line += (line.empty() ? "" : "\t") + in_a_cell(cell.empty() ? dash : cell);
     return line + "\n";
-}
-
-/// Puts what stands behind a name in the place of "@NAME@".
-std::string filled(std::string text, const Texts &values) {
-    for (const auto &[name, value] : values) {
-        const std::string marked = "@" + name + "@";
-        for (std::size_t at = text.find(marked); at != std::string::npos;
-             at = text.find(marked, at + value.size()))
-            text.replace(at, marked.size(), value);
-    }
-    return text;
 }
 
 /// As they stand, packed or not.
@@ -309,15 +299,6 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
             {"RECORDINGS", again.recordings}};
 }
 
-/// All files of a folder by their names there, in order.
-std::map<std::string, fs::path> files_in(const fs::path &folder) {
-    std::map<std::string, fs::path> files;
-    for (const auto &entry : fs::recursive_directory_iterator(folder))
-        if (entry.is_regular_file())
-            files[fs::relative(entry.path(), folder).generic_string()] = entry.path();
-    return files;
-}
-
 std::string checksums(const fs::path &folder) {
     std::string text;
     for (const auto &[name, path] : files_in(folder))
@@ -363,8 +344,12 @@ void write_artifact(const Artifact &artifact, const std::string &folder) {
     for (const auto &[name, path] : files_in(in))
         bytes += fs::file_size(path);
     const Texts values = values_of(artifact, again, bytes);
-    for (const EmbeddedFile &file : artifact_files)
-        write_file_atomically((in / fs::path(file.path).filename()).string(), filled(file.text(), values));
+    for (const EmbeddedFile &file : artifact_files) {
+        std::string text = file.text();
+        for (const auto &[name, value] : values)
+            put(text, "@" + name + "@", value);
+        write_file_atomically((in / fs::path(file.path).filename()).string(), text);
+    }
     write_file_atomically((in / "SHA256SUMS").string(), checksums(in));
     made.take_place();
 }

@@ -9,22 +9,16 @@
 
 #include <fmt/format.h>
 
-#include <zlib.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -96,51 +90,12 @@ std::string versions_text(const Run &run) {
     return out.take() + "\n";
 }
 
-/// A file that is written piece by piece, packed unless its name ends in .tar.
-class Archive {
-  public:
-    explicit Archive(const std::string &name)
-        : name_(name), part_(name),
-          packed_(gzdopen(part_.take_descriptor(), name.ends_with(".tar") ? "wbT" : "wb6"), gzclose) {
-        if (!packed_)
-            throw InputError(name, "cannot be written: out of memory");
-    }
-
-    void add(std::string_view text) {
-        size_ += text.size();
-        constexpr std::size_t at_once = 1 << 20;
-        for (; !text.empty(); text.remove_prefix(std::min(at_once, text.size())))
-            if (gzwrite(packed_.get(), text.data(), static_cast<unsigned>(std::min(at_once, text.size()))) ==
-                0)
-                fail();
-    }
-
-    void add_file(const std::filesystem::path &path) {
-        std::ifstream file(path, std::ios::binary);
-        std::string block(1 << 20, '\0');
-        while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
-            add(std::string_view(block).substr(0, static_cast<std::size_t>(file.gcount())));
-    }
-
-    /// Up to a whole block.
-    void fill() { add(std::string((tar_block - size_ % tar_block) % tar_block, '\0')); }
-
-    void finish() {
-        if (gzclose(packed_.release()) != Z_OK)
-            fail();
-        part_.replace_target();
-    }
-
-  private:
-    [[noreturn]] void fail() const {
-        throw InputError(name_, std::string("cannot be written: ") + std::strerror(errno));
-    }
-
-    std::string name_;
-    TemporaryFile part_;
-    std::unique_ptr<gzFile_s, int (*)(gzFile)> packed_;
-    std::size_t size_ = 0;
-};
+void add_file(OutputFile &archive, const std::filesystem::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string block(1 << 20, '\0');
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+        archive.write(std::string_view(block).substr(0, static_cast<std::size_t>(file.gcount())));
+}
 
 } // namespace
 
@@ -189,11 +144,13 @@ BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::pa
     return files;
 }
 
-void add_folder(BundleFiles &files, const std::filesystem::path &folder) {
+std::map<std::string, std::filesystem::path> files_in(const std::filesystem::path &folder) {
+    std::map<std::string, std::filesystem::path> files;
     for (const std::filesystem::directory_entry &entry :
          std::filesystem::recursive_directory_iterator(folder))
-        if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
+        if (entry.is_regular_file())
             files[std::filesystem::relative(entry.path(), folder).generic_string()] = entry.path();
+    return files;
 }
 
 void check_bundle_name(const std::string &file) {
@@ -208,19 +165,18 @@ void check_bundle_name(const std::string &file) {
 
 void write_bundle(const std::string &file, const BundleFiles &files) {
     const std::int64_t time = time_of_files();
-    Archive archive(file);
+    OutputFile archive(file);
     for (const auto &[name, content] : files) {
-        const std::string path = stem_of(file) + "/" + name;
-        if (const auto *text = std::get_if<std::string>(&content)) {
-            archive.add(tar_header(path, text->size(), time));
-            archive.add(*text);
-        } else {
-            archive.add(tar_header(path, std::filesystem::file_size(std::get<1>(content)), time));
-            archive.add_file(std::get<1>(content));
-        }
-        archive.fill();
+        const auto *text = std::get_if<std::string>(&content);
+        const std::size_t size = text ? text->size() : std::filesystem::file_size(std::get<1>(content));
+        archive.write(tar_header(stem_of(file) + "/" + name, size, time));
+        if (text)
+            archive.write(*text);
+        else
+            add_file(archive, std::get<1>(content));
+        archive.write(std::string((tar_block - size % tar_block) % tar_block, '\0')); // up to a whole block
     }
-    archive.add(std::string(2 * tar_block, '\0'));
+    archive.write(std::string(2 * tar_block, '\0'));
     archive.finish();
 }
 

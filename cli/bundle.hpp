@@ -29,9 +29,8 @@ BundleFiles documents_of(const Run &run, const std::optional<std::filesystem::pa
                          const std::optional<GpuProfile> &profile, const std::optional<Knowledge> &knowledge,
                          const std::vector<Study> &studies, const std::vector<std::string> &words);
 
-/// Adds the files of a folder and of those in it, under the same names; what begins with a dot stays out.
-/// They are read when the archive is written.
-void add_folder(BundleFiles &files, const std::filesystem::path &folder);
+/// All files of a folder and of those in it, by their names there.
+std::map<std::string, std::filesystem::path> files_in(const std::filesystem::path &folder);
 
 /// Throws UsageError unless the name ends in .tar, .tar.gz or .tgz.
 void check_bundle_name(const std::string &file);

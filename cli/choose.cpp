@@ -92,7 +92,7 @@ RunEnd time_best(std::vector<RankedShape> &answers, const Question &question, st
     cases.reserve(timed.size());
     for (const Case *item : timed)
         cases.push_back(*item);
-    Run document = new_run(question.profile, question.knowledge, question.sms, std::move(cases));
+    Run document = new_run(question, std::move(cases));
     RunRequest request;
     request.device = device;
     request.sms = question.sms;
@@ -256,7 +256,7 @@ void go_on_with(const Arguments &arguments, const Run &head, RunLineWriter &writ
 /// Into a document of lines, some shapes at a time: however many there are, a piece is in memory, and an
 /// interrupt keeps the pieces before it. Returns the exit code.
 int choose_lines(Question question, const Asked &asked, const Arguments &arguments) {
-    Run piece = new_run(question.profile, question.knowledge, question.sms, {});
+    Run piece = new_run(question, {});
     const std::size_t all = question.shapes.size();
     RunLineWriter writer(asked.output, piece);
     if (arguments.has("resume"))
@@ -311,8 +311,7 @@ std::string document_of(const std::vector<RankedShape> &answers, const std::vect
     std::vector<Case> chosen;
     for (const RankedShape &answer : answers)
         chosen.insert(chosen.end(), answer.choice.ranked.begin(), answer.choice.ranked.end());
-    const Question &question = questions.front();
-    Run document = new_run(question.profile, question.knowledge, question.sms, std::move(chosen));
+    Run document = new_run(questions.front(), std::move(chosen));
     document.conditions.insert(conditions.begin(), conditions.end());
     return names_lines(output) ? write_run_lines(document) : write_run(document);
 }

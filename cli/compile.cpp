@@ -49,8 +49,7 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, std::vector<OwnKe
         if (!own.empty() && question.strategies.empty())
             question.strategies.emplace_back(own_word);
         question.own_kernels.clear();
-        return new_run(profile, question.knowledge, question.sms,
-                       predict_all(question, {false, arguments.integer("choose"), 0}));
+        return new_run(question, predict_all(question, {false, arguments.integer("choose"), 0}));
     }
     const std::string &file = arguments.positional().front();
     Run document = read_document(file);

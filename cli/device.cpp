@@ -64,6 +64,14 @@ void remove_unfinished_kernels() {
             std::filesystem::remove(entry.path(), failed);
 }
 
+/// Whether the compiler had one.
+bool say_warning(Compiler &compiler) {
+    const std::string warning = compiler.take_warning();
+    if (!warning.empty())
+        note(warning);
+    return !warning.empty();
+}
+
 struct Capability {
     int major, minor;
     const char *what; ///< that needs it
@@ -225,13 +233,10 @@ std::optional<std::string> why_not_run(int device) {
 
 std::map<std::string, std::string> gpu_at_hand(int device) {
     const DeviceFacts facts = usable_device(device, for_probes).facts();
-    return {{"gpu", facts.uuid},
+    return {{"name", facts.name},
+            {"gpu", facts.uuid},
             {"driver", "CUDA " + cuda_version_text(facts.driver_version)},
             {"probes", hash_of_probes()}};
-}
-
-std::string name_of_gpu_at_hand(int device) {
-    return usable_device(device, for_kernels).facts().name;
 }
 
 int sms_given(int device, int asked) {
@@ -289,40 +294,6 @@ DeviceGroup group_of(const std::vector<int> &devices) {
     return group;
 }
 
-} // namespace
-
-void run_scaling_on_devices(const Network &network, NetworkRun &run,
-                            const std::function<void(const NetworkRun &)> &keep) {
-    const DeviceGroup group = group_of(run.devices);
-    const Device first = usable_device(group.ordinal(0), for_kernels);
-    Compiler compiler;
-    note_toolkit(run, first, compiler);
-    CaseOptions options;
-    options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-        note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
-                         item.reason ? ", " + *item.reason : ""));
-        keep(so_far);
-    };
-    run_scaling(compiler, group, network, run, options);
-}
-
-TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                                const LabelledImages &tests, const TrainingOptions &options,
-                                const std::vector<int> &devices, std::optional<DeviceSplit> split) {
-    std::optional<DeviceGroup> group;
-    if (split)
-        group.emplace(group_of(devices));
-    const Device first = usable_device(group ? group->ordinal(0) : devices.front(), for_kernels);
-    Compiler compiler;
-    TrainedNetwork trained =
-        group ? train_over(compiler, first, *group, *split, ladder, network, images, tests, options)
-              : train(compiler, first, ladder, network, images, tests, options);
-    note_toolkit(trained.run, first, compiler);
-    return trained;
-}
-
-namespace {
-
 /// Where a rank stands among those of its host, and how many hosts there are.
 struct RankHosts {
     int local = 0, hosts = 1;
@@ -340,9 +311,9 @@ RankHosts hosts_of(Meeting &meeting) {
 
 /// The device of a rank: the one that is asked for, or of several that it sees the one of its place among the
 /// ranks of its host. A launcher often shows each rank its own GPU alone.
-int device_of(const RankRequest &request, int local) {
-    if (request.device)
-        return *request.device;
+int device_of(const TrainedOn &on, int local) {
+    if (!on.devices.empty())
+        return on.devices.front();
     int count = 0;
     if (!why_no_device() && cudaGetDeviceCount(&count) == cudaSuccess && local >= count && count > 1)
         throw UsageError(
@@ -353,13 +324,13 @@ int device_of(const RankRequest &request, int local) {
 }
 
 /// Does `part` as that rank, on its GPU.
-void as_rank_here(const RankRequest &request,
+void as_rank_here(const TrainedOn &on,
                   const std::function<void(Rank &, const Device &, Compiler &, int hosts)> &part) {
-    Meeting meeting(request.place, request.asked);
+    Meeting meeting(*on.rank, on.asked);
     const RankHosts hosts = hosts_of(meeting);
     std::optional<Device> device;
     try {
-        device.emplace(usable_device(device_of(request, hosts.local), for_kernels));
+        device.emplace(usable_device(device_of(on, hosts.local), for_kernels));
     } catch (const std::exception &error) {
         meeting.leave(fmt::format("rank {} ended: {}", meeting.rank(), error.what()));
         throw;
@@ -371,42 +342,58 @@ void as_rank_here(const RankRequest &request,
 
 } // namespace
 
-void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
-                         const std::function<void(const NetworkRun &)> &keep) {
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
-        note_toolkit(run, device, compiler);
-        run.conditions["hosts"] = std::to_string(hosts);
-        CaseOptions options;
+void run_scaling_on(const TrainedOn &on, const Network &network, NetworkRun &run,
+                    const std::function<void(const NetworkRun &)> &keep) {
+    CaseOptions options;
+    if (!on.rank || on.rank->rank == 0)
         options.done = [&](const NetworkRun &so_far, const NetworkCase &item) {
-            if (rank.index() != 0)
-                return;
             note(fmt::format("{}: {}{}", item.name(), name_of(item.status),
                              item.reason ? ", " + *item.reason : ""));
             keep(so_far);
         };
-        run_ranks(compiler, device, rank, network, run, options);
-    });
+    if (on.rank)
+        return as_rank_here(on, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
+            note_toolkit(run, device, compiler);
+            run.conditions["hosts"] = std::to_string(hosts);
+            run_ranks(compiler, device, rank, network, run, options);
+        });
+    const DeviceGroup group = group_of(on.devices);
+    const Device first = usable_device(group.ordinal(0), for_kernels);
+    Compiler compiler;
+    note_toolkit(run, first, compiler);
+    run_scaling(compiler, group, network, run, options);
 }
 
-TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
-                             const LabelledImages &images, const LabelledImages &tests,
-                             const TrainingOptions &options,
-                             const std::function<void(const Weights &, std::int64_t)> &keep) {
+TrainedNetwork train_on(const TrainedOn &on, const Ladder &ladder, const Network &network,
+                        const LabelledImages &images, const LabelledImages &tests,
+                        const TrainingOptions &options,
+                        const std::function<void(const Weights &, std::int64_t)> &keep) {
     TrainedNetwork trained;
-    as_rank_here(request, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
-        try {
-            trained = train(compiler, device, ladder, network, images, tests, options, &rank);
-        } catch (const TrainingCut &cut) {
-            if (cut.epochs > 0 && (rank.index() == 0 || rank.meeting().first_ended()))
-                keep(weights_of(rounded(cut.parameters), network,
-                                fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
-                                            cut.epochs, options.epochs, rank.count(), cut.what())),
-                     cut.epochs);
-            throw;
-        }
-        note_toolkit(trained.run, device, compiler);
-        trained.run.conditions["hosts"] = std::to_string(hosts);
-    });
+    if (on.rank) {
+        as_rank_here(on, [&](Rank &rank, const Device &device, Compiler &compiler, int hosts) {
+            try {
+                trained = train(compiler, device, ladder, network, images, tests, options, &rank);
+            } catch (const TrainingCut &cut) {
+                if (cut.epochs > 0 && (rank.index() == 0 || rank.meeting().first_ended()))
+                    keep(weights_of(rounded(cut.parameters), network,
+                                    fmt::format("convcast, {} of {} epochs over {} ranks, cut off: {}",
+                                                cut.epochs, options.epochs, rank.count(), cut.what())),
+                         cut.epochs);
+                throw;
+            }
+            note_toolkit(trained.run, device, compiler);
+            trained.run.conditions["hosts"] = std::to_string(hosts);
+        });
+        return trained;
+    }
+    std::optional<DeviceGroup> group;
+    if (on.split)
+        group.emplace(group_of(on.devices));
+    const Device first = usable_device(group ? group->ordinal(0) : on.devices.front(), for_kernels);
+    Compiler compiler;
+    trained = group ? train_over(compiler, first, *group, *on.split, ladder, network, images, tests, options)
+                    : train(compiler, first, ladder, network, images, tests, options);
+    note_toolkit(trained.run, first, compiler);
     return trained;
 }
 
@@ -482,8 +469,7 @@ RunEnd run_on_device(Run &run, const GpuProfile &profile, const RunRequest &requ
     const RunEnd end = request.measure
                            ? measure_open(run, profile, compiler, device, std::move(options), keep)
                            : RunEnd::finished;
-    if (const std::string warning = compiler.take_warning(); !warning.empty())
-        note(warning);
+    say_warning(compiler);
     if (end != RunEnd::finished) // device_lost or incomplete: an interrupt ended the program
         return end;
     try {
@@ -509,8 +495,7 @@ std::vector<CheckedKernel> compile_own_kernels(const std::vector<OwnTask> &tasks
         const Patience patience(own_prefix + task.kernel->name + " is being compiled for " + task.shape.id());
         list.push_back(check_own_kernel(compiler, *task.kernel, task.shape, gpu, compute_capability));
     }
-    if (const std::string warning = compiler.take_warning(); !warning.empty())
-        note(warning);
+    say_warning(compiler);
     return list;
 }
 
@@ -525,10 +510,8 @@ CompileReport compile_kernels(const std::vector<Plan> &plans, const Gpu &gpu, in
     report.kernels = check_kernels(
         compiler, plans, gpu, compute_capability, std::max(1u, std::thread::hardware_concurrency()),
         [&](std::size_t done, std::size_t total) { progress.show(done, total, ""); });
-    if (const std::string warning = compiler.take_warning(); !warning.empty()) {
-        note(warning);
+    if (say_warning(compiler))
         report.cache.clear();
-    }
     return report;
 }
 

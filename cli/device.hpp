@@ -41,12 +41,9 @@ std::optional<std::string> probes_hash();
 /// Why `device` cannot run the kernels, with what works without it; absent where it can.
 std::optional<std::string> why_not_run(int device);
 
-/// The GPU at hand as the conditions of a profile name it: "gpu" (its UUID), "driver" and "probes". Throws
-/// GpuError where there is no usable GPU.
+/// The GPU at hand: its "name", and as the conditions of a profile say it "gpu" (its UUID), "driver" and
+/// "probes". Throws GpuError where there is no usable GPU.
 std::map<std::string, std::string> gpu_at_hand(int device);
-
-/// Its name, as documents have it in their conditions. Throws GpuError where there is no usable GPU.
-std::string name_of_gpu_at_hand(int device);
 
 /// The SMs that the driver gives to who asks for `asked` of the device's. Throws GpuError where it gives
 /// none.
@@ -82,37 +79,29 @@ NetworkRun run_ladder_on_device(const Ladder &ladder, const Network &network, st
 /// `save_tensors`: a folder for what another implementation needs, or "".
 NetworkRun run_whole_on_device(const PlannedNetwork &plan, int device, const std::string &save_tensors);
 
-/// Settles the cases of a forecast on its devices. `keep` sees the document after each case. Throws GpuError
-/// where the machine has fewer GPUs.
-void run_scaling_on_devices(const Network &network, NetworkRun &run,
-                            const std::function<void(const NetworkRun &)> &keep);
-
-/// Trains a network on one GPU or, with a `split`, over several, and classifies the test images on the first
-/// one. Throws GpuError where there is no usable GPU.
-TrainedNetwork train_on_devices(const Ladder &ladder, const Network &network, const LabelledImages &images,
-                                const LabelledImages &tests, const TrainingOptions &options,
-                                const std::vector<int> &devices, std::optional<DeviceSplit> split);
-
-/// This process as one of several that train together, each with a GPU.
-struct RankRequest {
-    RankPlace place;
+/// What steps of training run on: one GPU, several of this process with a `split`, or as one of several
+/// processes the GPU of its rank.
+struct TrainedOn {
+    std::vector<int>
+        devices; ///< of a rank the one that is asked for, or none: by its place among those of its host
+    std::optional<DeviceSplit> split;
+    std::optional<RankPlace> rank;
     std::map<std::string, std::string> asked; ///< by name, what every rank must have been asked
-    std::optional<int>
-        device; ///< absent: by its place among the ranks of its host, which tell each other where they are
 };
 
-/// run_scaling_on_devices by ranks: of every rank, each with the same cases; `keep` is of rank 0. Throws
-/// UsageError for ranks that do not fit together, RankLost (a GpuError) where one of them leaves.
-void run_ranks_on_device(const RankRequest &request, const Network &network, NetworkRun &run,
-                         const std::function<void(const NetworkRun &)> &keep);
+/// Settles the cases of a forecast there; of ranks each settles the same ones. `keep`, of ranks that of rank
+/// 0, sees the document after each case. Throws GpuError where there are fewer GPUs, UsageError for ranks
+/// that do not fit together, RankLost (a GpuError) where one of them leaves.
+void run_scaling_on(const TrainedOn &on, const Network &network, NetworkRun &run,
+                    const std::function<void(const NetworkRun &)> &keep);
 
-/// Trains as one of the ranks; rank 0 classifies. Where another rank leaves, `keep` of rank 0, or of those
-/// that are left without it, gets the weights after the last epoch that it knows of, and the number of those
-/// epochs, before RankLost is thrown.
-TrainedNetwork train_as_rank(const RankRequest &request, const Ladder &ladder, const Network &network,
-                             const LabelledImages &images, const LabelledImages &tests,
-                             const TrainingOptions &options,
-                             const std::function<void(const Weights &, std::int64_t epochs)> &keep);
+/// Trains a network and classifies the test images on the first GPU. Where another rank leaves, `keep` of
+/// rank 0, or of those that are left without it, gets the weights after the last epoch that it knows of, and
+/// the number of those epochs, before RankLost is thrown. Throws GpuError where there is no usable GPU.
+TrainedNetwork train_on(const TrainedOn &on, const Ladder &ladder, const Network &network,
+                        const LabelledImages &images, const LabelledImages &tests,
+                        const TrainingOptions &options,
+                        const std::function<void(const Weights &, std::int64_t epochs)> &keep);
 
 struct CompileReport {
     std::string schema = "convcast/compile/1";

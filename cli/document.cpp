@@ -127,23 +127,17 @@ class SaysUnread {
     std::size_t cases_ = 0, unread_ = 0, problems_ = 0, unsaid_ = 0;
 };
 
-void refuse_onnx(const std::string &text, const std::string &shown) {
-    if (is_onnx(text))
-        throw InputError(shown,
-                         "is an ONNX file, no document of convcast; the network is asked with --network " +
-                             shown + ", its convolutions with --shapes " + shown);
-}
-
 void refuse_several_gpus(const Run &run, const std::string &shown) {
     if (std::ranges::any_of(run.cases, [](const Case &item) { return item.variant.has_value(); }))
         throw InputError(shown, "is an answer for several GPUs, numbers of SMs or supposed numbers; expected "
                                 "a document of one GPU, for example of convcast predict with one --gpu");
 }
 
-} // namespace
-
 Run read_document(const std::string &text, const std::string &shown) {
-    refuse_onnx(text, shown);
+    if (is_onnx(text))
+        throw InputError(shown,
+                         "is an ONNX file, no document of convcast; the network is asked with --network " +
+                             shown + ", its convolutions with --shapes " + shown);
     Run run = read_run(text, shown, check_baseline);
     refuse_several_gpus(run, shown);
     SaysUnread says(shown);
@@ -151,6 +145,8 @@ Run read_document(const std::string &text, const std::string &shown) {
     says.finish();
     return run;
 }
+
+} // namespace
 
 void read_document_pieces(const std::string &file, const std::function<void(Run, std::size_t lines)> &take) {
     const std::size_t cases = cases_in_lines(file);

@@ -39,9 +39,6 @@ NamedDocument look_at(const std::string &name);
 /// cannot be read; they are its Run::unread. Throws InputError where nothing of it can be read.
 Run read_document(const std::string &file);
 
-/// The same of a document's text; `shown` is its name in messages.
-Run read_document(const std::string &text, const std::string &shown);
-
 /// Calls `take` for each piece of a document of lines (model/record/run_lines.hpp), with the number of cases
 /// of the whole.
 void read_document_pieces(const std::string &file,

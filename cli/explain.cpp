@@ -16,7 +16,6 @@
 #include <boost/mp11.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
@@ -33,11 +32,9 @@ constexpr std::size_t most_suggestions = 12;
 
 /// "Issue-slots" -> "issue_slots": how names are compared where letters decide nothing.
 std::string folded(const std::string &name) {
-    std::string out;
-    for (const char letter : name)
-        out += letter == ' ' || letter == '-' || letter == '/'
-                   ? '_'
-                   : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    std::string out = lower(name);
+    std::ranges::replace_if(
+        out, [](char letter) { return letter == ' ' || letter == '-' || letter == '/'; }, '_');
     return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -212,14 +213,12 @@ std::vector<Explanation> explanations() {
 }
 
 std::vector<std::string> words_to_explain() {
-    std::vector<std::string> words;
+    std::set<std::string> words;
     for (const Explanation &one : explanations())
         if (one.names.front().find_first_not_of(
                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos)
-            words.push_back(one.names.front());
-    std::sort(words.begin(), words.end());
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    return words;
+            words.insert(one.names.front());
+    return {words.begin(), words.end()};
 }
 
 std::vector<Explanation> mentions_of(const std::string &name) {

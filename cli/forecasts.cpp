@@ -85,11 +85,8 @@ void Refusals::add(const Question &question, const std::vector<Case> &cases) {
     for (const Case &item : cases) {
         const bool refused = item.status == Status::infeasible || item.status == Status::unsupported ||
                              item.status == Status::failed; // of an own kernel's expressions
-        const bool elsewhere = item.baseline && is_elsewhere(*item.baseline);
-        if (!elsewhere) {
-            bool &is_done = done[item.shape];
-            is_done = is_done || !refused;
-        }
+        if (!is_elsewhere(item))
+            done[item.shape] |= !refused;
         if (!refused)
             continue;
         const std::string text = item.called();

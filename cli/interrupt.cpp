@@ -24,23 +24,15 @@ std::atomic<bool> interrupted = false;
 
 /// Never destroyed: the threads that use it live as long as the program.
 struct Interrupts {
-    std::mutex mutex;
+    std::mutex counting;
     std::condition_variable came;
     int count = 0;
+    std::mutex speaking; ///< guards the last words
+    std::function<void()> last_words;
+    std::chrono::milliseconds grace{0};
 };
 Interrupts &interrupts() {
     static Interrupts *const all = new Interrupts;
-    return *all;
-}
-
-/// Never destroyed, as Interrupts.
-struct LastWords {
-    std::mutex mutex;
-    std::function<void()> say;
-    std::chrono::milliseconds grace{0};
-};
-LastWords &last_words() {
-    static LastWords *const all = new LastWords;
     return *all;
 }
 
@@ -50,7 +42,7 @@ void count_interrupts(sigset_t signals) {
         if (::sigwait(&signals, &signal) != 0)
             continue;
         interrupted = true;
-        const std::scoped_lock lock(interrupts().mutex);
+        const std::scoped_lock lock(interrupts().counting);
         if (++interrupts().count >= 3)
             ::_exit(interrupted_code);
         interrupts().came.notify_all();
@@ -58,12 +50,12 @@ void count_interrupts(sigset_t signals) {
 }
 
 void wait_for_interrupts() {
-    std::unique_lock lock(interrupts().mutex);
+    std::unique_lock lock(interrupts().counting);
     interrupts().came.wait(lock, [] { return interrupts().count > 0; });
     std::chrono::milliseconds grace{0};
     {
-        const std::scoped_lock words(last_words().mutex);
-        grace = last_words().grace;
+        const std::scoped_lock words(interrupts().speaking);
+        grace = interrupts().grace;
     }
     interrupts().came.wait_for(lock, grace, [] { return interrupts().count > 1; });
     lock.unlock();
@@ -88,15 +80,15 @@ void end_on_interrupts() {
 }
 
 OnInterrupt::OnInterrupt(std::function<void()> say, std::chrono::milliseconds grace) {
-    const std::scoped_lock lock(last_words().mutex);
-    last_words().say = std::move(say);
-    last_words().grace = grace;
+    const std::scoped_lock lock(interrupts().speaking);
+    interrupts().last_words = std::move(say);
+    interrupts().grace = grace;
 }
 
 OnInterrupt::~OnInterrupt() {
-    const std::scoped_lock lock(last_words().mutex);
-    last_words().say = nullptr;
-    last_words().grace = std::chrono::milliseconds(0);
+    const std::scoped_lock lock(interrupts().speaking);
+    interrupts().last_words = nullptr;
+    interrupts().grace = std::chrono::milliseconds(0);
 }
 
 const std::atomic<bool> &OnInterrupt::flag() {
@@ -104,10 +96,10 @@ const std::atomic<bool> &OnInterrupt::flag() {
 }
 
 void OnInterrupt::finish() {
-    last_words().mutex.lock(); // for good: whoever comes second waits here for the program's end
-    if (last_words().say) {
+    interrupts().speaking.lock(); // for good: whoever comes second waits here for the program's end
+    if (interrupts().last_words) {
         try {
-            last_words().say();
+            interrupts().last_words();
         } catch (const ClosedPipe &) {
         } catch (const std::exception &error) {
             std::fprintf(stderr, "convcast: %s\n", error.what());

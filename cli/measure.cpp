@@ -33,8 +33,7 @@ std::string probe_list() {
     const std::size_t indent = longest + 2;
     std::string text;
     for (const Probe &probe : probes()) {
-        text += headed(std::string(probe.name) + std::string(indent - probe.name.size(), ' '),
-                       std::string(probe.question), indent);
+        text += headed(std::string(probe.name), std::string(probe.question), indent);
         text += wrapped("-> " + (probe.use.fields.empty() ? "a curve" : fields_text(probe)), indent);
     }
     return text;

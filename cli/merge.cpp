@@ -4,6 +4,7 @@
 #include "cli/verbs.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 #include "model/record/run_lines.hpp"
 #include "model/record/shards.hpp"
 
@@ -11,9 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <istream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +29,7 @@ std::string missing_shards(const std::vector<NamedRun> &documents, bool twice) {
         const auto text = document.run.conditions.find("shard");
         if (text == document.run.conditions.end())
             return "";
-        std::istringstream shards(text->second); // "1/3", or "1/3, 2/3" where some were joined before
-        for (std::string one; std::getline(shards >> std::ws, one, ',');) {
+        for (const std::string &one : split(text->second, ", ")) { // several where some were joined before
             const Shard shard = parse_shard(one);
             if (count != 0 && shard.count != count)
                 throw UsageError("merge: " + document.file + " is shard " + one + ", others are of " +
@@ -65,9 +63,8 @@ int merge(const Arguments &arguments) {
         arguments.refuse("standard input (-) was given twice; it can be read once");
     const std::string output = arguments.text("output", "");
     std::vector<NamedRun> documents;
-    for (const std::string &file : files) {
+    for (const std::string &file : files)
         documents.push_back({shown_name(file), read_document(file)});
-    }
     const bool newest = arguments.has("newest");
     const std::string missing = missing_shards(documents, newest);
     Run merged = convcast::merge(std::move(documents), newest ? Conflict::newest : Conflict::refuse);

@@ -37,28 +37,6 @@
 namespace convcast::cli {
 namespace {
 
-/// By what it says, however it is written.
-std::string given_schedule(const ScheduleReading &reading) {
-    return "given, content " + content_hash({to_text(reading.schedule)});
-}
-
-struct Asked {
-    Network network;
-    GpuProfile profile;
-    std::string gpu; ///< for titles: its name and what is supposed of it
-    Knowledge knowledge;
-    NetworkQuestion question;
-
-    PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
-    /// What the forecast is made with, as documents say it.
-    std::map<std::string, std::string> conditions() const {
-        std::map<std::string, std::string> said = conditions_of(knowledge);
-        if (question.schedule)
-            said["schedule"] = given_schedule(*question.schedule);
-        return said;
-    }
-};
-
 /// Images that a call may have at most.
 int most_batch(const Network &network) {
     return static_cast<int>(std::min<std::int64_t>(most_images(network), std::numeric_limits<int>::max()));
@@ -87,36 +65,13 @@ void refuse_questions(const Arguments &arguments) {
                                     : ", for example the network's first one: --shape " + first->shape->id());
 }
 
-Asked read_asked(const Arguments &arguments, ProfileVariant gpu,
-                 std::optional<ScheduleReading> schedule = std::nullopt) {
-    Asked asked;
-    asked.profile = std::move(gpu.profile);
-    asked.gpu = std::move(gpu.title);
-    asked.network = without_losses(asked_network(arguments));
-    asked.question.batch = asked_images(arguments, asked.network);
-    asked.question.schedule = std::move(schedule);
-    if (asked.question.schedule)
-        asked.question.batch = images_of(*asked.question.schedule, most_batch(asked.network));
-    asked.question.strategies = arguments.texts("strategy");
-    if (arguments.has("tensor-cores") && asked.question.strategies.empty())
-        asked.question.strategies = strategy_names();
-    const std::vector<std::string> names = strategy_names();
-    for (const std::string &name : asked.question.strategies)
-        if (std::ranges::find(names, name) == names.end())
-            arguments.refuse("--network chooses the knobs itself; --strategy takes a strategy's name, got '" +
-                             name + "'" + did_you_mean(name, names) + " Known: " + join(names));
-    require_times(asked.profile, arguments.verb() + " --network");
-    asked.knowledge = read_knowledge(arguments, asked.profile);
-    return asked;
-}
-
-std::string document(NetworkRun forecast, const Asked &asked) {
+std::string document(NetworkRun forecast, const AskedNetwork &asked) {
     forecast.conditions = asked.conditions();
     forecast.conditions["version"] = producer().version;
     return to_text(described::write(forecast));
 }
 
-std::string schedule_document(const PlannedNetwork &plan, const Asked &asked) {
+std::string schedule_document(const PlannedNetwork &plan, const AskedNetwork &asked) {
     Schedule schedule = schedule_of(plan);
     schedule.note = fmt::format("{}, batch {}: {} forecast for {} by convcast {}\nGrammar: docs/networks.md",
                                 plan.forecast.network, plan.batch(), short_time(plan.time()), asked.gpu,
@@ -150,7 +105,7 @@ std::string light_words(const NetworkRun &forecast) {
 }
 
 /// What a network's convolutions leave out unless --strategy names it; "" where nothing is left out.
-std::string left_out_words(const NetworkRun &forecast, const Asked &asked) {
+std::string left_out_words(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
     std::vector<std::string> names = strategy_names();
@@ -163,7 +118,7 @@ std::string left_out_words(const NetworkRun &forecast, const Asked &asked) {
 }
 
 /// What was recorded of the network with this batch, on this GPU, strategies chosen by the forecast.
-std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
+std::string recorded_words(const NetworkRun &forecast, const AskedNetwork &asked) {
     if (!asked.question.strategies.empty() || asked.question.schedule)
         return "";
     const auto known =
@@ -175,7 +130,7 @@ std::string recorded_words(const NetworkRun &forecast, const Asked &asked) {
                                 change_text(time_of(forecast) / known->time_s - 1.0, 1), known->recording);
 }
 
-std::string heading(const NetworkRun &forecast, const Asked &asked) {
+std::string heading(const NetworkRun &forecast, const AskedNetwork &asked) {
     const NetworkCase &its = forecast.first();
     const Seconds time = time_of(forecast), all = all_of(forecast);
     std::string text = bold(fmt::format("{} on {}, batch {}", forecast.network, asked.gpu, its.batch)) + "\n";
@@ -252,13 +207,6 @@ std::string what_if_text(const NetworkRun &forecast) {
     return text;
 }
 
-std::string assumptions(const NetworkRun &forecast) {
-    std::string text = "\n";
-    for (const std::string &assumption : forecast.assumptions)
-        text += headed("assumed: ", assumption, 9);
-    return text;
-}
-
 std::string candidates_text(const NetworkRun &forecast) {
     std::string text;
     std::set<std::string> shown;
@@ -325,7 +273,7 @@ Table network_sheet(const NetworkRun &forecast, bool candidates) {
 }
 
 /// The forecast in the format that is asked for; `text` is the answer for a terminal.
-void write_answer(const PlannedNetwork &plan, const Asked &asked, const Arguments &arguments,
+void write_answer(const PlannedNetwork &plan, const AskedNetwork &asked, const Arguments &arguments,
                   const std::string &text) {
     const NetworkRun &forecast = plan.forecast;
     const Format format = format_of(arguments, true);
@@ -392,10 +340,34 @@ bool names_rungs(const std::optional<ScheduleReading> &schedule) {
     return schedule && !schedule->schedule.rungs.empty() && schedule->schedule.lines.empty();
 }
 
-AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
-    Asked asked = read_asked(arguments, asked_profile(arguments, "--network"), std::move(schedule));
-    asked.question.what_if = false;
-    return {asked.plan(), asked.conditions()};
+std::map<std::string, std::string> AskedNetwork::conditions() const {
+    std::map<std::string, std::string> said = conditions_of(knowledge);
+    if (question.schedule) // by what it says, however it is written
+        said["schedule"] = "given, content " + content_hash({to_text(question.schedule->schedule)});
+    return said;
+}
+
+AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
+                                std::optional<ScheduleReading> schedule) {
+    AskedNetwork asked;
+    asked.profile = std::move(gpu.profile);
+    asked.gpu = std::move(gpu.title);
+    asked.network = without_losses(asked_network(arguments));
+    asked.question.batch = asked_images(arguments, asked.network);
+    asked.question.schedule = std::move(schedule);
+    if (asked.question.schedule)
+        asked.question.batch = images_of(*asked.question.schedule, most_batch(asked.network));
+    asked.question.strategies = arguments.texts("strategy");
+    if (arguments.has("tensor-cores") && asked.question.strategies.empty())
+        asked.question.strategies = strategy_names();
+    const std::vector<std::string> names = strategy_names();
+    for (const std::string &name : asked.question.strategies)
+        if (std::ranges::find(names, name) == names.end())
+            arguments.refuse("--network chooses the knobs itself; --strategy takes a strategy's name, got '" +
+                             name + "'" + did_you_mean(name, names) + " Known: " + join(names));
+    require_times(asked.profile, arguments.verb() + " --network");
+    asked.knowledge = read_knowledge(arguments, asked.profile);
+    return asked;
 }
 
 namespace {
@@ -415,7 +387,7 @@ int compare_variants(const std::vector<ProfileVariant> &variants, const Argument
     std::string title, left_out;
     std::optional<Seconds> first;
     for (const ProfileVariant &variant : variants) {
-        Asked asked = read_asked(arguments, variant, schedule);
+        AskedNetwork asked = read_asked_network(arguments, variant, schedule);
         asked.question.what_if = false;
         const NetworkRun forecast = asked.plan().forecast;
         if (!first)
@@ -448,27 +420,28 @@ int predict_network(const Arguments &arguments) {
     std::vector<ProfileVariant> variants = asked_profiles(arguments, as_text);
     if (variants.size() > 1)
         return compare_variants(variants, arguments, schedule);
-    const Asked asked = read_asked(arguments, std::move(variants.front()), std::move(schedule));
+    const AskedNetwork asked =
+        read_asked_network(arguments, std::move(variants.front()), std::move(schedule));
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
     const NetworkRun shown = dearest(forecast, arguments);
     write_answer(plan, asked, arguments,
                  heading(forecast, asked) + table(launches_table(shown)) + totals_text(forecast, shown) +
-                     what_if_text(forecast) + assumptions(forecast));
+                     what_if_text(forecast) + "\n" + assumptions_text(forecast));
     return 0;
 }
 
 int choose_network(const Arguments &arguments) {
     refuse_questions(arguments);
-    Asked asked =
-        read_asked(arguments, asked_profile(arguments, "--network",
-                                            "; `convcast predict --network` sets several side by side"));
+    AskedNetwork asked = read_asked_network(
+        arguments,
+        asked_profile(arguments, "--network", "; `convcast predict --network` sets several side by side"));
     asked.question.top = static_cast<std::size_t>(arguments.integer("top", 3, 1, 100000));
     asked.question.what_if = false;
     const PlannedNetwork plan = asked.plan();
     const NetworkRun &forecast = plan.forecast;
     write_answer(plan, asked, arguments,
-                 heading(forecast, asked) + candidates_text(forecast) + assumptions(forecast));
+                 heading(forecast, asked) + candidates_text(forecast) + "\n" + assumptions_text(forecast));
     return 0;
 }
 

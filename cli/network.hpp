@@ -3,6 +3,8 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "cli/device.hpp"
+#include "cli/question.hpp"
 #include "model/network/forecast.hpp"
 #include "model/network/ladder.hpp"
 #include "model/network/network_run.hpp"
@@ -56,9 +58,6 @@ int predict_scaling(const Arguments &arguments);
 /// alone writes and prints; with --data a training by one split. 1 where a result is wrong.
 int run_scaling_network(const Arguments &arguments);
 
-/// What ranks that do `what` with this network must have in common, by name.
-std::map<std::string, std::string> asked_of_ranks(const Network &network, const std::string &what);
-
 /// What --schedule names, read but not yet held against the network; absent without it. Throws UsageError
 /// where --batch says otherwise.
 std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
@@ -66,27 +65,31 @@ std::optional<ScheduleReading> asked_schedule(const Arguments &arguments);
 /// Whether it is of a ladder.
 bool names_rungs(const std::optional<ScheduleReading> &schedule);
 
-/// What --network, --batch, --schedule, --strategy and the options of a profile ask, planned.
-struct AskedPlan {
-    PlannedNetwork plan;
-    std::map<std::string, std::string> conditions;
-};
-AskedPlan plan_asked_network(const Arguments &arguments, std::optional<ScheduleReading> schedule);
+/// What --network, --batch, --schedule, --strategy and the options of a profile ask.
+struct AskedNetwork {
+    Network network;
+    GpuProfile profile;
+    std::string gpu; ///< for titles: its name and what is supposed of it
+    Knowledge knowledge;
+    NetworkQuestion question;
 
-/// What a training runs on: one GPU, several of this process with a `split`, or one of several processes.
-struct TrainedOn {
-    std::vector<int> devices; ///< of a rank none, or the one that is asked for
-    std::optional<DeviceSplit> split;
-    std::optional<RankPlace> rank;
+    PlannedNetwork plan() const { return plan_network(network, profile, knowledge, question); }
+    /// What the forecast is made with, as documents say it.
+    std::map<std::string, std::string> conditions() const;
 };
+AskedNetwork read_asked_network(const Arguments &arguments, ProfileVariant gpu,
+                                std::optional<ScheduleReading> schedule = std::nullopt);
 
 /// Trains on the IDX files of --data, or on generated images. 1 where GPU and CPU classify an image
 /// differently.
-int train_network(const Arguments &arguments, const Network &network, const TrainedOn &on);
+int train_network(const Arguments &arguments, const Network &network, TrainedOn on);
 
 /// The cases of a ladder, or of steps on GPUs, with what is known of each: forecast, measured, published.
 /// `gpu` names the GPU of the times.
 std::string cases_text(const NetworkRun &run, const std::string &gpu);
+
+/// What its forecasts assume, a paragraph each.
+std::string assumptions_text(const NetworkRun &run);
 
 /// The document where --json or -o ask for it, else the text; the document says which version made it.
 /// Returns the exit code.

@@ -24,7 +24,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace convcast::cli {
 namespace {
@@ -180,13 +179,15 @@ std::string whole_heading(const NetworkRun &run) {
 int run_whole_network(const Arguments &arguments, std::optional<ScheduleReading> schedule) {
     arguments.refuse_options_of("network without ladder");
     check_writable(arguments.text("output", "-"));
-    const AskedPlan asked = plan_asked_network(arguments, std::move(schedule));
-    if (const auto why = why_not_whole(asked.plan.network))
+    AskedNetwork asked =
+        read_asked_network(arguments, asked_profile(arguments, "--network"), std::move(schedule));
+    asked.question.what_if = false;
+    const PlannedNetwork plan = asked.plan();
+    if (const auto why = why_not_whole(plan.network))
         arguments.refuse(*why);
     NetworkRun run =
-        run_whole_on_device(asked.plan, arguments.integer("device"), arguments.text("save-tensors", ""));
-    for (const auto &[name, value] : asked.conditions)
-        run.conditions.emplace(name, value);
+        run_whole_on_device(plan, arguments.integer("device"), arguments.text("save-tensors", ""));
+    run.conditions.merge(asked.conditions());
     return write_network(arguments, run, whole_heading(run) + table(launches_table(run)));
 }
 
@@ -198,37 +199,24 @@ std::string hash_of(const LabelledImages &images) {
     return content_hash({bytes(images.pixels), bytes(images.labels)});
 }
 
-/// The part of this process.
-TrainedNetwork train_rank(const Arguments &arguments, const Ladder &ladder, const Network &network,
-                          const DataSets &sets, const TrainingOptions &options, const TrainedOn &on) {
-    RankRequest request{*on.rank, asked_of_ranks(network, "a training"), {}};
-    if (!on.devices.empty())
-        request.device = on.devices.front();
+/// What ranks that train together must have been asked alike, besides what all ranks must.
+std::map<std::string, std::string> asked_of_training(const Network &network, const DataSets &sets,
+                                                     const TrainingOptions &options) {
     const Descent &descent = options.descent;
-    request.asked["--batch"] = std::to_string(descent.batch);
-    request.asked["--epochs"] = std::to_string(options.epochs);
-    request.asked["--rate, --momentum or --decay"] =
-        fmt::format("{}, {}, {}", descent.rate, descent.momentum, descent.decay);
-    request.asked["set of training images"] = hash_of(sets.images);
-    request.asked["set of first weights"] =
-        options.start ? content_hash({to_text(described::write(weights_of(*options.start, network, "")))})
-                      : "those of the seed";
-    const std::string weights = arguments.text("weights", "");
-    return train_as_rank(
-        request, ladder, network, sets.images, sets.tests, options,
-        [&](const Weights &kept, std::int64_t epochs) {
-            if (weights.empty())
-                return;
-            write_file_atomically(weights, to_text(described::write(kept)));
-            note(fmt::format("{0} has the weights after {1} of {2} epochs; go on with --from {0} "
-                             "--epochs {3}",
-                             weights, epochs, options.epochs, options.epochs - epochs));
-        });
+    return {{"--batch", std::to_string(descent.batch)},
+            {"--epochs", std::to_string(options.epochs)},
+            {"--rate, --momentum or --decay",
+             fmt::format("{}, {}, {}", descent.rate, descent.momentum, descent.decay)},
+            {"set of training images", hash_of(sets.images)},
+            {"set of first weights",
+             options.start
+                 ? content_hash({to_text(described::write(weights_of(*options.start, network, "")))})
+                 : "those of the seed"}};
 }
 
 } // namespace
 
-int train_network(const Arguments &arguments, const Network &network, const TrainedOn &on) {
+int train_network(const Arguments &arguments, const Network &network, TrainedOn on) {
     const Ladder ladder = find_ladder(network);
     TrainingOptions options;
     options.descent = asked_descent(arguments, ladder);
@@ -239,17 +227,26 @@ int train_network(const Arguments &arguments, const Network &network, const Trai
     for (const char *option : {"output", "weights"})
         check_writable(arguments.text(option, "-"));
     const DataSets sets = asked_data(arguments, network);
-    TrainedNetwork trained =
-        on.rank ? train_rank(arguments, ladder, network, sets, options, on)
-                : train_on_devices(ladder, network, sets.images, sets.tests, options, on.devices, on.split);
+    if (on.rank)
+        on.asked.merge(asked_of_training(network, sets, options));
+    const std::string weights = arguments.text("weights", "");
+    TrainedNetwork trained = train_on(
+        on, ladder, network, sets.images, sets.tests, options, [&](const Weights &kept, std::int64_t epochs) {
+            if (weights.empty())
+                return;
+            write_file_atomically(weights, to_text(described::write(kept)));
+            note(fmt::format("{0} has the weights after {1} of {2} epochs; go on with --from {0} "
+                             "--epochs {3}",
+                             weights, epochs, options.epochs, options.epochs - epochs));
+        });
     if (on.rank && on.rank->rank > 0)
         return 0; // the first rank says what came of it
     NetworkRun &run = trained.run;
     run.first().training->data = arguments.text("data", "") == "generated"
                                      ? "generated images, no data set"
                                      : "the IDX files of " + last_folder(arguments.text("data", ""));
-    if (arguments.has("weights"))
-        write_file_atomically(arguments.text("weights", "-"), to_text(described::write(trained.weights)));
+    if (!weights.empty())
+        write_file_atomically(weights, to_text(described::write(trained.weights)));
     return write_network(arguments, run, training_text(run));
 }
 
@@ -263,7 +260,7 @@ int run_network(const Arguments &arguments) {
         return run_whole_network(arguments, std::move(schedule));
     arguments.refuse_options_of("ladder", network.id);
     if (arguments.has("data"))
-        return train_network(arguments, network, {{arguments.integer("device")}, std::nullopt, std::nullopt});
+        return train_network(arguments, network, {{arguments.integer("device")}, {}, {}, {}});
     Ladder ladder = find_ladder(network);
     const std::int64_t batch = asked_rungs(arguments, schedule, ladder);
     check_writable(arguments.text("output", "-"));

@@ -48,10 +48,6 @@ std::map<std::string, std::string> gpu_at_hand(int) {
     throw GpuError(why);
 }
 
-std::string name_of_gpu_at_hand(int) {
-    throw GpuError(why);
-}
-
 int sms_given(int, int) {
     throw GpuError(why);
 }
@@ -68,24 +64,14 @@ NetworkRun run_whole_on_device(const PlannedNetwork &, int, const std::string &)
     throw GpuError(why);
 }
 
-void run_scaling_on_devices(const Network &, NetworkRun &, const std::function<void(const NetworkRun &)> &) {
+void run_scaling_on(const TrainedOn &, const Network &, NetworkRun &,
+                    const std::function<void(const NetworkRun &)> &) {
     throw GpuError(why);
 }
 
-TrainedNetwork train_on_devices(const Ladder &, const Network &, const LabelledImages &,
-                                const LabelledImages &, const TrainingOptions &, const std::vector<int> &,
-                                std::optional<DeviceSplit>) {
-    throw GpuError(why);
-}
-
-void run_ranks_on_device(const RankRequest &, const Network &, NetworkRun &,
-                         const std::function<void(const NetworkRun &)> &) {
-    throw GpuError(why);
-}
-
-TrainedNetwork train_as_rank(const RankRequest &, const Ladder &, const Network &, const LabelledImages &,
-                             const LabelledImages &, const TrainingOptions &,
-                             const std::function<void(const Weights &, std::int64_t)> &) {
+TrainedNetwork train_on(const TrainedOn &, const Ladder &, const Network &, const LabelledImages &,
+                        const LabelledImages &, const TrainingOptions &,
+                        const std::function<void(const Weights &, std::int64_t)> &) {
     throw GpuError(why);
 }
 

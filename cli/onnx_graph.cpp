@@ -1,5 +1,6 @@
 #include "cli/onnx_graph.hpp"
 
+#include "cli/shipped.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/readable.hpp"
@@ -7,7 +8,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,12 +17,9 @@ namespace {
 
 /// Where the reader stands in a build folder and where it is installed; empty if in neither.
 std::string reader_program() {
-    namespace fs = std::filesystem;
-    std::error_code none;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", none).parent_path();
-    for (const fs::path &place : {folder / "convcast-onnx", folder / "../libexec/convcast/convcast-onnx"})
-        if (::access(place.c_str(), X_OK) == 0)
-            return place.string();
+    for (const char *place : {"convcast-onnx", "../libexec/convcast/convcast-onnx"})
+        if (const std::string program = program_folder() / place; ::access(program.c_str(), X_OK) == 0)
+            return program;
     return {};
 }
 

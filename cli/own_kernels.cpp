@@ -143,7 +143,7 @@ void add_elsewhere(std::vector<Case> &cases, const Arguments &arguments, const G
         keep_asked(added, *asked);
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < cases.size() && !added.empty(); ++i)
-        if (cases[i].baseline && is_elsewhere(*cases[i].baseline))
+        if (is_elsewhere(cases[i]))
             places.emplace(std::pair(cases[i].shape, *cases[i].baseline), i);
     for (Case &item : added) {
         if (profile != nullptr)

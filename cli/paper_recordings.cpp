@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -38,19 +37,14 @@ std::string gpu_word(const std::string &name) {
 
 /// The command that measures a part of a study or a network.
 std::string command_of(const RecordedOf &of) {
-    switch (of.part) {
-    case RecordedPart::study:
-        return "convcast run --study " + of.name + " --choose 3 -o new.json.gz";
-    case RecordedPart::settings:
-        return "convcast run --study " + of.name + " --strategy SETTING ... -o new.json.gz";
-    case RecordedPart::ladder:
-        return fmt::format("convcast run --network {} --batch {} -o new.json", of.name, of.batch);
-    case RecordedPart::steps:
-        return "convcast run --network " + of.name + " --devices 0,1 -o new.json";
-    case RecordedPart::training:
-        break;
-    }
-    return "convcast run --network " + of.name + " --data FOLDER -o new.json";
+    const bool study = of.part == RecordedPart::study || of.part == RecordedPart::settings;
+    const std::string more = of.part == RecordedPart::study      ? "--choose 3"
+                             : of.part == RecordedPart::settings ? "--strategy SETTING ..."
+                             : of.part == RecordedPart::ladder   ? fmt::format("--batch {}", of.batch)
+                             : of.part == RecordedPart::steps    ? "--devices 0,1"
+                                                                 : "--data FOLDER";
+    return fmt::format("convcast run --{} {} {} -o new.json{}", study ? "study" : "network", of.name, more,
+                       study ? ".gz" : "");
 }
 
 /// Device code, as a document says it and as this program has it.
@@ -160,11 +154,8 @@ class Planner {
     }
     PlannedRun &network(const std::string &name, const std::vector<std::string> &more,
                         const std::string &file, bool one_gpu = true) {
-        PlannedRun &run =
-            add({"--network", name}, more, file + ".json",
-                one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
-        run.of_network = true;
-        return run;
+        return add({"--network", name}, more, file + ".json",
+                   one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
     }
 
   private:
@@ -310,7 +301,7 @@ std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours
         throw GpuError(*why +
                        ". Without --measure `convcast reproduce` answers from the recordings that ship, "
                        "most of them recordings of an H200, on any machine");
-    if (const std::string name = name_of_gpu_at_hand(device); name != ours.name)
+    if (const std::string name = gpu_at_hand(device).at("name"); name != ours.name)
         arguments.refuse(
             fmt::format("--measure would run on {}, and the pages would be of {}; for pages of the "
                         "GPU at hand: {}",
@@ -325,8 +316,7 @@ std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours
             continue;
         }
         convcast::make_folder(std::filesystem::path(planned.file).parent_path().string());
-        const Arguments words("run", planned.words);
-        (void)(planned.of_network ? run(words) : run_into_file(words)); // what went wrong is in the document
+        (void)run_into_file(Arguments("run", planned.words)); // what went wrong is in the document
         files.push_back(planned.file);
     }
     return files;

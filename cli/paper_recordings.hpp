@@ -17,8 +17,7 @@ namespace convcast::cli {
 struct PlannedRun {
     std::vector<std::string> words; ///< behind `convcast run`
     std::string file;               ///< of -o
-    bool of_network = false;
-    bool of_two_gpus = false; ///< only where there are two
+    bool of_two_gpus = false;       ///< only where there are two
 };
 
 struct MeasurePlan {

@@ -79,10 +79,7 @@ int forecast_lines(const std::string &file, const std::string &output, const Arg
 /// Forecasts into a document of lines, some shapes at a time. `compiled`: all of the question's own kernels.
 int predict_lines(const Question &question, bool compiled, const std::string &output,
                   const std::optional<AskedPart> &part) {
-    Run piece = new_run(question.profile, question.knowledge, question.sms, {});
-    if (part)
-        note_part(piece, part->shard, part->parts);
-    piece.own_kernels = question.own_kernels;
+    Run piece = new_run(question, {}, part);
     RunLineWriter writer(output, piece);
     Refusals refusals;
     forecast_pieces(question, {}, [&](std::vector<Case> cases) {
@@ -95,8 +92,9 @@ int predict_lines(const Question &question, bool compiled, const std::string &ou
     return refusals.any() || !compiled ? 1 : 0;
 }
 
-/// An answer that is not written as it comes is held in memory.
-void check_held(const std::vector<Question> &questions, const Arguments &arguments) {
+/// How many cases there may be. An answer that is not written as it comes is held in memory: throws
+/// UsageError where they are too many for that.
+std::size_t most_cases_held(const std::vector<Question> &questions, const Arguments &arguments) {
     std::size_t cases = 0;
     for (const Question &question : questions)
         cases += most_cases_of(question);
@@ -105,6 +103,7 @@ void check_held(const std::vector<Question> &questions, const Arguments &argumen
                                      "has at most {}; name a strategy with --strategy, or write lines{}, of "
                                      "which there may be any number: -o forecast.jsonl",
                                      cases, most_held, questions.size() > 1 ? " for one GPU at a time" : ""));
+    return cases;
 }
 
 /// The fastest first where one shape is asked of many strategies, a time from elsewhere where it belongs;
@@ -146,11 +145,6 @@ void write_diagram(const std::vector<Case> &cases, const GpuProfile &profile, co
 int predict(const Arguments &arguments) {
     refuse_overwriting(arguments);
     const Format format = format_of(arguments, true);
-    if ((arguments.has("shard") || arguments.has("only")) &&
-        (arguments.has("network") || !arguments.positional().empty()))
-        arguments.refuse(
-            "--shard and --only are a part of shapes that are asked, by --study or --shapes, for example: "
-            "convcast predict --study sweep.json --shard 2/8 -o shard_2.jsonl");
     if (arguments.has("network"))
         return arguments.has("ladder") || arguments.has("training")
                    ? predict_ladder(arguments, asked_schedule(arguments))
@@ -198,11 +192,7 @@ int predict(const Arguments &arguments) {
         const bool compiled = compile_for_forecasts(question.own_kernels, question.shapes, question.profile);
         return predict_lines(question, compiled, output, part);
     }
-    check_held(questions, arguments);
-    std::size_t asked = 0;
-    for (const Question &question : questions)
-        asked += most_cases_of(question);
-    const bool with_terms = asked <= most_with_terms;
+    const bool with_terms = most_cases_held(questions, arguments) <= most_with_terms;
     if (!with_terms && (document || arguments.has("explain")))
         note("terms are left out of answers of more than " + std::to_string(most_with_terms) + " cases");
     std::vector<ForecastCases> answers;
@@ -229,12 +219,7 @@ int predict(const Arguments &arguments) {
     } else if (!document) {
         text = forecasts_text(answers, arguments);
     } else if (answers.size() == 1) {
-        const Question &question = questions.front();
-        Run run =
-            new_run(question.profile, question.knowledge, question.sms, std::move(answers.front().cases));
-        run.own_kernels = question.own_kernels;
-        if (part)
-            note_part(run, part->shard, part->parts);
+        const Run run = new_run(questions.front(), std::move(answers.front().cases), part);
         return write_run_file(arguments.text("output", "-"), run), code;
     } else {
         text = write_run(run_of(rows_of(answers)));

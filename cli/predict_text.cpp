@@ -234,11 +234,10 @@ struct Behind {
 /// Without the assumptions that all cases have in common, which stand once below them.
 std::string behind(const Case &item, const Question &question, const Behind &asked) {
     std::string out;
-    const bool timed = item.prediction && item.prediction->time_s;
     const std::optional<Rules> &rules = item.prediction ? item.prediction->rules : item.rules;
     if (asked.terms)
         out += explained(item, asked.depth);
-    if (rules && (asked.rules || (!timed && !item.baseline && item.status == Status::ok)))
+    if (rules && (asked.rules || (!item.forecast_s() && !item.baseline && item.status == Status::ok)))
         out += rules_text(*rules, question.profile);
     out += timeline_text(item);
     if (!item.prediction)
@@ -254,12 +253,12 @@ std::string behind(const Case &item, const Question &question, const Behind &ask
 /// where there is no time to compare.
 std::optional<Case> faster_than(const Case &item, const Question &question) {
     constexpr double little = 1.02;
-    if (!item.prediction || !item.prediction->time_s || !item.strategy)
+    if (!item.forecast_s() || !item.strategy)
         return std::nullopt;
     std::vector<Case> first =
         choose(ConvShape::parse(item.shape), question.profile, question.knowledge, {}, 1);
-    if (!first.empty() && first.front().status == Status::ok && first.front().prediction->time_s &&
-        *item.prediction->time_s / *first.front().prediction->time_s > little)
+    if (!first.empty() && first.front().forecast_s() &&
+        *item.forecast_s() / *first.front().forecast_s() > little)
         return std::move(first.front());
     return Case{};
 }
@@ -297,8 +296,8 @@ std::string many(const std::vector<ForecastCases> &answers, const Arguments &arg
     const bool total = !arguments.has("sweep");
     out += cases_text(rows, total);
     out += blocks(answers, asked);
-    const bool timed = std::ranges::any_of(
-        rows, [](const Row &row) { return row.item->prediction && row.item->prediction->time_s; });
+    const bool timed =
+        std::ranges::any_of(rows, [](const Row &row) { return row.item->forecast_s().has_value(); });
     if (timed && one_shape && answers.size() == 1 && !asked.terms)
         out += hanging("more: --strategy NAME for one of them; `convcast choose` searches their knobs too");
     if (timed && !one_shape && total)
@@ -327,8 +326,7 @@ std::string forecasts_text(const std::vector<ForecastCases> &answers, const Argu
         out = many(answers, arguments, asked);
     std::vector<const Question *> timed;
     for (const ForecastCases &answer : answers)
-        if (std::ranges::any_of(answer.cases,
-                                [](const Case &item) { return item.prediction && item.prediction->time_s; }))
+        if (std::ranges::any_of(answer.cases, [](const Case &item) { return item.forecast_s().has_value(); }))
             timed.push_back(answer.question);
     return printable(out + all_assumptions(timed, asked.terms, "--explain, --json, or one GPU alone"));
 }

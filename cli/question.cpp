@@ -452,15 +452,17 @@ std::vector<AskedShape> asked_shapes(const Arguments &arguments) {
     return asked_of(arguments).shapes;
 }
 
-Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
-            std::vector<Case> cases) {
+Run new_run(const Question &question, std::vector<Case> cases, const std::optional<AskedPart> &part) {
     Run run;
     run.producer = producer();
-    run.profile_id = profile.id;
-    run.profile_hash = profile_hash(profile);
-    if (sms)
-        run.conditions[sms_condition] = std::to_string(*sms);
-    note_knowledge(run, knowledge);
+    run.profile_id = question.profile.id;
+    run.profile_hash = profile_hash(question.profile);
+    run.own_kernels = question.own_kernels;
+    if (question.sms)
+        run.conditions[sms_condition] = std::to_string(*question.sms);
+    note_knowledge(run, question.knowledge);
+    if (part)
+        note_part(run, part->shard, part->parts);
     run.cases = std::move(cases);
     return run;
 }

@@ -83,9 +83,9 @@ std::optional<AskedPart> keep_part_of(Question &question, const Arguments &argum
 /// is asked.
 std::vector<AskedShape> asked_shapes(const Arguments &arguments);
 
-/// The document around cases: who made it, from which profile, and with which facts and calibration.
-Run new_run(const GpuProfile &profile, const Knowledge &knowledge, std::optional<int> sms,
-            std::vector<Case> cases);
+/// The document around cases of a question: who made it, from which profile, with which facts and
+/// calibration, with the user's kernels, and which part of the question it is.
+Run new_run(const Question &question, std::vector<Case> cases, const std::optional<AskedPart> &part = {});
 
 /// --input-size, "640x640", or "". Throws UsageError where it is none.
 std::string input_size(const Arguments &arguments);

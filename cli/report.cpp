@@ -211,7 +211,8 @@ Judged judged_of(const Run &run, const GpuProfile &profile, const Facts &facts) 
 void write_bundle_of(const Arguments &arguments, BundleFiles files, const TemporaryFolder &folder,
                      const std::function<ReportFiles(const std::string &folder)> &write) {
     const ReportFiles page = write(folder.path());
-    add_folder(files, folder.path());
+    for (auto &[name, path] : files_in(folder.path()))
+        files[name] = std::move(path);
     const std::string archive = arguments.text("bundle", "");
     write_bundle(archive, files);
     write_file_atomically("-", printable(fmt::format("{}: {} files{}\n", archive, files.size(),

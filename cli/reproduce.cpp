@@ -202,10 +202,6 @@ PaperAnswers answers_of(const Reproduction &r) {
     return out;
 }
 
-} // namespace
-
-namespace {
-
 /// Where the answers go.
 struct Outputs {
     std::filesystem::path folder; ///< of pages

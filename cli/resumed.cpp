@@ -20,9 +20,8 @@
 namespace convcast::cli {
 
 bool measured(const Run &run) {
-    return std::ranges::any_of(run.cases, [](const Case &item) {
-        return !item.measurements.empty() && !(item.baseline && is_elsewhere(*item.baseline));
-    });
+    return std::ranges::any_of(
+        run.cases, [](const Case &item) { return !item.measurements.empty() && !is_elsewhere(item); });
 }
 
 void require_same_origin(const Run &earlier, const Run &now, const std::string &file) {

@@ -49,11 +49,14 @@ Run document_run(const std::string &file, const Arguments &arguments, GpuProfile
                                        "): what these do would not be counted");
         return given;
     }
-    Run run = new_run(profile, knowledge, sms_of(given, file), std::move(given.cases));
-    run.conditions = given.conditions;
+    Question asked;
+    asked.profile = profile;
+    asked.knowledge = knowledge;
+    asked.own_kernels = std::move(given.own_kernels);
+    Run run = new_run(asked, std::move(given.cases));
+    run.conditions = given.conditions; // its number of SMs too
     note_knowledge(run, knowledge);
     run.unread = std::move(given.unread);
-    run.own_kernels = std::move(given.own_kernels);
     if (measured(run))
         require_same_origin(given, run, file);
     forecast_again(run, profile, knowledge, MeasuredCases::keep);
@@ -70,9 +73,6 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
         arguments.refuse(
             "--shard would leave the other shards' cases out of the file that they are in; write to "
             "another file with -o, or ask for shapes and resume this shard's file");
-    if (arguments.has("only") && !asks)
-        arguments.refuse("--only is a part of shapes that are asked, by --study or --shapes, for example: "
-                         "convcast run --study resnet50_b1 --only n1c64h56w56k64r3s3_pad1x1");
     if (!arguments.positional().empty())
         return document_run(arguments.positional().front(), arguments, profile, knowledge);
     if (arguments.has("resume") && !asks)
@@ -84,13 +84,10 @@ Run asked_run(const Arguments &arguments, GpuProfile &profile, Knowledge &knowle
     const std::optional<AskedPart> part = keep_part_of(question, arguments);
     sharded = part && part->kept; // then only its shapes are forecast
     compile_for_forecasts(question.own_kernels, question.shapes, profile);
-    Run run = new_run(profile, knowledge, question.sms,
-                      predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
-                                             arguments.integer("draw")}));
-    run.own_kernels = std::move(question.own_kernels);
-    if (part)
-        note_part(run, part->shard, part->parts);
-    return run;
+    return new_run(question,
+                   predict_all(question, {!arguments.has("no-baselines"), arguments.integer("choose"),
+                                          arguments.integer("draw")}),
+                   part);
 }
 
 /// Of a reason of many lines, as a compiler gives, the one that says most.
@@ -134,10 +131,6 @@ std::string timelines(const Run &run) {
             text += "\n" + item.shape + "  " + item.strategy.value_or("") + "\n" + its;
     return text;
 }
-
-} // namespace
-
-namespace {
 
 int run_and_answer(const Arguments &arguments, bool prints) {
     refuse_overwriting(arguments, Documents::filled);

@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -109,10 +108,6 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     return asked;
 }
 
-std::optional<int> asked_device(const Arguments &arguments) {
-    return arguments.has("device") ? std::optional(arguments.integer("device")) : std::nullopt;
-}
-
 /// The forecasts beside what ranks of several hosts measured.
 NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
     const int hosts = number_of<int>(run.conditions.at("hosts")).value_or(1);
@@ -125,26 +120,27 @@ NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
     return forecast_anew(std::move(run), asked.network, asked.profile);
 }
 
-TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked) {
+/// The GPUs and ranks that do `what`, and of ranks what all must have in common.
+TrainedOn trained_on(const Arguments &arguments, const AskedScaling &asked, const std::string &what) {
+    const Network &network = asked.network;
     if (!asked.rank)
         return {asked.question.devices,
                 arguments.has("split") || asked.question.splits.size() == 1 ? asked.question.splits.front()
                                                                             : DeviceSplit::batch,
-                std::nullopt};
-    const std::optional<int> device = asked_device(arguments);
-    return {device ? std::vector{*device} : std::vector<int>(), DeviceSplit::batch_nccl, asked.rank};
-}
-
-} // namespace
-
-std::map<std::string, std::string> asked_of_ranks(const Network &network, const std::string &what) {
+                std::nullopt,
+                {}};
     const std::string kernels =
         content_hash({producer().device_code_hash, network_code_hash(), network_code_hash(split_sources),
                       to_text(described::write(find_ladder(network)))});
-    return {{"task", what},
-            {"version of convcast", producer().version + " with kernels " + kernels},
-            {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}};
+    return {arguments.has("device") ? std::vector{arguments.integer("device")} : std::vector<int>(),
+            DeviceSplit::batch_nccl,
+            asked.rank,
+            {{"task", what},
+             {"version of convcast", producer().version + " with kernels " + kernels},
+             {"network", network.id + ", content " + content_hash({to_text(described::write(network))})}}};
 }
+
+} // namespace
 
 int predict_scaling(const Arguments &arguments) {
     const AskedScaling asked = read_asked_scaling(arguments);
@@ -160,7 +156,7 @@ int run_scaling_network(const Arguments &arguments) {
     if (arguments.has("data")) {
         if (arguments.texts("split").size() > 1 || arguments.text("batch", "").find(',') != std::string::npos)
             arguments.refuse("training takes one --split and one --batch");
-        const TrainedOn on = trained_on(arguments, asked);
+        const TrainedOn on = trained_on(arguments, asked, "a training");
         for (const char *option : {"momentum", "decay"})
             if (arguments.has(option) && on.split != DeviceSplit::batch_nccl)
                 arguments.refuse(
@@ -177,17 +173,13 @@ int run_scaling_network(const Arguments &arguments) {
         if (output != "-")
             write_file_atomically(output, to_text(described::write(so_far)));
     };
-    if (!asked.rank) {
-        run_scaling_on_devices(asked.network, run, keep);
-    } else {
-        RankRequest request{*asked.rank, asked_of_ranks(asked.network, "a measurement"),
-                            asked_device(arguments)};
-        request.asked["--batch"] = arguments.text("batch", "the usual ones");
-        run_ranks_on_device(request, asked.network, run, keep);
+    TrainedOn on = trained_on(arguments, asked, "a measurement");
+    on.asked["--batch"] = arguments.text("batch", "the usual ones");
+    run_scaling_on(on, asked.network, run, keep);
+    if (asked.rank)
         run = forecast_of_hosts(std::move(run), asked);
-        if (asked.rank->rank > 0)
-            return code_of(run);
-    }
+    if (asked.rank && asked.rank->rank > 0)
+        return code_of(run);
     return write_network(arguments, run, cases_text(run, run.conditions.at("gpu")));
 }
 

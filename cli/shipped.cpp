@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,8 +18,7 @@ namespace fs = std::filesystem;
 
 /// PREFIX/share of the program that runs as PREFIX/bin/convcast.
 fs::path share() {
-    std::error_code none;
-    return fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() / "share";
+    return program_folder().parent_path() / "share";
 }
 
 fs::path installed_folder() {
@@ -26,6 +26,11 @@ fs::path installed_folder() {
 }
 
 } // namespace
+
+fs::path program_folder() {
+    std::error_code none;
+    return fs::read_symlink("/proc/self/exe", none).parent_path();
+}
 
 std::string shipped_file(const std::string &path) {
     constexpr std::array folders = {"data/", "examples/", "profiles/"};
@@ -46,18 +51,16 @@ std::optional<std::string> shipped_docs() {
 
 std::vector<std::string> shipped_recordings() {
     const std::string recorded = "data/recorded";
-    std::vector<std::string> names;
+    std::set<std::string> names;
     for (const fs::path &folder : {fs::path(), installed_folder()}) {
         std::error_code none;
         for (const fs::directory_entry &gpu : fs::directory_iterator(folder / recorded, none))
             for (const fs::directory_entry &file : fs::directory_iterator(gpu.path(), none))
                 if (file.path().string().ends_with(".json.gz"))
-                    names.push_back(recorded + "/" + gpu.path().filename().string() + "/" +
-                                    file.path().filename().string());
+                    names.insert(recorded + "/" + gpu.path().filename().string() + "/" +
+                                 file.path().filename().string());
     }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names;
+    return {names.begin(), names.end()};
 }
 
 } // namespace convcast::cli

@@ -1,11 +1,15 @@
 // Documents and examples that lie beside an installed program, by the paths that help and docs give them.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convcast::cli {
+
+/// Where the program that runs lies.
+std::filesystem::path program_folder();
 
 /// The path itself, or, where it names no file here but one that was installed, such as
 /// data/recorded/h200/sweep.json.gz or examples/own_kernel/four_filters.json, the path of that one.

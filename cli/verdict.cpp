@@ -177,10 +177,12 @@ std::string time_words(const Prediction &p) {
 }
 
 std::string regime_words(const Prediction &p, const GpuProfile &profile) {
-    if (!p.regimes || !p.regimes->tier2 || !p.plan || !p.work)
+    if (!p.regimes || !p.regimes->tier2)
         return "";
-    const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
     const Regime regime = *p.regimes->tier2;
+    if (!p.plan || !p.work)
+        return words_of(regime);
+    const Utilisation busy = utilisation_of(*p.plan, *p.work, *p.time_s, profile);
     const std::vector<BusyShare> arithmetic = {{"FMA pipes", busy.fma}, {"issue slots", busy.issue}},
                                  memory = {{"DRAM", busy.dram}, {"L2", busy.l2}};
     std::string text = std::string(words_of(regime)) + ": ";
@@ -264,11 +266,10 @@ std::string all_assumptions(const std::vector<const Question *> &questions, bool
 
 std::string calls_words(const Case &item) {
     const std::int64_t calls = item.count.value_or(1);
-    return calls < 2 || !item.prediction || !item.prediction->time_s
+    const std::optional<Seconds> time = item.forecast_s();
+    return calls < 2 || !time
                ? ""
-               : fmt::format("{} for {} calls",
-                             short_time(Seconds(static_cast<double>(calls) * item.prediction->time_s->value)),
-                             calls);
+               : fmt::format("{} for {} calls", short_time(static_cast<double>(calls) * *time), calls);
 }
 
 std::string hanging(const std::string &text) {
@@ -282,11 +283,7 @@ std::string shape_words(const std::string &name, const std::string &shape) {
 }
 
 std::string verdict_line(const std::string &label, const std::string &text) {
-    constexpr std::size_t indent = 15;
-    if (text.empty())
-        return "";
-    return headed("  " + label + std::string(indent - 2 - std::min(indent - 3, label.size()), ' '), text,
-                  indent);
+    return text.empty() ? "" : headed("  " + label, text, 15);
 }
 
 std::string refusal_line(const Case &item) {
@@ -314,20 +311,16 @@ std::string verdict(const Case &item, const Question &question, const std::optio
                     ? verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")))
                     : "");
     out += verdict_line("time", time_words(p));
-    if (const std::string regime = regime_words(p, question.profile); !regime.empty())
-        out += verdict_line("regime", regime);
-    else if (p.regimes && p.regimes->tier2)
-        out += verdict_line("regime", words_of(*p.regimes->tier2));
+    out += verdict_line("regime", regime_words(p, question.profile));
     out += verdict_line("time goes to", largest_terms(*p.term, 4));
     if (p.rates)
         out += verdict_line("rate", rate_words(*p.rates, item.strategy.value_or("")));
     out += known_lines(item, question, none);
-    if (faster && faster->prediction && faster->prediction->time_s)
+    if (const std::optional<Seconds> time = faster ? faster->forecast_s() : std::nullopt)
         out +=
             verdict_line("faster", fmt::format("{}{}, {} ({:.2f}x)",
                                                on_tensor_cores(*faster->strategy) ? "on tensor cores " : "",
-                                               *faster->strategy, short_time(*faster->prediction->time_s),
-                                               *p.time_s / *faster->prediction->time_s));
+                                               *faster->strategy, short_time(*time), *p.time_s / *time));
     else if (faster)
         out += verdict_line("faster", "nothing that `convcast choose` tries");
     return out;

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -253,7 +255,7 @@ void TemporaryFile::replace_target() {
 
 OutputFile::OutputFile(const std::string &path)
     : shown_(path), part_(path), descriptor_(part_.take_descriptor()),
-      packing_(gzdopen(::dup(descriptor_), path.ends_with(".gz") ? "wb6" : "wbT")) {
+      packing_(gzdopen(::dup(descriptor_), path.ends_with(".gz") || path.ends_with(".tgz") ? "wb6" : "wbT")) {
     if (packing_ == nullptr)
         throw InputError(path, "cannot be written: out of memory");
 }
@@ -264,9 +266,11 @@ OutputFile::~OutputFile() {
     ::close(descriptor_);
 }
 
-void OutputFile::write(const std::string &text) {
-    if (!text.empty() && gzwrite(packing_, text.data(), static_cast<unsigned>(text.size())) == 0)
-        fail_to_write(shown_, errno);
+void OutputFile::write(std::string_view text) {
+    constexpr std::size_t at_once = 1 << 20; // zlib takes no more than an int counts
+    for (; !text.empty(); text.remove_prefix(std::min(at_once, text.size())))
+        if (gzwrite(packing_, text.data(), static_cast<unsigned>(std::min(at_once, text.size()))) == 0)
+            fail_to_write(shown_, errno);
 }
 
 void OutputFile::finish() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 struct gzFile_s; // of zlib
 
@@ -60,8 +61,8 @@ class TemporaryFile {
     int descriptor_ = -1;
 };
 
-/// A file that is written piece by piece, packed where its name ends in .gz, and takes its place when all is
-/// written. Throws as write_file_atomically does.
+/// A file that is written piece by piece, packed where its name ends in .gz or .tgz, and takes its place when
+/// all is written. Throws as write_file_atomically does.
 class OutputFile {
   public:
     explicit OutputFile(const std::string &path);
@@ -69,7 +70,7 @@ class OutputFile {
     OutputFile(const OutputFile &) = delete;
     OutputFile &operator=(const OutputFile &) = delete;
 
-    void write(const std::string &text);
+    void write(std::string_view text);
     void finish();
 
   private:

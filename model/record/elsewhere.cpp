@@ -94,6 +94,10 @@ bool is_elsewhere(const std::string &baseline) {
     return baseline.starts_with(elsewhere_prefix);
 }
 
+bool is_elsewhere(const Case &item) {
+    return item.baseline && is_elsewhere(*item.baseline);
+}
+
 Case parse_elsewhere(const std::string &text, const std::string &source) {
     std::istringstream words(text);
     std::string shape, name, time, unit, more;

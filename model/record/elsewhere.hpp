@@ -12,6 +12,7 @@ namespace convcast {
 /// Cases of them are baselines of this prefix and the name that the user gave.
 inline constexpr const char *elsewhere_prefix = "elsewhere:";
 bool is_elsewhere(const std::string &baseline);
+bool is_elsewhere(const Case &item);
 
 /// Measurement::method of such a time.
 inline constexpr const char *elsewhere_method = "elsewhere";

@@ -65,7 +65,7 @@ void KnownTimes::read_table() const {
 void KnownTimes::add(const Run &run, const std::string &recording) {
     for (const Case &item : run.cases)
         if (const Measurement *cold = item.measured(L2State::cold);
-            cold && item.status == Status::ok && !(item.baseline && is_elsewhere(*item.baseline))) {
+            cold && item.status == Status::ok && !is_elsewhere(item)) {
             read_.erase(item.shape);
             added_[item.shape].push_back(
                 {item.strategy ? canonical(*item.strategy) : *item.baseline, cold->time_s, recording});

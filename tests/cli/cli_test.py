@@ -36,6 +36,7 @@ import onnx_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
+RECORDED = SOURCE / "data" / "recorded" / "h200"
 sys.path.insert(0, str(SOURCE / "tests"))
 from skips import run_unittest  # noqa: E402
 from usage import usage_of  # noqa: E402
@@ -104,6 +105,19 @@ class Cli(unittest.TestCase):
                               env=self.environment(**(env or {})), preexec_fn=limit if limits else None, timeout=timeout)
         return Result(done.returncode, done.stdout or b"", done.stderr)
 
+    def interrupted(self, which, *words, begun, within=30, env=None):
+        """A signal when it has begun, by the seconds since its start, unless it has ended by then; it ends `within` so many more."""
+        with subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                              env=self.environment(**(env or {})), preexec_fn=heed_interrupts) as process:
+            start = time.monotonic()
+            while process.poll() is None and not begun(time.monotonic() - start):
+                time.sleep(0.001)
+            process.send_signal(which)
+            start = time.monotonic()
+            out, err = process.communicate(timeout=30)
+            self.assertLess(time.monotonic() - start, within)
+        return Result(process.returncode, out, err)
+
     def write(self, name, content):
         path = self.folder / name
         if isinstance(content, (dict, list)):
@@ -114,9 +128,15 @@ class Cli(unittest.TestCase):
     def files(self):
         return {str(p.relative_to(self.folder)): p.read_bytes() if p.is_file() else None for p in self.folder.rglob("*")}
 
-    def ok(self, *words, **options):
+    def answered(self, code, *words, out=None, **options):
+        """The answer of a command that ends with this exit code."""
         result = self.cli(*words, **options)
-        self.assertEqual((result.code, result.err), (0, ""), words)
+        self.assertEqual((result.code, result.out if out is not None else out), (code, out), f"{words}: {result.err}")
+        return result
+
+    def ok(self, *words, **options):
+        result = self.answered(0, *words, **options)
+        self.assertEqual(result.err, "", words)
         return result
 
     def assert_sentence(self, err, *needles, problems=1):
@@ -148,8 +168,17 @@ class Cli(unittest.TestCase):
                 self.refused(code, words, *needles)
 
 
+def shipped(name):
+    """A document that ships, by its path."""
+    return json.loads((SOURCE / name).read_text())
+
+
 def toy():
-    return json.loads((SOURCE / "profiles" / "toy.json").read_text())
+    return shipped("profiles/toy.json")
+
+
+def recording(name):
+    return json.loads(gzip.decompress((RECORDED / name).read_bytes()))
 
 
 # ---- golden text ----
@@ -192,8 +221,7 @@ class Golden(Cli):
 
     def test_completion_knows_every_figure_of_what_ships(self):
         offered = set(self.ok("__complete", "report", "--figure", "").out.split())
-        recorded = SOURCE / "data" / "recorded" / "h200"
-        for document in ("h200", *(str(recorded / name) for name in (
+        for document in ("h200", *(str(RECORDED / name) for name in (
                 "chang.json.gz", "regime_map.json.gz", "boundaries.json.gz", "ladders/fashion_mnist_b1.json",
                 "networks_whole/resnet50_b1.json", "scaling/two_gpus.json"))):
             error = self.cli("report", document, "--figure", "nothing", "-o", "x.svg").err
@@ -335,14 +363,14 @@ class Golden(Cli):
         for name in ("my_gpu.json", "gpu1.json", "gpu2.json", "gpu3.json"):
             shutil.copy(SOURCE / "profiles" / "toy.json", self.folder / name)
         for name in ("samples.json", "later.json"):
-            (self.folder / name).symlink_to(SOURCE / "data" / "recorded" / "h200" / "samples.json")
+            (self.folder / name).symlink_to(RECORDED / "samples.json")
         self.write("layers.csv", "name,c,h,w,k,r,s,pad,count\nconv2,64,56,56,64,3,3,1,3\n")
         self.write("resnet50.onnx", onnx_file.small_network())
         forecast = self.ok("predict", "--gpu", "toy", "--shape", SINGLE, "--json").out
         for name in ("before.json", "after.json"):
             self.write(name, forecast)
         env = self.environment(PATH=f"{self.folder}/bin:{os.environ['PATH']}")
-        recorded = (SOURCE / "data" / "recorded" / "h200").is_dir()
+        recorded = RECORDED.is_dir()
         for page in sorted((SOURCE / "docs" / "cli").glob("*.md")):
             for line in re.findall(r"(?m)^    (convcast .*)$", page.read_text().split("Options:")[0]):
                 if not recorded and ("recorded" in line or "from-raw" in line):
@@ -365,7 +393,7 @@ class Golden(Cli):
 
 
     def test_the_recorded_benchmark_reaches_what_is_asked(self):
-        benchmark = json.loads((SOURCE / "data" / "recorded" / "benchmark.json").read_text())
+        benchmark = shipped("data/recorded/benchmark.json")
         self.assertEqual(benchmark["threads"], 2)
         asked = [figure for figure in benchmark["figures"] if "asked" in figure]
         self.assertEqual([f["name"] for f in asked], ["choose resnet50_b1", "choose vgg16_b1", "closed form", "simulation",
@@ -452,8 +480,7 @@ class Adapting(Cli):
     def test_a_folder_that_has_a_run_is_fitted(self):
         name = self.recorded_folder()
         measured = {file: self.files()[f"{name}/{file}"] for file in ("profile.json", "run.json.gz")}
-        result = self.cli("adapt", "-o", name + "/")
-        self.assertEqual(result.code, 0, result.err)
+        result = self.answered(0, "adapt", "-o", name + "/")
         self.assertRegex(result.err, "^convcast: note: no GPU is used, and my_h100 is fitted to what was measured before: .+\n$")
         files = self.files()
         self.assertEqual({file: files[f"{name}/{file}"] for file in measured}, measured)
@@ -567,7 +594,7 @@ class Answers(Cli):
         self.assertAlmostEqual(rates["flop_per_s"] * prediction["time_s"], 2 * fmas, delta=1)
         self.assertAlmostEqual(rates["fmas_per_l2_byte"], fmas / (work["l2_read_bytes"] + work["l2_write_bytes"]))
         self.assertAlmostEqual(rates["fmas_per_dram_byte"], fmas / (work["dram_read_bytes"] + work["dram_write_bytes"]))
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         peak = 2 * profile["ffma_rate"]["value"] * profile["sm_clock"]["value"] * 132
         self.assertAlmostEqual(rates["peak_share"], rates["flop_per_s"] / peak)
 
@@ -575,7 +602,7 @@ class Answers(Cli):
         text = self.ok("predict", "--study", "vgg16_b1", "--strategy", "winograd").out
         self.assertRegex(text, r"(?m)^total: [\d.]+ us for 13 calls of 9 shapes; [\d.]+x the speed of light$")
         times = [c["prediction"]["time_s"] for c in self.ok("predict", "--study", "vgg16_b1", "--strategy", "winograd", "--json").json()["cases"]]
-        counts = json.loads((SOURCE / "data" / "studies" / "vgg16_b1.json").read_text())["counts"]
+        counts = shipped("data/studies/vgg16_b1.json")["counts"]
         total = 1e6 * sum(t * n for t, n in zip(times, counts))
         self.assertIn(f"total: {total:.0f} us", text)
         rows = [float(line.split()[0]) for line in self.ok("predict", "--shape", MULTI).out.splitlines() if re.match(r" *\d", line)]
@@ -820,8 +847,7 @@ class Answers(Cli):
         self.assertEqual(names, ["conv1", "conv2", "conv2", "conv5", "conv9"])
         self.assertRegex(text, r"(?m)^conv2 .* 3 .* 12\.0 +1\.\d\d  elsewhere:mine$")
         self.assertNotIn("no time for", text)
-        result = self.cli(*words, "n1c64h56w57k64r3s3_pad1x1 mine 12us")
-        self.assertEqual(result.code, 0)
+        result = self.answered(0, *words, "n1c64h56w57k64r3s3_pad1x1 mine 12us")
         self.assert_sentence(result.err, "no such layer was asked: n1c64h56w57k64r3s3_pad1x1")
         self.assertNotIn("elsewhere", result.out)
         text = self.ok("predict", "--shape", MULTI, "--time", MULTI + " mine 12us").out
@@ -839,12 +865,10 @@ class Answers(Cli):
 
     def test_layers_that_a_strategy_does_not_do_are_named(self):
         name = self.write("layers.csv", self.LAYERS)
-        result = self.cli("predict", "--shapes", name, "--strategy", "winograd")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "predict", "--shapes", name, "--strategy", "winograd")
         self.assertIn("for 5 calls of 2 of 4 shapes", result.out)
         self.assertIn("without a time: conv1, conv9\n", result.out)
-        result = self.cli("predict", "--study", "resnet50_b1", "--strategy", "winograd", "--format", "csv")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "predict", "--study", "resnet50_b1", "--strategy", "winograd", "--format", "csv")
         self.assertLess(len(result.err.splitlines()), 4, result.err)
         self.assertRegex(result.err, r"and \d+ more: winograd is unsupported")
 
@@ -1137,8 +1161,7 @@ class Formats(Cli):
 class CompareRuns(Cli):
     def setUp(self):
         super().setUp()
-        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
-            run = json.load(file)
+        run = recording("chang.json.gz")
         run["cases"] = [c for c in run["cases"] if c["status"] == "ok" and c.get("measurements")][:12]
         self.write("before.json", run)
         run["conditions"]["driver_cuda"] = "99.0"
@@ -1186,8 +1209,7 @@ class CompareRuns(Cli):
         run = json.loads((self.folder / "after.json").read_text())
         run["cases"][5].update(status="wrong_result", reason="off by one")
         self.write("wrong.json", run)
-        result = self.cli("compare", "before.json", "wrong.json", "--fail-over", "90%")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "compare", "before.json", "wrong.json", "--fail-over", "90%")
         self.assertRegex(result.out, r"broken: wrong_result:\s+off\s+by\s+one:\s+n\d")
 
     def test_a_document_is_the_same_as_itself(self):
@@ -1209,13 +1231,11 @@ class CompareRuns(Cli):
             case.pop("measurements")
         self.write("untimed.json", untimed)
         for other in ("none.json", "untimed.json"):
-            result = self.cli("compare", "before.json", other, "--fail-over", "5%")
-            self.assertEqual(result.code, 1)
+            result = self.answered(1, "compare", "before.json", other, "--fail-over", "5%")
             self.assertIn("failed: no case has a time in both", result.out)
         self.ok("compare", "before.json", "untimed.json")
         for more in ([], ["--json"], ["--format", "csv"], ["--fail-over", "5%"], ["--by", "shape"]):
-            result = self.cli("compare", "before.json", "none.json", *more)
-            self.assertEqual(result.code, 1, more)
+            result = self.answered(1, "compare", "before.json", "none.json", *more)
             self.assert_sentence(result.err, "before.json and none.json have no case in common, so nothing was compared")
 
     def test_other_knobs_are_compared_by_strategy_and_by_shape(self):
@@ -1224,8 +1244,7 @@ class CompareRuns(Cli):
         run = json.loads((self.folder / "a.json").read_text())
         self.write("a.json", {**run, "cases": [best]})
         self.write("b.json", {**run, "cases": [second]})
-        alone = self.cli("compare", "a.json", "b.json", "--fail-over", "5%")
-        self.assertEqual(alone.code, 1)
+        alone = self.answered(1, "compare", "a.json", "b.json", "--fail-over", "5%")
         self.assertIn("compared 0 of 2 cases", alone.out)
         self.assertIn("--by strategy compares", " ".join(alone.out.split()))
         for by in ("strategy", "shape"):
@@ -1246,17 +1265,15 @@ class CompareRuns(Cli):
         calibration = str(SOURCE / "data" / "calibration" / "h200.json")
         self.refused(2, ["compare", calibration, calibration], "convcast/calibration/", "expected two Run documents")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
+    @unittest.skipUnless((RECORDED / "equal").is_dir(), "nothing recorded")
     def test_few_partners_are_no_pass(self):
-        recorded = SOURCE / "data" / "recorded" / "h200"
-        result = self.cli("compare", recorded / "equal" / "run_1.json.gz", recorded / "chang.json.gz", "--fail-over", "5%")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "compare", RECORDED / "equal" / "run_1.json.gz", RECORDED / "chang.json.gz", "--fail-over", "5%")
         self.assertRegex(result.out, r"(?m)^failed: only \d+ of the \d+ timed cases of the smaller document found a partner")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200" / "equal").is_dir(), "nothing recorded")
+    @unittest.skipUnless((RECORDED / "equal").is_dir(), "nothing recorded")
     def test_equal_runs_pass(self):
         """Three runs of the same binary on one GPU, one after the other."""
-        runs = [str(SOURCE / "data" / "recorded" / "h200" / "equal" / f"run_{i}.json.gz") for i in (1, 2, 3)]
+        runs = [str(RECORDED / "equal" / f"run_{i}.json.gz") for i in (1, 2, 3)]
         for before, after in itertools.permutations(runs, 2):
             self.ok("compare", before, after, "--fail-over", "5%")
         self.assertEqual(self.cli("compare", runs[0], runs[1], "--fail-over", "0.5%").code, 1)
@@ -1286,8 +1303,7 @@ class CompareRuns(Cli):
 class Bundle(Cli):
     def setUp(self):
         super().setUp()
-        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
-            run = json.load(file)
+        run = recording("chang.json.gz")
         run["cases"] = run["cases"][:6]
         self.write("run.json", run)
 
@@ -1343,18 +1359,14 @@ class Bundle(Cli):
     def test_interrupted(self):
         """Neither the archive nor the folder that it is made in stays."""
         run = json.loads((self.folder / "run.json").read_text())
-        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
-            run["cases"] = json.load(file)["cases"]
+        run["cases"] = recording("chang.json.gz")["cases"]
         self.write("run.json", run)
         (self.folder / "tmp").mkdir()
         before = self.files()
         for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with subprocess.Popen([BINARY, "report", "run.json", "--bundle", "r.tar"], stderr=subprocess.PIPE, cwd=self.folder,
-                                  env=self.environment(TMPDIR=str(self.folder / "tmp")), preexec_fn=heed_interrupts) as process:
-                while process.poll() is None and not list((self.folder / "tmp").rglob("*.svg")):
-                    time.sleep(0.001)
-                process.send_signal(which)
-                self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+            result = self.interrupted(which, "report", "run.json", "--bundle", "r.tar", env={"TMPDIR": str(self.folder / "tmp")},
+                                      begun=lambda _: list((self.folder / "tmp").rglob("*.svg")))
+            self.assertEqual((result.code, result.err), (130, ""))
             self.assertEqual(self.files(), before, which)
 
 
@@ -1576,7 +1588,7 @@ class CompareNetworks(Cli):
             self.assertIn("only in", self.ok("compare", small, large, "--input-size", "224x224").out)
 
     def test_what_is_recorded_is_compared_as_measured(self):
-        recorded = SOURCE / "data" / "recorded" / "h200" / "networks_whole"
+        recorded = RECORDED / "networks_whole"
         if not recorded.is_dir():
             self.skipTest("nothing recorded")
         document = self.ok("compare", recorded / "resnet50_b1.json", recorded / "resnet50_b32.json", "--json").json()
@@ -1772,7 +1784,7 @@ class Json(Cli):
             self.assertEqual(self.predict(gpu, SINGLE, "row_register")["cases"][0]["prediction"]["rules"]["bank_ratio"], ratio)
 
     def test_a_missing_number_leaves_rules_and_a_reason(self):
-        lacking = json.loads((SOURCE / "profiles" / "gtx1080ti.json").read_text())
+        lacking = shipped("profiles/gtx1080ti.json")
         del lacking["launch_floor"]
         self.write("lacking.json", lacking)
         p = self.predict("lacking.json", SINGLE, "filter_split")["cases"][0]["prediction"]
@@ -1857,16 +1869,15 @@ class Json(Cli):
         self.assertEqual(set(json.loads(gzip.decompress(base64.b64decode(packed)))["layer"]["texts"]), {"stem", "body"})
 
     def test_report_of_steps_refuses_what_it_does_not_do(self):
-        recorded = SOURCE / "data" / "recorded" / "h200"
         for document in ("scaling/two_gpus.json", "training/mnist.json", "networks_whole/alexnet_b1.json",
                          "ladders/mnist_b2048.json"):
             for option in (("--format", "csv"), ("--format", "markdown"), ("--times", "x.csv"), ("--bundle", "x.tar")):
-                self.refused(2, ["report", recorded / document, *option], "of a run", "--figure and --json")
-        self.assertEqual(self.ok("report", recorded / "scaling/two_gpus.json", "--format", "json").json()["schema"], "convcast/network_run/3")
+                self.refused(2, ["report", RECORDED / document, *option], "of a run", "--figure and --json")
+        self.assertEqual(self.ok("report", RECORDED / "scaling/two_gpus.json", "--format", "json").json()["schema"], "convcast/network_run/3")
         self.assertEqual(self.files(), {}, "what is refused writes nothing, nor does JSON alone")
 
     def test_report_of_a_network_names_pytorch_where_the_recording_has_it(self):
-        recorded = SOURCE / "data" / "recorded" / "h200" / "networks_whole"
+        recorded = RECORDED / "networks_whole"
         said = self.ok("report", recorded / "resnet50_b1.json", "-o", "page").out
         self.assertRegex(said, r"resnet50 on NVIDIA H200, batch 1: 540 µs measured.* PyTorch 2\.11\.0 with cuDNN 9\.19, FP32 takes 2048 µs, 3\.79×")
         page = (self.folder / "page" / "page.html").read_text()
@@ -1907,14 +1918,14 @@ class Json(Cli):
 
     def test_reproduce_shows_no_measurement_of_another_gpu(self):
         """The profile of an H200 under the name of a GPU that nobody has recorded."""
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         profile.update(id="mine", name="NVIDIA Mine")
         self.write("mine.json", profile)
         text = " ".join(self.ok("reproduce", "vadlamudi", "--gpu", "mine.json", "-o", "out").out.split())
         self.assertIn("The ladder of fashion_mnist, its training and its steps over several GPUs were not measured on Mine", text)
         pages = [content.decode() for name, content in self.files().items() if content and name.endswith((".html", ".csv", ".tex"))]
         self.assertGreater(len(pages), 3)
-        accuracy = json.loads((SOURCE / "data/recorded/h200/training/fashion_mnist.json").read_text())["cases"][0]["accuracy"]
+        accuracy = shipped("data/recorded/h200/training/fashion_mnist.json")["cases"][0]["accuracy"]
         for page in pages:
             self.assertNotIn(f"{100 * accuracy:.2f}", page)
         self.assertIn("were not measured on Mine", "".join(pages))
@@ -1933,13 +1944,12 @@ class Json(Cli):
 
     def another_gpu(self, name="NVIDIA Mine"):
         """Recordings as this program would make them on a GPU that nobody has, and that GPU's profile."""
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         profile.update(id="mine", name=name)
         self.write("mine.json", profile)
         here = self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").json()["producer"]
-        recorded = SOURCE / "data" / "recorded" / "h200"
         for study in ("chang", "chang_settings", "chen", "regime_map"):
-            run = json.loads(gzip.decompress((recorded / f"{study}.json.gz").read_bytes()))
+            run = json.loads(gzip.decompress((RECORDED / f"{study}.json.gz").read_bytes()))
             run["conditions"]["gpu"] = name
             run["producer"] = here
             self.write(f"{study}.json", run)
@@ -2028,8 +2038,7 @@ class Json(Cli):
 
     def made_artifact(self, *words, **options):
         """Nothing is said but, of a program with files that are in no commit, that nobody can build it again."""
-        done = self.cli(*words, **options)
-        self.assertEqual(done.code, 0, done.err)
+        done = self.answered(0, *words, **options)
         self.assertRegex(" ".join(done.err.split()), r"\A(convcast: note: this program was built from files that are in no commit.*anew)?\Z")
         return done
 
@@ -2113,7 +2122,7 @@ class Json(Cli):
 
     def test_a_files_name_makes_no_folder(self):
         self.write("run.json", self.ok("predict", "--shape", SINGLE, "--strategy", "naive_global", "--json").out)
-        chang = str(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz")
+        chang = str(RECORDED / "chang.json.gz")
         self.all_refused(2, [
             (["report", "run.json", "-o", "x.png"], "x.png would be a folder", "for a folder of this name type x.png/"),
             (["report", chang, "--figure", "error_cdf", "-o", "x.png"], r"written as .svg, .pdf, .tex or .csv, not as .png", r"x\.svg"),
@@ -2139,7 +2148,7 @@ class Json(Cli):
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "images"], "--data fashion_mnist=FOLDER, got 'images'"),
             (["reproduce", "vadlamudi", "--measure", "--plan", "--data", "fashion=x"], "did you mean 'fashion_mnist'")])
         self.refused(3, ["reproduce", "bad.json"], "missing required field", problems=5)
-        paper = json.loads((SOURCE / "data" / "papers" / "chang.json").read_text())
+        paper = shipped("data/papers/chang.json")
         computed = next(item for item in paper["items"] if item["answer"].get("by"))
         computed["answer"]["by"] = "gainz"
         self.write("mine.json", paper)
@@ -2190,10 +2199,10 @@ class Json(Cli):
         ])
         self.refused(3, [*sweep, "--figure", "nowhere/x.svg"], "nowhere")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_the_papers_kernels_are_said_to_be_as_run(self):
         """What `report` says of them in predict's default settings, `reproduce` says too, beside the paper's own settings."""
-        report = self.ok("report", SOURCE / "data" / "recorded" / "h200" / "chang.json.gz", "-o", "page").out
+        report = self.ok("report", RECORDED / "chang.json.gz", "-o", "page").out
         self.assertNotIn("the paper's filter_split", report)
         faster, mean = re.search(r"filter_split/map_split, as run +cudnn +(\d+ of 18) +\S+ +(\d\.\d\d)x", report).groups()
         self.assertIn('"as run": the kernel of the study\'s paper in this run\'s settings', report)
@@ -2201,9 +2210,9 @@ class Json(Cli):
         self.assertIn(f"on 9 of 18 shapes (H200); on {faster} in predict's default", found)
         self.assertRegex(found, rf"\(H200\), arithmetic mean [\d.]+×; {mean}× in predict's default")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_agreement_of_regimes_stands_beside_a_constant_guess(self):
-        report = self.ok("report", SOURCE / "data" / "recorded" / "h200" / "regime_map.json.gz", "-o", "page").out
+        report = self.ok("report", RECORDED / "regime_map.json.gz", "-o", "page").out
         head, *rows = report[report.index("regimes of"):].splitlines()
         self.assertRegex(head, r"agree +always one +kappa")
         self.assertRegex(rows[0], r"^all +paper's rule +112 +54\.5 % +78\.6 % +0\.235 ")
@@ -2211,7 +2220,7 @@ class Json(Cli):
         self.assertRegex(page, r"agrees with the counters on \d+ of 112 cases \(kappa [\d.]+; always saying exposed agrees on 88\)")
 
     def test_one_figure_for_a_paper(self):
-        measured = SOURCE / "data" / "recorded" / "h200" / "boundaries.json.gz"
+        measured = RECORDED / "boundaries.json.gz"
         self.ok("report", measured, "--figure", "error_cdf", "--width", "88mm", "-o", "cdf.svg")
         self.assertEqual(set(self.files()), {"cdf.svg", "cdf_caption.tex", "convcast.bib"})
         svg = (self.folder / "cdf.svg").read_text()
@@ -2238,8 +2247,7 @@ class Json(Cli):
         self.assertEqual(self.files(), before)
 
     def test_the_diagram_of_a_partition(self):
-        said = self.cli("predict", "--shape", MULTI, "--strategy", "stride_fixed_block", "--diagram", "d.svg")
-        self.assertEqual(said.code, 0, said.err)
+        said = self.answered(0, "predict", "--shape", MULTI, "--strategy", "stride_fixed_block", "--diagram", "d.svg")
         self.assertIn("d.svg", said.err)
         self.assertIn("reads and computes", (self.folder / "d.svg").read_text())
         self.assertIn("stride\\_fixed\\_block", (self.folder / "d_caption.tex").read_text())
@@ -2311,7 +2319,7 @@ class Json(Cli):
         self.assertRegex(named, r"(?m)^  conv2\n.*\n.*naive_global")
 
     def test_ladders(self):
-        recorded = str(SOURCE / "data" / "recorded" / "h200" / "ladders" / "fashion_mnist_b1.json")
+        recorded = str(RECORDED / "ladders" / "fashion_mnist_b1.json")
         text = self.ok("predict", "--network", "fashion_mnist", "--ladder").out
         for said in ("fashion_mnist on NVIDIA H200, batch 1, forecast", "one_kernel", "needs 211136 bytes of constant memory"):
             self.assertIn(said, " ".join(text.split()))
@@ -2378,7 +2386,7 @@ class Json(Cli):
         for name in ("a.json", "b.json"):
             self.ok("predict", "--network", "mnist", "--devices", "0,1", "-o", name)
         self.assertEqual((self.folder / "a.json").read_bytes(), (self.folder / "b.json").read_bytes())
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         del profile["peers"]
         self.write("alone.json", profile)
         self.assertIn("copies between GPUs were not measured: 450 GB/s one way",
@@ -2436,7 +2444,7 @@ class Json(Cli):
         self.assertIn("between hosts 12.5 to 50 GB/s", text)
 
     def test_bad_networks_are_refused(self):
-        network = json.loads((SOURCE / "data" / "networks" / "fashion_mnist.json").read_text())
+        network = shipped("data/networks/fashion_mnist.json")
         network["operators"][4]["output"] = [64, 9, 9]
         self.write("mine.json", network)
         self.refused(3, ["predict", "--network", "mine.json"], r"mine.json:\d+: /operators/4/output", "do not chain",
@@ -2520,9 +2528,9 @@ class Json(Cli):
             (["predict", "--network", "alexnet", "--schedule", "good.schedule", "-o", "good.schedule"], "good.schedule"),
         ])
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_a_whole_networks_run_is_drawn(self):
-        recorded = str(SOURCE / "data" / "recorded" / "h200" / "networks_whole" / "alexnet_b1.json")
+        recorded = str(RECORDED / "networks_whole" / "alexnet_b1.json")
         self.assertRegex(self.ok("report", recorded, "-o", "page").out, "alexnet on NVIDIA H200, batch 1: 119 .s measured, 126 .s forecast")
         page = (self.folder / "page" / "page.html").read_text()
         for part in ("Timeline of alexnet, batch 1", ">forecast<", ">measured<", "medians of CUPTI", "conv2+bias2+relu2"):
@@ -2543,12 +2551,11 @@ class Json(Cli):
         self.assertAlmostEqual(end, 1e6 * whole["measured"]["time_s"], 3)  # untraced
         self.refused(2, ["report", recorded, "--figure", "ladder", "-o", "e.svg"], "there are network_timeline|there is network_timeline")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_documents_of_networks_are_held_to_what_can_be(self):
-        recorded = SOURCE / "data" / "recorded" / "h200"
 
         def changed(folder, name, change):
-            document = json.loads((recorded / folder / name).read_text())
+            document = json.loads((RECORDED / folder / name).read_text())
             change(document)
             return self.write("changed.json", document)
 
@@ -2556,16 +2563,13 @@ class Json(Cli):
                               (lambda c: c["measured"].update(time_s=1e-300), "/measured/time_s"),
                               (lambda c: c.update(output_error=1e9), "/output_error"),
                               (lambda c: c.update(batch=0), "/batch"), (lambda c: c["forecast"].update(time_s=0), "/forecast/time_s")):
-            result = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: change(d["cases"][0])))
-            self.assertEqual((result.code, result.out), (3, ""))
+            result = self.answered(3, "report", changed("networks_whole", "alexnet_b1.json", lambda d: change(d["cases"][0])), out="")
             self.assertRegex(result.err, r"changed\.json:[0-9]+: /cases/0" + place + ": expected")
         self.refused(3, ["report", changed("ladders", "fashion_mnist_b1.json", lambda d: d.update(network="fashion_mnits"))],
                      r"changed\.json:[0-9]+: /network: expected a network that has a ladder", "did you mean 'fashion_mnist'")
-        foreign = self.cli("report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["cases"][1].update(id="constnat")))
-        self.assertEqual(foreign.code, 0)
+        foreign = self.answered(0, "report", changed("ladders", "fashion_mnist_b1.json", lambda d: d["cases"][1].update(id="constnat")))
         self.assert_sentence(foreign.err, 'the ladder of fashion_mnist has no implementation "constnat"; did you mean', "without a forecast")
-        own = self.cli("report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
-        self.assertEqual(own.code, 0)
+        own = self.answered(0, "report", changed("networks_whole", "alexnet_b1.json", lambda d: d.update(network="alexnte")))
         self.assert_sentence(own.err, "no network \"alexnte\" ships; did you mean 'alexnet'")
 
     def test_a_network_passes_nothing_over(self):
@@ -2588,7 +2592,7 @@ class Json(Cli):
     def test_running_networks(self):
         self.refused(4, ["run", "--network", "fashion_mnist"], NO_GPU)
         self.refused(4, ["run", "--network", "alexnet", "--batch", "2"], NO_GPU)
-        lossy = json.loads((SOURCE / "data" / "networks" / "mnist.json").read_text())
+        lossy = shipped("data/networks/mnist.json")
         lossy["id"], lossy["operators"][-1]["name"] = "lossy", "error"
         self.write("loss.json", lossy)
         self.refused(4, ["run", "--network", "loss.json"], NO_GPU)  # without its loss, which is of training
@@ -2657,7 +2661,7 @@ class Explain(Cli):
         self.assertNotEqual(self.ok("explain", "R", "--json").json(), self.ok("explain", "r", "--json").json())
 
     def test_every_number_of_a_profile(self):
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         self.assertEqual({*profile, *profile["limits"]} - self.names() - {"peers"}, set())
         self.ok("explain", "peers")
 
@@ -2682,8 +2686,7 @@ class Explain(Cli):
         self.assertEqual(missing, set(), "docs/case.md lacks these names")
 
     def test_every_member_and_counter_of_a_measurement(self):
-        with gzip.open(SOURCE / "data" / "recorded" / "h200" / "chang.json.gz") as file:
-            measurements = [one for case in json.load(file)["cases"] for one in case.get("measurements", [])]
+        measurements = [one for case in recording("chang.json.gz")["cases"] for one in case.get("measurements", [])]
         counters = {name for one in measurements for name in one.get("counters", {})}
         self.assertGreater(len(counters), 30)
         for word in {name for one in measurements for name in one} | counters:
@@ -2710,7 +2713,7 @@ class Explain(Cli):
             self.assertRegex(text, rf"(?s)on NVIDIA GeForce GTX 1080 Ti\s+{value},", word)
             self.assertNotIn("add --gpu", text)
         self.assertRegex(self.ok("explain", "V_s").out, "bytes in flight, of the whole GPU, that hide the latency")
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         text = self.ok("explain", "launch floor").out
         self.assertRegex(text, rf"on NVIDIA H200 +{profile['launch_floor']['value'] * 1e9:.4g} ns, from [\d.]+ ns to [\d.]+ ns, measured")
         self.assertIn("For another GPU add --gpu", text)
@@ -2786,8 +2789,7 @@ class Explain(Cli):
 
 class Usage(Cli):
     def test_no_verb(self):
-        result = self.cli()
-        self.assertEqual((result.code, result.out), (2, ""))
+        result = self.answered(2, out="")
         self.assertRegex(result.err, r"^convcast: no verb given\n")
         self.assertIn(self.ok("--help").out, result.err)
 
@@ -2913,8 +2915,7 @@ class Usage(Cli):
     def test_a_shape_that_no_strategy_does_is_said(self):
         shape = "n4c64h56w56k64r3s3_str2x2_f16"
         for verb in ("predict", "choose"):
-            result = self.cli(verb, "--gpu", "toy", "--shape", shape)
-            self.assertEqual(result.code, 1)
+            result = self.answered(1, verb, "--gpu", "toy", "--shape", shape)
             self.assertIn("only FP32", result.out)
             self.assert_sentence(result.err, "note: " + shape + ": no strategy does this")
 
@@ -2942,13 +2943,13 @@ class Usage(Cli):
         self.ok("predict", "-", stdin=run.out.encode())
 
     def test_choose_says_why_it_has_no_times(self):
-        lacking = json.loads((SOURCE / "profiles" / "gtx1080ti.json").read_text())
+        lacking = shipped("profiles/gtx1080ti.json")
         del lacking["launch_floor"]
         self.write("lacking.json", lacking)
         self.refused(3, ["choose", "--gpu", "lacking.json", "--shape", SINGLE], "gtx1080ti lacks launch_floor",
                      "does not run on compute capability 6.1", "--assume launch_floor=5e-6")
         self.refused(3, ["run", "--gpu", "lacking.json", "--shape", SINGLE, "--choose", "3"], "launch_floor", "--assume launch_floor")
-        newer = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        newer = shipped("profiles/h200.json")
         del newer["launch_floor"]
         self.write("newer.json", newer)
         self.refused(3, ["choose", "--gpu", "newer.json", "--shape", SINGLE], "launch_floor", "`convcast measure` finds it")
@@ -2995,8 +2996,7 @@ class Usage(Cli):
 
     def names_no_plan(self, *words):
         """What --strategy names gives nothing for a shape: the answer stands, the reason and exit code 1 too."""
-        result = self.cli(*words)
-        self.assertEqual(result.code, 1, result.err)
+        result = self.answered(1, *words)
         if "--json" in words or "-o" in words:  # which other answers show
             self.assert_sentence(result.err, "^convcast: note: n1c.* is (unsupported|infeasible): .{10}")
         else:
@@ -3087,7 +3087,7 @@ class GivenKnowledge(Cli):
         self.assertNotEqual(bare["time_s"], borrowed["time_s"])
 
     def test_a_profiles_id_decides_nothing(self):
-        profile = json.loads((SOURCE / "profiles" / "h200.json").read_text())
+        profile = shipped("profiles/h200.json")
         profile["id"] = "mine"
         self.write("mine.json", profile)
         conditions, same = self.prediction("--gpu", "mine.json")
@@ -3123,16 +3123,14 @@ class GivenKnowledge(Cli):
         self.refused(2, ["predict", *self.WORDS, "--facts", ""], "--facts has an empty value")
         self.refused(3, ["choose", "--shape", MULTI, "--calibration", "no_such.json"], r"no_such\.json")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_what_ships_is_what_its_commands_make(self):
         """data/facts and data/calibration from the recordings, by the commands of docs/cli: the same numbers."""
-        recorded = SOURCE / "data" / "recorded" / "h200"
-        runs = [recorded / name for name in ("sweep.json.gz", "chang.json.gz", "depthwise.json.gz")]
+        runs = [RECORDED / name for name in ("sweep.json.gz", "chang.json.gz", "depthwise.json.gz")]
         layers = [word for name in ("layers", "depthwise", "depthwise_random", "grouped_random", "drawn_df4eb4b8/layers", "drawn_df4eb4b8/depthwise",
-                                    "drawn_df4eb4b8/grouped", "regimes") for word in ("--interval", recorded / f"{name}.json.gz")]
+                                    "drawn_df4eb4b8/grouped", "regimes") for word in ("--interval", RECORDED / f"{name}.json.gz")]
         for verb, its, shipped in (("facts", runs, self.FACTS), ("fit", [*runs[:2], *layers], self.CALIBRATION)):
-            result = self.cli(verb, *its, "-o", verb + ".json", timeout=600)
-            self.assertEqual(result.code, 0, result.err)
+            result = self.answered(0, verb, *its, "-o", verb + ".json", timeout=600)
             self.assertRegex(result.err, rf"to use it: convcast predict --(facts|calibration) {verb}\.json")
             self.alike(json.loads((self.folder / (verb + ".json")).read_text()), json.loads(shipped.read_text()), verb)
 
@@ -3260,14 +3258,14 @@ class Files(Cli):
 
     def test_a_network_that_is_not_the_one_of_its_name(self):
         """A ladder is of the network that ships; one's own of that name is named, and no file that ships."""
-        network = json.loads((SOURCE / "data" / "networks" / "mnist.json").read_text())
+        network = shipped("data/networks/mnist.json")
         network["operators"] = network["operators"][:2]
         self.write("mnist.json", network)
         self.refused(2, ["predict", "--network", "./mnist.json", "--ladder"], "network given as 'mnist' is another one than ships",
                      'give yours an "id" of its own')
 
     def test_facts_that_nobody_could_read_are_not_written(self):
-        recorded = SOURCE / "data" / "recorded" / "h200" / "chen_sgemm.json.gz"
+        recorded = RECORDED / "chen_sgemm.json.gz"
         self.refused(3, ["facts", recorded, "-o", "f.json"], "chen_sgemm.json.gz: has no kernel that was counted in 4 calls")
         baselines = json.loads(gzip.decompress(recorded.read_bytes()))
         baselines["cases"] = [case for case in baselines["cases"] if "baseline" in case]
@@ -3275,13 +3273,13 @@ class Files(Cli):
         self.refused(3, ["fit", "baselines.json", "-o", "f.json"], "baselines.json: has no measured call of our own strategies")
 
     def test_what_is_semantically_wrong_has_a_line(self):
-        facts = json.loads((SOURCE / "data" / "facts" / "sm_90.json").read_text())
+        facts = shipped("data/facts/sm_90.json")
         facts["kernels"][2]["pace"]["alu_share"] = 2
         self.write("facts.json", facts)
         text = (self.folder / "facts.json").read_text().splitlines()
         line = next(i for i, of in enumerate(text, 1) if of.strip().rstrip(",") == '"alu_share": 2')
         self.refused(3, ["predict", "--shape", SINGLE, "--facts", "facts.json"], f"facts.json:{line}: /kernels/2/pace/alu_share: expected")
-        calibration = json.loads((SOURCE / "data" / "calibration" / "h200.json").read_text())
+        calibration = shipped("data/calibration/h200.json")
         calibration["profile"]["numbers"]["sm_clock"] = 1e-300
         self.write("cal.json", calibration)
         self.refused(3, ["predict", "--shape", SINGLE, "--calibration", "cal.json"], r"cal.json:\d+: /profile/numbers/sm_clock: expected a number")
@@ -3292,7 +3290,7 @@ class Files(Cli):
         self.assertNotIn("inf", out)
         self.write("study.json", {"schema": "convcast/study/1", "shapes": [SINGLE, "n1"]})
         self.refused(3, ["predict", "--study", "study.json"], "study.json:5: /shapes/1: ")
-        paper = json.loads((SOURCE / "data" / "papers" / "vadlamudi.json").read_text())
+        paper = shipped("data/papers/vadlamudi.json")
         item = next(i for i in paper["items"] if any(c["unit"] == "second" for c in i.get("published", [])))
         next(c for c in item["published"] if c["unit"] == "second")["value"] = 0
         self.write("paper.json", paper)
@@ -3351,9 +3349,9 @@ class Files(Cli):
             for verb in ("predict", "run"):
                 self.refused(3, [verb, "bad.json"], r"bad\.json: /conditions/sms")
 
-    @unittest.skipUnless((SOURCE / "data" / "recorded" / "h200").is_dir(), "nothing recorded")
+    @unittest.skipUnless(RECORDED.is_dir(), "nothing recorded")
     def test_a_fit_without_each_strategy(self):
-        chang = SOURCE / "data" / "recorded" / "h200" / "chang.json.gz"
+        chang = RECORDED / "chang.json.gz"
         rows = self.ok("fit", chang, "--leave-one-out", "--json").json()
         text = self.ok("fit", chang, "--leave-one-out").out
         self.assertEqual(rows[-1]["strategy"], "all")
@@ -3450,8 +3448,7 @@ class Files(Cli):
                     self.assertRegex(result.err, where)
                 for words in (["run", name], ["run", "--resume", name, "-o", name],
                               ["run", "--resume", name, "--shape", SINGLE, "--gpu", "toy", "-o", "new.json"]):
-                    result = self.cli(*words)
-                    self.assertEqual(result.code, 4, result.err)
+                    result = self.answered(4, *words)
                     self.assertRegex(result.err, where)
                 self.assertEqual(json.loads((self.folder / name).read_text()), document)
 
@@ -3459,8 +3456,7 @@ class Files(Cli):
         run = self.ok("predict", "--gpu", "toy", "--study", "chang_single", "--json").json()
         for case in run["cases"][5:]:
             case["status"] = "okk"
-        result = self.cli("predict", self.write("run.json", run), "--gpu", "toy", "-o", "again.json")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "predict", self.write("run.json", run), "--gpu", "toy", "-o", "again.json")
         self.assertEqual(len(result.err.splitlines()), 22)
         self.assertRegex(result.err, r"note: and [0-9]+ more problems\n.* [0-9]+ of [0-9]+ cases cannot be read and are left out")
         self.assertEqual(json.loads((self.folder / "again.json").read_text())["cases"][5:], run["cases"][5:])
@@ -3484,7 +3480,7 @@ class Files(Cli):
         self.assertEqual([c["status"] for c in again["cases"][5:7]], ["unsupported", "infeasible"])
 
     def test_recorded_refusals_survive_a_forecast(self):
-        recorded = SOURCE / "data" / "recorded" / "h200" / "chang.json.gz"
+        recorded = RECORDED / "chang.json.gz"
         if not recorded.exists():
             self.skipTest("no recorded data here")
         old = json.loads(gzip.decompress(recorded.read_bytes()))["cases"]
@@ -3527,8 +3523,7 @@ class Files(Cli):
     def test_what_a_file_is_and_what_takes_it(self):
         self.write("small.onnx", onnx_file.small_network())
         for words in (["predict", "small.onnx"], ["report", "small.onnx"]):
-            result = self.cli(*words)
-            self.assertEqual(result.code, 3)
+            result = self.answered(3, *words)
             self.assert_sentence(result.err, "ONNX file.*--network small.onnx.*--shapes small.onnx")
 
     def test_a_network_through_a_pipe(self):
@@ -3564,8 +3559,7 @@ class Files(Cli):
 
     def test_a_long_key_costs_nothing(self):
         self.write("key.json", '{"schema": "convcast/profile/1", "' + "k" * 20000000 + '": 1}')
-        result = self.cli("predict", "--gpu", "key.json", "--shape", SINGLE, timeout=20)
-        self.assertEqual(result.code, 3)
+        result = self.answered(3, "predict", "--gpu", "key.json", "--shape", SINGLE, timeout=20)
         self.assertLess(len(result.err), 5000)
 
     def test_large_garbage_is_refused_at_once(self):
@@ -3619,7 +3613,7 @@ class Files(Cli):
                 self.assertLess(now.ru_utime - used.ru_utime, 5, "seconds of processor time")
 
     def test_shares_of_a_step_are_those_of_its_split(self):
-        scaling = json.loads((SOURCE / "data" / "recorded" / "h200" / "scaling" / "two_gpus.json").read_text())
+        scaling = json.loads((RECORDED / "scaling" / "two_gpus.json").read_text())
         case = next(i for i, case in enumerate(scaling["cases"]) if case["split"] == "parameters")
         right = scaling["cases"][case]["shares"]
         for shares in ([3000000, 3], []):
@@ -3637,8 +3631,7 @@ class Files(Cli):
             self.skipTest("the binary itself does not start in 300 MiB of addresses (a sanitizer's build)")
         with gzip.open(self.folder / "big.json.gz", "wb", compresslevel=1) as file:
             file.write(b"{" + b" " * (350 << 20))
-        result = self.cli("predict", "--shape", SINGLE, "--gpu", "big.json.gz", limits=limits)
-        self.assertEqual((result.code, result.out), (1, ""))
+        result = self.answered(1, "predict", "--shape", SINGLE, "--gpu", "big.json.gz", limits=limits, out="")
         self.assert_sentence(result.err, "out of memory")
 
 
@@ -3692,8 +3685,7 @@ class Outputs(Cli):
         for words in (["--help"], ["--version"], ["list"], ["list", "--json"], ["predict", "--help"], self.forecast, ["doctor"],
                       ["choose", "--gpu", "toy", "--shape", SINGLE], ["report", "run.json", "--json"]):
             with self.subTest(words=words), open("/dev/full", "wb") as full:
-                result = self.cli(*words, stdout=full)
-                self.assertEqual(result.code, 3)
+                result = self.answered(3, *words, stdout=full)
                 self.assert_sentence(result.err, "standard output: cannot be written: No space left")
 
     def test_closed_pipe(self):
@@ -3762,7 +3754,7 @@ class Outputs(Cli):
 
     def made_report(self, folder):
         """Its figures."""
-        self.ok("report", str(SOURCE / "data" / "recorded" / "h200" / "chen_sgemm.json.gz"), "-o", folder)
+        self.ok("report", str(RECORDED / "chen_sgemm.json.gz"), "-o", folder)
         return self.folder / folder / "figures"
 
     def test_closed_standard_streams(self):
@@ -3794,23 +3786,20 @@ class Outputs(Cli):
     def test_full_disk_keeps_the_older_file(self):
         with self.tiny_disk("16k") as disk:
             (disk / "run.json").write_text("older")
-            result = self.cli("predict", "--gpu", "toy", "--study", "chang_single", "-o", "disk/run.json")
-            self.assertEqual((result.code, result.out), (3, ""))
+            result = self.answered(3, "predict", "--gpu", "toy", "--study", "chang_single", "-o", "disk/run.json", out="")
             self.assert_sentence(result.err, "disk/run.json: cannot be written: No space left")
             self.assertEqual({p.name: p.read_text() for p in disk.iterdir()}, {"run.json": "older"})
 
     def test_full_disk_before_the_page(self):
         with self.tiny_disk("24k") as disk:
-            result = self.cli("report", "run.json", "-o", "disk/page")
-            self.assertEqual((result.code, result.out), (3, ""))
+            result = self.answered(3, "report", "run.json", "-o", "disk/page", out="")
             self.assertRegex(result.err, "No space left")
             self.assertFalse([p for p in disk.rglob("*") if ".part" in p.name])
             self.assertFalse((disk / "page" / "page.html").exists())
 
     def test_full_disk_leaves_no_page_without_its_figures(self):
         with self.tiny_disk("64k") as disk:
-            result = self.cli("report", "run.json", "-o", "disk/page")
-            self.assertEqual((result.code, result.out), (3, ""))
+            result = self.answered(3, "report", "run.json", "-o", "disk/page", out="")
             self.assertFalse((disk / "page" / "page.html").exists())
             self.assert_sentence(result.err, "No space left")
 
@@ -3818,35 +3807,18 @@ class Outputs(Cli):
         self.refused(3, ["predict", "--gpu", "toy", "--study", "chang_single", "-o", "large.json"], r"large\.json", "File too large",
                      limits=[(resource.RLIMIT_FSIZE, 8192)])
 
-    def interrupt(self, which, *words):
-        with subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
-                              cwd=self.folder, preexec_fn=heed_interrupts) as process:
-            time.sleep(0.3)
-            self.assertIsNone(process.poll(), "the question was too small to be interrupted")
-            begin = time.monotonic()
-            process.send_signal(which)
-            out, err = process.communicate(timeout=30)
-            self.assertLess(time.monotonic() - begin, 2)
-            return process.returncode, out, err
-
     def test_interrupted_forecast(self):
         before = self.files()
         question = ["choose", "--gpu", "toy"] + ["--study", "chang_multi"] * 200 + ["-o", "chosen.json"]
-        for output in ("chosen.json",):
-            for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                code, out, err = self.interrupt(which, *question[:-1], output)
-                self.assertEqual(code, 130)
-                self.assertEqual((out, self.files()), (b"", before))
-                self.assert_sentence(err.decode(), "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", output)
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            result = self.interrupted(which, *question, begun=lambda taken: taken > 0.3, within=2)
+            self.assertEqual((result.code, result.out, self.files()), (130, "", before), "or the question was too small to be interrupted")
+            self.assert_sentence(result.err, "interrupted after [0-9]+ of [0-9]+ shapes; nothing is kept", "chosen.json")
 
     def test_an_interrupted_reproduction_leaves_no_half(self):
         before = self.files()
-        with subprocess.Popen([BINARY, "reproduce", "chang", "-o", "out"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              env=self.environment(), cwd=self.folder, preexec_fn=heed_interrupts) as process:
-            while process.poll() is None and not list((self.folder / "out").rglob("*.csv")):
-                time.sleep(0.001)
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual((process.wait(timeout=30), process.stderr.read()), (130, b""))
+        result = self.interrupted(signal.SIGTERM, "reproduce", "chang", "-o", "out", begun=lambda _: list((self.folder / "out").rglob("*.csv")))
+        self.assertEqual((result.code, result.err), (130, ""))
         self.assertEqual(self.files(), {**before, "out": None}, "only the folder that was asked for")
 
     def test_interrupted_choices_of_many_shapes_go_on(self):
@@ -3862,16 +3834,11 @@ class Outputs(Cli):
 
     def test_an_interrupt_keeps_choices_that_are_written_as_lines(self):
         question = ["choose", "--shape", SINGLE, "--sweep", "n=1:100000:11", "--top", "1", "-o", "long.jsonl"]
-        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder,
-                              preexec_fn=heed_interrupts) as process:
-            deadline = time.monotonic() + 100
-            while time.monotonic() < deadline and not any(".part" in p.name and p.stat().st_size > 10000 for p in self.folder.iterdir()):
-                time.sleep(0.05)
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 130)
-        self.assert_sentence(err.decode(), r"interrupted after [0-9]+ of 9091 shapes; long\.jsonl has them, and .* --resume long\.jsonl goes on")
-        kept = int(re.search(r"after (\d+) of", err.decode()).group(1))
+        result = self.interrupted(signal.SIGINT, *question, begun=lambda taken: taken > 100 or any(
+            ".part" in p.name and p.stat().st_size > 10000 for p in self.folder.iterdir()))
+        self.assertEqual(result.code, 130)
+        self.assert_sentence(result.err, r"interrupted after [0-9]+ of 9091 shapes; long\.jsonl has them, and .* --resume long\.jsonl goes on")
+        kept = int(re.search(r"after (\d+) of", result.err).group(1))
         self.assertEqual(len((self.folder / "long.jsonl").read_text().splitlines()), 1 + kept)
         self.assertFalse([p for p in self.folder.iterdir() if ".part" in p.name])
 
@@ -3880,11 +3847,9 @@ class Outputs(Cli):
         question = ["predict", "--gpu", "toy"] + ["--study", "chang_multi"] * 4 + ["-o", "large.json.gz"]
         self.write("large.json.gz", "older")
         before = self.files()
-        with subprocess.Popen([BINARY, *question], stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder) as process:
-            while process.poll() is None and not any(".part" in name for name in os.listdir(self.folder)):
-                time.sleep(0.001)
-            process.send_signal(signal.SIGTERM)
-            self.assertIn(process.wait(timeout=10), (0, 130))  # 0: it was done before the signal came
+        result = self.interrupted(signal.SIGTERM, *question, within=10,
+                                  begun=lambda _: any(".part" in name for name in os.listdir(self.folder)))
+        self.assertIn(result.code, (0, 130))  # 0: it was done before the signal came
         after = self.files()
         self.assertEqual(sorted(after), sorted(before))
         if after != before:  # it was in place before the signal came, and is whole
@@ -3945,17 +3910,9 @@ class Compile(Cli):
     def test_interrupted(self):
         """NVRTC takes seconds for a kernel and cannot be stopped."""
         self.compile("--gpu", "h200", "--shape", SINGLE, "--strategy", "row_register")
-        words = [BINARY, "compile", "--study", "chang_multi", "--study", "resnet50_b1", "-o", "kernels.json"]
+        words = ["compile", "--study", "chang_multi", "--study", "resnet50_b1", "-o", "kernels.json"]
         for which, after in ((signal.SIGINT, 1.0), (signal.SIGTERM, 2.5)):
-            with subprocess.Popen(words, stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder,
-                                  preexec_fn=heed_interrupts) as process:
-                time.sleep(after)
-                self.assertIsNone(process.poll())
-                begin = time.monotonic()
-                process.send_signal(which)
-                process.communicate(timeout=30)
-                self.assertLess(time.monotonic() - begin, 2)
-                self.assertEqual(process.returncode, 130)
+            self.assertEqual(self.interrupted(which, *words, begun=lambda taken: taken > after, within=2).code, 130)
             self.assertEqual(self.files(), {})
             self.assertFalse(list((self.home / ".cache" / "convcast").glob("*.tmp")))
 
@@ -3988,7 +3945,7 @@ class Compile(Cli):
 
 class NothingIsLost(Cli):
     def test_the_answer_never_takes_the_place_of_the_question(self):
-        samples = (SOURCE / "data" / "recorded" / "h200" / "samples.json").read_text()
+        samples = (RECORDED / "samples.json").read_text()
         (self.folder / "samples.json").write_text(samples)
         self.refused(2, ["measure", "--from-raw", "samples.json", "-o", "./samples.json"], "name one file")
         self.assertEqual((self.folder / "samples.json").read_text(), samples)
@@ -4121,8 +4078,7 @@ class Merge(Cli):
         lines = (self.folder / "2.jsonl").read_text().splitlines()
         last = json.loads(lines[-1])["shape"]
         self.write("2.jsonl", "".join(line + "\n" for line in lines if json.loads(line).get("shape") != last))
-        answer = self.cli("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl")
-        self.assertEqual(answer.code, 1)
+        answer = self.answered(1, "merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl")
         self.assertIn("1 of the 4 shapes that were asked are in no document", answer.err)
 
     def test_other_origins(self):
@@ -4153,8 +4109,7 @@ class OwnKernels(Cli):
         self.write("four_filters.json", launch)
         self.write("four_filters.cu", self.EXAMPLE.with_suffix(".cu").read_text())
         for output in ([], ["--json"], ["--format", "csv"]):
-            result = self.cli("predict", "--kernel", "four_filters.json", "--shape", self.SHAPE, "--strategy", "own", *output)
-            self.assertEqual(result.code, 1, output)
+            result = self.answered(1, "predict", "--kernel", "four_filters.json", "--shape", self.SHAPE, "--strategy", "own", *output)
             self.assertIn("work: fmas are more than 32", result.out + result.err)
 
     def test_own_kernel_is_forecast_beside_ours(self):
@@ -4190,8 +4145,7 @@ class OwnKernels(Cli):
         self.assertNotIn("!", self.ok(*words).out)
 
     def test_a_shape_that_it_does_not_do_has_the_reason(self):
-        result = self.cli("predict", "--kernel", self.EXAMPLE, "--shape", "n1c64h56w56k63r3s3", "--strategy", "own", "--json")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "predict", "--kernel", self.EXAMPLE, "--shape", "n1c64h56w56k63r3s3", "--strategy", "own", "--json")
         self.assert_sentence(result.err, "own:four_filters is unsupported: ")
         self.assertEqual(result.json()["cases"][0]["status"], "unsupported")
         self.assertIn("k % 4 == 0", result.json()["cases"][0]["reason"])
@@ -4234,8 +4188,7 @@ class OwnKernels(Cli):
         self.assertIn("elsewhere:theirs", text)
         statistics = self.ok("report", "run.json", "--times", "theirs.csv", "--json").json()
         self.assertNotIn("elsewhere", json.dumps(statistics.get("errors", [])))
-        bad = self.cli("report", "run.json", "--times", self.write("bad.csv", "shape,name,time\nx,a,1us\n"), "-o", "page")
-        self.assertEqual(bad.code, 3)
+        bad = self.answered(3, "report", "run.json", "--times", self.write("bad.csv", "shape,name,time\nx,a,1us\n"), "-o", "page")
         self.assert_sentence(bad.err, r"bad\.csv:2: ")
 
     def test_lines_are_read_by_every_verb(self):
@@ -4254,8 +4207,7 @@ class OwnKernels(Cli):
         self.assertEqual((self.folder / "merged.jsonl").read_text().splitlines()[1:], cases)
         self.ok("report", "run.jsonl", "-o", "page")
         (self.folder / "run.jsonl").write_text("\n".join([head, cases[0], cases[1].replace("naive_global", "naive_golbal")]))
-        result = self.cli("predict", "run.jsonl", "-o", "again.jsonl")
-        self.assertEqual(result.code, 1)
+        result = self.answered(1, "predict", "run.jsonl", "-o", "again.jsonl")
         self.assertIn("run.jsonl:3: /cases/1/strategy", result.err)
         self.assertIn("naive_golbal", (self.folder / "again.jsonl").read_text())
 
@@ -4296,8 +4248,7 @@ class OwnKernels(Cli):
         self.assertEqual(again.splitlines()[1:], plain.splitlines()[1:])
         whole = (self.folder / "run.jsonl.gz").read_bytes()
         (self.folder / "cut.jsonl.gz").write_bytes(whole[:-20])
-        result = self.cli("predict", "cut.jsonl.gz", "-o", "again.jsonl")
-        self.assertEqual(result.code, 3)
+        result = self.answered(3, "predict", "cut.jsonl.gz", "-o", "again.jsonl")
         self.assertIn("damaged or cut", result.err)
 
     def peak_memory(self, *words):
@@ -4307,7 +4258,7 @@ class OwnKernels(Cli):
         return used.peak_bytes / 2**20
 
     def test_a_long_document_of_lines_is_forecast_in_the_memory_of_a_short_one(self):
-        recording = SOURCE / "data" / "recorded" / "h200" / "sweep_unseen.json.gz"
+        recording = RECORDED / "sweep_unseen.json.gz"
         make = [sys.executable, str(SOURCE / "tests" / "benchmark" / "many_cases.py"), str(recording)]
         for count, folder in (("5000", "short"), ("15000", "long")):
             subprocess.run([*make, count, str(self.folder / folder), "1", "--lines"], check=True)
@@ -4339,7 +4290,7 @@ class OwnKernels(Cli):
         self.assertEqual(json.loads(head), whole)
 
     def test_the_page_of_very_many_cases_shows_some_and_counts_all(self):
-        recording = SOURCE / "data" / "recorded" / "h200" / "sweep_unseen.json.gz"
+        recording = RECORDED / "sweep_unseen.json.gz"
         subprocess.run([sys.executable, str(SOURCE / "tests" / "benchmark" / "many_cases.py"), str(recording), "21000",
                         str(self.folder / "many"), "1", "--lines"], check=True)
         said = subprocess.run([BINARY, "report", "many/part_1.jsonl", "-o", "page"], cwd=self.folder, check=True, text=True,
@@ -4370,7 +4321,7 @@ class NoGpu(Cli):
     def test_what_needs_none_works(self):
         self.assertRegex(self.ok("measure", "--list").out, r"(?m)^sm_clock ")
         self.assertEqual(self.cli("measure", "--only", "nothing").code, 2, "the command line is read before a GPU is looked for")
-        raw = SOURCE / "data" / "recorded" / "h200" / "samples.json"
+        raw = RECORDED / "samples.json"
         if raw.exists():
             self.assertEqual(self.cli("measure", "--from-raw", raw, "--id", "mine", "-o", "mine.json").code, 0)
             self.ok("predict", "--gpu", "mine.json", "--shape", SINGLE)
@@ -4383,15 +4334,14 @@ class NoGpu(Cli):
             self.assertLessEqual(max(map(len, text.splitlines())), columns)
 
     def samples(self, **changes):
-        raw = SOURCE / "data" / "recorded" / "h200" / "samples.json"
+        raw = RECORDED / "samples.json"
         if not raw.exists():
             self.skipTest("no recorded samples")
         return self.write("samples.json", {**json.loads(raw.read_text()), **changes})
 
     def test_samples_of_other_probes_are_said(self):
         file = self.samples(conditions={"probes": "0" * 32})
-        result = self.cli("measure", "--from-raw", file)
-        self.assertEqual(result.code, 0)
+        result = self.answered(0, "measure", "--from-raw", file)
         if "other probes" in result.out:  # a build without CUDA has no probes to compare with
             self.assertRegex(result.out, r"other\s+probes \(" + "0" * 32 + r"[\s\S]*measure\s+anew")
         self.ok("measure", "--from-raw", self.samples(conditions={}))
@@ -4407,8 +4357,7 @@ class NoGpu(Cli):
         self.assertEqual(self.cli("measure", "--from-raw", sound).code, 0)
         failed = self.samples(failed={"half_rate": "out of registers"})
         self.assertEqual(self.cli("measure", "--from-raw", failed).code, 0)
-        result = self.cli("measure", "--from-raw", failed, "--strict", "-o", "p.json")
-        self.assertEqual(result.code, 6)
+        result = self.answered(6, "measure", "--from-raw", failed, "--strict", "-o", "p.json")
         self.assertRegex(result.err, "note: not trustworthy.*probe half_rate")
         self.assertTrue((self.folder / "p.json").exists(), "the profile is written all the same")
 
@@ -4542,22 +4491,13 @@ class NoGpu(Cli):
                       ["run", "old.json", "--shard", "1/2", "-o", "old.json"]):
             self.refused(2, words, "--shard", "other shards' cases", "-o")
 
-    def test_a_documents_unknown_strategy_is_found_in_its_place(self):
-        run = self.measured_document()
-        run["cases"][1].update(strategy="filtr_split", measurements=[])
-        self.write("run.json", run)
-        result = self.cli("run", "run.json", "--gpu", "toy")
-        self.assertEqual((result.code, result.out), (4, ""))
-        self.assertRegex(result.err, r"run\.json:[0-9]+: /cases/1/strategy.*did you mean 'filter_split'")
-
-    def test_a_documents_unknown_baseline_is_found_in_its_place(self):
-        run = self.measured_document()
-        del run["cases"][1]["strategy"]
-        run["cases"][1].update(baseline="cudnn:gem", measurements=[])
-        self.write("run.json", run)
-        result = self.cli("run", "run.json", "--gpu", "toy")
-        self.assertEqual((result.code, result.out), (4, ""))
-        self.assertRegex(result.err, r"run\.json:[0-9]+: /cases/1/baseline.*did you mean 'cudnn:gemm'")
+    def test_a_documents_unknown_names_are_found_in_their_place(self):
+        for kind, name, known in (("strategy", "filtr_split", "filter_split"), ("baseline", "cudnn:gem", "cudnn:gemm")):
+            run = self.measured_document()
+            del run["cases"][1]["strategy"]
+            run["cases"][1].update({kind: name, "measurements": []})
+            result = self.answered(4, "run", self.write("run.json", run), "--gpu", "toy", out="")
+            self.assertRegex(result.err, rf"run\.json:[0-9]+: /cases/1/{kind}.*did you mean '{known}'")
 
 
 def load_tests(loader, tests, pattern):
