@@ -47,7 +47,7 @@ struct Tolerance {
     const char *rule, *says;
     int within_percent;
 };
-constexpr std::array<Tolerance, 8> tolerances = {{
+constexpr std::array<Tolerance, 9> tolerances = {{
     {"ratio",
      "a ratio of times holds within 10 % of the published one, in part where the direction is the same", 10},
     {"gain", "holds where the ratio of times is above 1.02", 10},
@@ -55,6 +55,7 @@ constexpr std::array<Tolerance, 8> tolerances = {{
     {"all", "holds on all, in part on more than half", 10},
     {"best", "holds where no other is faster, in part where the best other takes less than 10 % less time",
      10},
+    {"beyond_chance", "holds where Cohen's kappa is 0.75 or more, in part from 0.4", 10},
     {"holds", "holds where the condition of the sentence is so", 10},
     {"follows", "follows where the printed numbers give it", 0},
     {"exact", "follows where the last printed digit is the same", 0},
@@ -226,26 +227,16 @@ std::string toolkits_of(const std::vector<const Recording *> &recordings) {
     return parts.empty() ? "nothing was measured" : "the recordings are of " + join(parts);
 }
 
-constexpr std::size_t verdicts = 5;
-
-std::array<std::size_t, verdicts> counts_of(const Reproduction &reproduction) {
-    std::array<std::size_t, verdicts> counts{};
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const ClaimAnswer &finding : answer.findings)
-            if (finding.counted.empty())
-                ++counts[static_cast<std::size_t>(finding.verdict)];
-    return counts;
-}
-
 /// "\\textbf{chang} \\emph{hold:} Table 1 (2), Figure 4; \\emph{differ:} ...": where a paper's claims of each
 /// verdict stand, with how many where there are several.
 std::string places_by_verdict(const Reproduction &reproduction) {
     std::string text;
-    for (std::size_t verdict = 0; verdict < verdicts; ++verdict) {
+    for (const ClaimVerdict verdict : {ClaimVerdict::holds, ClaimVerdict::in_part, ClaimVerdict::differs,
+                                       ClaimVerdict::follows, ClaimVerdict::open}) {
         std::vector<std::pair<std::string, int>> places; // in the paper's order
         for (const ItemAnswer &answer : reproduction.answers)
             for (const ClaimAnswer &f : answer.findings) {
-                if (!f.counted.empty() || static_cast<std::size_t>(f.verdict) != verdict)
+                if (!f.counted.empty() || f.verdict != verdict)
                     continue;
                 if (places.empty() || places.back().first != f.where)
                     places.emplace_back(f.where, 0);
@@ -253,10 +244,12 @@ std::string places_by_verdict(const Reproduction &reproduction) {
             }
         std::vector<std::string> words;
         for (const auto &[where, n] : places)
-            words.push_back(escape_tex(where) + (n > 1 ? fmt::format(" ({} claims)", n) : ""));
+            words.push_back(
+                escape_tex(where) +
+                (n > 1 ? fmt::format(" ({} {})", n, verdict == ClaimVerdict::follows ? "numbers" : "claims")
+                       : ""));
         if (!words.empty())
-            text += fmt::format(" \\emph{{{}:}} {}.", verdict_text(static_cast<ClaimVerdict>(verdict)),
-                                join(words, "; "));
+            text += fmt::format(" \\emph{{{}:}} {}.", verdict_text(verdict), join(words, "; "));
     }
     return fmt::format("\\noindent\\textbf{{{}.}}{}\\par\\smallskip\n", escape_tex(reproduction.paper.id),
                        text);
@@ -277,17 +270,15 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
     Texts values;
     std::vector<std::string> papers, cited;
     std::string rows, not_measured, places;
-    std::size_t claims = 0, open = 0;
+    std::int64_t claims = 0, judged = 0, follow = 0;
     for (const Reproduction &r : artifact.reproductions) {
         papers.push_back(r.paper.id);
         cited.push_back(fmt::format("{}, ``{}''", escape_tex(r.paper.authors), escape_tex(r.paper.title)));
-        rows += escape_tex(r.paper.id);
-        const std::array<std::size_t, verdicts> counts = counts_of(r);
-        for (const std::size_t n : counts)
-            rows += fmt::format(" & {}", n), claims += n;
-        rows += "\\\\\n";
+        const ClaimCounts &n = r.counts;
+        rows += fmt::format("{} & {} & {} & {} & {} & {}\\\\\n", escape_tex(r.paper.id), n.holds, n.in_part,
+                            n.differs, n.follows, n.open);
+        claims += n.claims(), judged += n.judged(), follow += n.follows;
         places += places_by_verdict(r);
-        open += counts[static_cast<std::size_t>(ClaimVerdict::open)];
         if (!r.not_measured.empty())
             not_measured += escape_tex(r.paper.id) + ": " + escape_tex(r.not_measured) + " ";
     }
@@ -300,7 +291,8 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
             {"COMPILER", escape_tex(compiler())},
             {"DRIVER", escape_tex(toolkits_of(artifact.recordings))},
             {"CLAIMS", std::to_string(claims)},
-            {"JUDGED", std::to_string(claims - open)},
+            {"JUDGED", std::to_string(judged)},
+            {"FOLLOW", std::to_string(follow)},
             {"MEGABYTES", fmt::format("{:.0f}", std::max(1.0, static_cast<double>(bytes) / 1e6))},
             {"VERDICTS", rows},
             {"CLAIMS_BY_VERDICT", places},

@@ -53,48 +53,22 @@ std::string command_of(const RecordedOf &of) {
     return "convcast run --network " + of.name + " --data FOLDER -o new.json";
 }
 
-/// Device code, as a document says it and as this program has it.
-struct Code {
-    std::string measured_with, here;
-};
-Code code_of_recording(const Recording &recording) {
-    if (const auto *run = std::get_if<Run>(&recording.document))
-        return {run->producer.device_code_hash, producer().device_code_hash};
-    const auto &conditions = recording.conditions();
-    if (const auto split = conditions.find("split_code_hash"); split != conditions.end())
-        return {split->second, network_code_hash(split_sources)};
-    const auto network = conditions.find("network_code_hash");
-    return {network == conditions.end() ? "" : network->second, network_code_hash()};
-}
-
-std::string version_of(const Recording &recording) {
-    if (const auto *run = std::get_if<Run>(&recording.document))
-        return run->producer.version;
-    const auto found = recording.conditions().find("version");
-    return found == recording.conditions().end() ? "that it does not name" : found->second;
-}
-
 void check_recording(const Recording &recording, const GpuProfile &ours) {
     const auto refuse = [&](const std::string &why) { throw InputError(recording.file, why); };
-    if (!recording.why_not.empty())
+    const bool usable = recording.why_not.empty();
+    if (!recording.gpu.empty() && recording.gpu != ours.name)
+        refuse(fmt::format("was measured on {}, and the pages would be of {}; {}", recording.gpu, ours.name,
+                           usable ? "for pages of that GPU: " + gpu_word(recording.gpu)
+                                  : "pages of that GPU cannot use it either: " + recording.why_not));
+    if (!usable)
         refuse("no page of a paper can use it: " + recording.why_not);
     if (recording.gpu.empty())
         refuse("does not say which GPU it was measured on; measure it again: " +
                command_of(recording.of.front()));
-    if (recording.gpu != ours.name)
-        refuse(fmt::format("was measured on {}, and the pages would be of {}; for pages of that GPU: {}",
-                           recording.gpu, ours.name, gpu_word(recording.gpu)));
     if (recording.conditions().contains("sms"))
         refuse("was measured on " + recording.conditions().at("sms") +
                " of the GPU's SMs, and the pages are of whole GPUs; measure it again without --sms: " +
                command_of(recording.of.front()));
-    if (const Code code = code_of_recording(recording); code.measured_with != code.here)
-        refuse(
-            fmt::format("was measured with other device code ({}, by version {}) than this program has ({}, "
-                        "version {}), so its times are of other kernels; measure it again: {}",
-                        code.measured_with.empty() ? "none named" : code.measured_with.substr(0, 8),
-                        version_of(recording), code.here.substr(0, 8), producer().version,
-                        command_of(recording.of.front())));
 }
 
 RecordedPart part_of(const Recording &recording, const std::string &study) {
@@ -185,6 +159,10 @@ class Planner {
 };
 
 } // namespace
+
+DeviceCode device_code_here() {
+    return {producer().device_code_hash, network_code_hash(), network_code_hash(split_sources)};
+}
 
 Recording given_recording(const std::string &file, const GpuProfile &ours) {
     const NamedDocument named = look_at(shipped_file(file));

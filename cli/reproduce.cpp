@@ -80,8 +80,8 @@ void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
 /// The answers to papers with what they stand on.
 struct Answered {
     std::vector<Reproduction> reproductions;
-    std::set<const Recording *> used;
-    std::set<RecordedOf> asked; ///< of studies and networks, measured or not
+    std::set<const Recording *> used; ///< by all of them
+    std::set<RecordedOf> asked;       ///< of studies and networks, measured or not
 };
 
 Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper> &whole,
@@ -96,8 +96,8 @@ Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper
         } catch (const InputError &error) {
             rethrow_with_file(error, files.at(paper.id));
         }
-        const std::vector<const Recording *> used = context.recordings().used();
-        answered.used.insert(used.begin(), used.end());
+        const Reproduction &its = answered.reproductions.back();
+        answered.used.insert(its.used.begin(), its.used.end());
         answered.asked.insert(context.recordings().asked().begin(), context.recordings().asked().end());
     }
     return answered;
@@ -144,13 +144,14 @@ std::optional<Recordings> asked_recordings(const Arguments &arguments, const std
                                            const std::map<std::string, std::string> &files,
                                            const std::filesystem::path &folder) {
     if (!arguments.has("run") && !arguments.has("measure"))
-        return Recordings::shipped();
+        return Recordings::shipped(device_code_here());
     std::vector<Recording> given;
     for (const std::string &file : arguments.texts("run"))
         given.push_back(given_recording(file, ours));
     if (arguments.has("measure")) {
         // What the pages ask for is what they ask of the recordings that ship.
-        const Answered answered = answer_papers(papers, whole, ours, Recordings::shipped(), files);
+        const Answered answered =
+            answer_papers(papers, whole, ours, Recordings::shipped(device_code_here()), files);
         const MeasurePlan plan = plan_to_measure(papers, answered.asked, given, ours, arguments, folder);
         if (arguments.has("plan")) {
             write_file_atomically("-", to_text(plan));
@@ -161,7 +162,7 @@ std::optional<Recordings> asked_recordings(const Arguments &arguments, const std
     }
     refuse_twice(given);
     sort_by_date(given);
-    Recordings recordings;
+    Recordings recordings(device_code_here());
     for (Recording &recording : given)
         recordings.add(std::move(recording));
     return recordings;
@@ -186,15 +187,20 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
 
 /// What --json prints of one paper.
 struct PaperAnswers {
-    std::string paper, summary, measured, not_measured, no_time;
+    std::string paper, summary;
+    ClaimCounts counts;
+    std::string measured, of_other_code, not_measured, no_time;
     std::vector<ClaimAnswer> findings;
     std::vector<PaperTable> tables;
     BOOST_DESCRIBE_CLASS(PaperAnswers, (),
-                         (paper, summary, measured, not_measured, no_time, findings, tables), (), ())
+                         (paper, summary, counts, measured, of_other_code, not_measured, no_time, findings,
+                          tables),
+                         (), ())
 };
 
 PaperAnswers answers_of(const Reproduction &r) {
-    PaperAnswers out{r.paper.id, summary_of(r), r.measured, r.not_measured, r.no_time, {}, {}};
+    PaperAnswers out{r.paper.id,     summary_of(r), r.counts, r.measured, r.of_other_code,
+                     r.not_measured, r.no_time,     {},       {}};
     for (const ItemAnswer &answer : r.answers) {
         out.findings.insert(out.findings.end(), answer.findings.begin(), answer.findings.end());
         out.tables.insert(out.tables.end(), answer.tables.begin(), answer.tables.end());

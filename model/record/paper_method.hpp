@@ -177,13 +177,13 @@ struct PaperDrawingMethod {
 };
 
 /// What the paper claims, how it is judged and told. The verdict is an expression of the rules
-/// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other) or
-/// best(over the best other that was run, firsts that were run, of), follows(so), holds(so) and parts(...);
-/// where a value of it is missing the claim is open.
+/// ratio(published, found), gain(found), number(published, found), all(so, of), beyond_chance(kappa),
+/// best(over the best other) or best(over the best other that was run, firsts that were run, of),
+/// follows(so), holds(so) and parts(...); where a value of it is missing the claim is open.
 struct PaperClaim {
     std::optional<bool> beside;      ///< stands beside the claim before it, for each row of the same `each`
     std::vector<std::string> each;   ///< one claim for each row of these lists
-    std::optional<std::string> when; ///< whether there is one: an expression
+    std::optional<std::string> when; ///< whether there is one: an expression of what the paper prints
     std::optional<std::string> claim;
     std::optional<std::string> published; ///< absent: "without a number"
     std::optional<std::string> verdict, found, says;

@@ -8,10 +8,14 @@
 #include <boost/describe.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace convcast {
+
+struct Recording;
 
 /// How a claim stands here, by the rules of verdict_rules(). The sentence beside it says by which numbers.
 enum class ClaimVerdict {
@@ -34,6 +38,7 @@ struct ClaimAnswer {
     std::string where{};   ///< title_of the item
     std::string
         rule{}; ///< that judged it, as expressions name it: "ratio", "exact"; of several "all, number"
+    std::string asked{}; ///< place of the method that has the claim: "/methods/rungs"
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
@@ -59,6 +64,32 @@ struct ItemAnswer {
     std::vector<Figure> figures;
     std::vector<PaperDrawing> drawings;
     std::vector<ClaimAnswer> findings;
+    std::string of_other_code; ///< Recordings::of_other_code of what it stands on
+};
+
+/// How many claims came out in each way, each counted where it stands first.
+struct ClaimCounts {
+    std::int64_t holds = 0, in_part = 0, differs = 0, follows = 0, open = 0;
+    BOOST_DESCRIBE_CLASS(ClaimCounts, (), (holds, in_part, differs, follows, open), (), ())
+
+    std::int64_t &of(ClaimVerdict verdict) {
+        switch (verdict) {
+        case ClaimVerdict::holds:
+            return holds;
+        case ClaimVerdict::in_part:
+            return in_part;
+        case ClaimVerdict::differs:
+            return differs;
+        case ClaimVerdict::follows:
+            return follows;
+        case ClaimVerdict::open:
+            break;
+        }
+        return open;
+    }
+    std::int64_t judged() const { return holds + in_part + differs; }
+    /// A printed number that follows from others is none.
+    std::int64_t claims() const { return judged() + open; }
 };
 
 struct Reproduction {
@@ -69,6 +100,9 @@ struct Reproduction {
     std::string no_time;                  ///< why the paper's GPU has no time; "" where it has
     std::vector<std::string> assumptions; ///< of forecasts for the paper's GPU
     std::vector<ItemAnswer> answers;      ///< one for each of the paper's items
+    ClaimCounts counts;
+    std::set<const Recording *> used; ///< what the answers stand on
+    std::string of_other_code;        ///< Recordings::of_other_code of these
 };
 
 /// The rules of verdicts in plain words.
@@ -97,6 +131,9 @@ ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, s
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 
+/// Of a rule that tells cases apart, against what was counted: Cohen's kappa, by the limits of Fleiss.
+ClaimVerdict verdict_beyond_chance(double kappa);
+
 class PaperContext;
 
 /// Throws InputError with every name that an item's methods have and nothing stands for.
@@ -104,5 +141,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context);
 
 /// "figure 4", "section 3.1, rule 2": how an item is called in a sentence.
 std::string title_of(const PaperItem &item);
+/// "performance, 3x3"
+std::string title_of(const PublishedCell &cell);
 
 } // namespace convcast

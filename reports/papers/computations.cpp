@@ -150,6 +150,10 @@ const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const
     return nullptr;
 }
 
+std::string title_of(const PublishedCell &cell) {
+    return cell.of + ", " + cell.at;
+}
+
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where) {
     // Printed numbers are rounded to their last digit.
     const std::string digits = fmt::format("{}", cell.value);
@@ -163,7 +167,7 @@ ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found
         step *= 10.0;
     const bool same = std::abs(found - cell.value) <= 0.5 * step * (1.0 + 1e-9);
     return {item.id,
-            cell.of + ", " + cell.at,
+            title_of(cell),
             printed(cell),
             printed(ours),
             same ? ClaimVerdict::follows : ClaimVerdict::differs,
@@ -219,19 +223,23 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
     return "";
 }
 
-/// Says of each finding where it stands; the same claim with the same evidence in a later item is counted
-/// once.
-void place_findings(Reproduction &reproduction) {
-    std::map<std::string, std::string> first; // claim and evidence -> title of the item
-    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
+/// Says of each finding where it stands, and counts them; the same claim of the same study or network in a
+/// later item is counted once.
+void count_findings(Reproduction &reproduction) {
+    std::map<std::string, std::string> first; // claim and what it is of -> title of the item
+    for (std::size_t i = 0; i < reproduction.answers.size(); ++i) {
+        const PaperItem &item = reproduction.paper.items[i];
+        const std::string of = item.answer.study.value_or("") + "\n" + item.answer.network.value_or("");
         for (ClaimAnswer &f : reproduction.answers[i].findings) {
-            f.where = title_of(reproduction.paper.items[i]);
-            if (f.verdict == ClaimVerdict::open)
-                continue;
-            const auto [at, fresh] = first.emplace(f.claim + "\n" + f.published + "\n" + f.sentence, f.where);
+            f.where = title_of(item);
+            const auto [at, fresh] =
+                first.emplace(f.asked + "\n" + of + "\n" + f.claim + "\n" + f.published, f.where);
             if (!fresh)
                 f.counted = at->second;
+            else
+                ++reproduction.counts.of(f.verdict);
         }
+    }
 }
 
 /// Ladders, trainings and steps over two GPUs are measured by `convcast run`, not by the studies of a paper.
@@ -267,9 +275,18 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.no_time = context.no_time();
     if (const Case sample = context.sample(); sample.prediction)
         out.assumptions = sample.prediction->assumptions;
-    for (const PaperItem &item : paper.items)
+    const auto take_used = [&] {
+        const std::set<const Recording *> used = context.recordings().take_used();
+        out.used.insert(used.begin(), used.end());
+        return used;
+    };
+    take_used();
+    for (const PaperItem &item : paper.items) {
         out.answers.push_back(compute(item, context));
-    place_findings(out);
+        out.answers.back().of_other_code = context.recordings().of_other_code(take_used());
+    }
+    out.of_other_code = context.recordings().of_other_code(out.used);
+    count_findings(out);
     return out;
 }
 
@@ -318,6 +335,13 @@ ClaimVerdict verdict_of_best(double over_best_other) {
     return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
            : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
                                                    : ClaimVerdict::differs;
+}
+
+ClaimVerdict verdict_beyond_chance(double kappa) {
+    constexpr double excellent = 0.75, poor = 0.4;
+    return kappa >= excellent ? ClaimVerdict::holds
+           : kappa >= poor    ? ClaimVerdict::in_part
+                              : ClaimVerdict::differs;
 }
 
 ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all) {

@@ -205,7 +205,12 @@ const std::vector<Function> &Evaluator::functions() {
         function<verdict_of_ratio>("ratio"),
         function<verdict_of_gain>("gain"),
         function<verdict_of_number>("number"),
-        function<verdict_of_all>("all"),
+        {"all", 2, 2, // missing where there is none
+         [](E, A a, S) {
+             const auto so = argument<std::size_t>(a, 0), of = argument<std::size_t>(a, 1);
+             return of > 0 ? PaperValue(verdict_of_all(so, of)) : PaperValue();
+         }},
+        function<verdict_beyond_chance>("beyond_chance"),
         {"best", 1, 3,
          [](E, A a, S) {
              if (a.size() == 2)

@@ -90,6 +90,8 @@ Section item_section(const PaperItem &item, const ItemAnswer &answer) {
             "src=\"data:image/svg+xml;base64,{3}\"><figcaption>{2}</figcaption></figure>\n",
             drawing.id, escape_xml(drawing.title), escape_xml(drawing.caption), base64(drawing.svg))});
     parts.push_back(beside("pair", std::move(figures)));
+    if (!answer.of_other_code.empty())
+        parts.push_back(paragraph(escape_xml(answer.of_other_code), "small"));
     parts.push_back(beside("pair", std::move(drawings)));
     for (const PaperTable &t : answer.tables)
         add_table(parts, t);

@@ -223,18 +223,15 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::int64_t, 5> counts{};
-    for (const ClaimAnswer &finding : counted_findings(reproduction))
-        ++counts[static_cast<std::size_t>(finding.verdict)];
-    const auto [hold, in_part, differ, follow, open] = counts;
-    std::string text = fmt::format("Of {} {}, {} in part, {} differently and {} open.",
-                                   count(hold + in_part + differ + open, "claim", "claims"),
-                                   count(hold, "holds", "hold"), count(in_part, "holds", "hold"),
-                                   count(differ, "comes out", "come out"), count(open, "is", "are"));
-    if (follow > 0)
+    const ClaimCounts &n = reproduction.counts;
+    std::string text =
+        fmt::format("Of {} {}, {} in part, {} differently and {} open.", count(n.claims(), "claim", "claims"),
+                    count(n.holds, "holds", "hold"), count(n.in_part, "holds", "hold"),
+                    count(n.differs, "comes out", "come out"), count(n.open, "is", "are"));
+    if (n.follows > 0)
         text += fmt::format(" {} from other printed numbers, and {} not counted.",
-                            count(follow, "more printed number follows", "more printed numbers follow"),
-                            follow == 1 ? "is" : "are");
+                            count(n.follows, "more printed number follows", "more printed numbers follow"),
+                            n.follows == 1 ? "is" : "are");
     return text;
 }
 
@@ -353,6 +350,8 @@ std::string paper_tex(const Reproduction &r) {
             out += fmt::format("\\begin{{figure}}[H]\\centering\\input{{figures/{}.tex}}\n"
                                "\\caption{{{}. {}}}\\end{{figure}}\n",
                                figure.id, tex_text(figure.title), tex_text(figure.caption));
+        if (!answer.of_other_code.empty())
+            out += tex_text(answer.of_other_code) + "\n";
         for (const PaperDrawing &drawing : answer.drawings)
             out += fmt::format("\\begin{{figure}}[H]\\centering\\IfFileExists{{figures/{0}.pdf}}"
                                "{{\\includegraphics{{{0}.pdf}}}}{{(drawn in figures/{1}.svg)}}\n"

@@ -108,16 +108,25 @@ const std::map<std::string, std::string> &Recording::conditions() const {
 }
 
 Recording recording_of(std::variant<Run, NetworkRun> document, std::string file) {
-    Recording recording{std::move(file), std::move(document), "", {}, ""};
-    const auto &conditions = recording.conditions();
-    if (const auto gpu = conditions.find("gpu"); gpu != conditions.end())
-        recording.gpu = gpu->second;
+    Recording recording{std::move(file), std::move(document)};
+    const auto condition = [&](const char *key) {
+        const auto found = recording.conditions().find(key);
+        return found == recording.conditions().end() ? std::string() : found->second;
+    };
+    recording.gpu = condition("gpu");
     if (const auto *network = std::get_if<NetworkRun>(&recording.document)) {
+        const bool steps = network->first().split.has_value();
+        recording.part = steps ? &DeviceCode::steps : &DeviceCode::ladders;
+        recording.code = condition(steps ? "split_code_hash" : "network_code_hash");
+        recording.version = condition("version");
         recording.why_not = why_not(*network);
         if (recording.why_not.empty())
             recording.of = parts_of(*network);
     } else {
-        recording.of = parts_of(std::get<Run>(recording.document));
+        const Run &run = std::get<Run>(recording.document);
+        recording.code = run.producer.device_code_hash;
+        recording.version = run.producer.version;
+        recording.of = parts_of(run);
         if (recording.of.empty())
             recording.why_not = "it has no measured case of a study";
     }
@@ -130,8 +139,8 @@ Recording read_recording(const std::string &text, const std::string &file) {
     return recording_of(read_run(text, file), file);
 }
 
-Recordings Recordings::shipped() {
-    Recordings all;
+Recordings Recordings::shipped(DeviceCode here) {
+    Recordings all(std::move(here));
     all.runs_to_load_ = all.networks_to_load_ = true;
     return all;
 }
@@ -185,11 +194,22 @@ std::vector<const Recording *> Recordings::given() const {
     return all;
 }
 
-std::vector<const Recording *> Recordings::used() const {
-    std::vector<const Recording *> all(used_.begin(), used_.end());
-    std::sort(all.begin(), all.end(),
-              [](const Recording *a, const Recording *b) { return a->file < b->file; });
-    return all;
+std::string Recordings::of_other_code(const std::set<const Recording *> &recordings) const {
+    std::map<std::string, std::set<std::string>> parts; // by version and code, in any order of recordings
+    const auto named = [](const std::string &text, std::size_t most) {
+        return text.empty() ? "not named" : text.substr(0, most);
+    };
+    for (const Recording *its : recordings)
+        if (its->code != here_.*its->part)
+            for (const RecordedOf &of : its->of)
+                parts[fmt::format("version {}, device code {}", named(its->version, 20), named(its->code, 8))]
+                    .insert(to_text(of));
+    std::vector<std::string> texts;
+    for (const auto &[made_by, what] : parts)
+        texts.push_back(fmt::format("{} ({})", join({what.begin(), what.end()}, " and "), made_by));
+    return texts.empty()
+               ? ""
+               : "Recorded with other device code than this program has: " + join(texts, "; ") + ".";
 }
 
 std::string shipped_bytes(const std::string &file) {

@@ -1,4 +1,6 @@
 // Papers as documents, and what their computations make of them.
+#include "executor/launch/kernel_source.hpp"
+#include "executor/network/network_source.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -33,13 +35,17 @@ using testing::ThrowsMessage;
 
 namespace {
 
-const Reproduction &reproduced(const std::string &id) {
+/// What ships, as the program takes it.
+Recordings shipped() {
+    return Recordings::shipped({device_code_hash(), network_code_hash(), network_code_hash(split_sources)});
+}
+
+const Reproduction &reproduced(const std::string &id, const std::string &gpu = "h200") {
     static std::map<std::string, Reproduction> all;
-    if (const auto found = all.find(id); found != all.end())
-        return found->second;
-    const Paper paper = find_paper(id);
-    return all.emplace(id, reproduce(paper, PaperContext(paper, find_profile("h200"), Recordings::shipped())))
-        .first->second;
+    return made_once(all, id + " " + gpu, [&] {
+        const Paper paper = find_paper(id);
+        return reproduce(paper, PaperContext(paper, find_profile(gpu), shipped()));
+    });
 }
 
 const PaperItem &item_of(const Paper &paper, const std::string &id) {
@@ -177,7 +183,7 @@ TEST(Papers, BadDocumentsAreRefusedWithPlaceAndExample) {
         [] { find_paper("chnag"); },
         ThrowsMessage<UsageError>(AllOf(HasSubstr("did you mean 'chang'?"), HasSubstr("cibil, all"))));
     const Paper unknown = read_paper(a_paper(good, R"("kind":"computed","by":"gainz")"), "p.json");
-    const PaperContext context(unknown, find_profile("h200"), Recordings::shipped());
+    const PaperContext context(unknown, find_profile("h200"), shipped());
     EXPECT_THAT([&] { reproduce(unknown, context); },
                 ThrowsMessage<InputError>(
                     AllOf(HasSubstr("/items/0/answer/by"), HasSubstr("did you mean 'gains'?"))));
@@ -229,7 +235,7 @@ TEST(Papers, MethodsNameOnlyWhatThereIs) {
            HasSubstr("expected 1 cells"));
     const auto refused = [](const std::string &text, const testing::Matcher<const std::string &> &message) {
         const Paper paper = read_paper(text, "p.json");
-        const PaperContext context(paper, find_profile("h200"), Recordings::shipped());
+        const PaperContext context(paper, find_profile("h200"), shipped());
         EXPECT_THAT([&] { reproduce(paper, context); }, ThrowsMessage<InputError>(message)) << text;
     };
     refused(paper_with(claim("gain(chan)")),
@@ -308,6 +314,96 @@ TEST(Papers, ClaimsAreCountedOnce) {
     ASSERT_NE(again, six.findings.end());
     EXPECT_EQ(again->counted, "Section 4.4");
     EXPECT_EQ(again->verdict, ClaimVerdict::in_part); // 1.13 and 2.23
+}
+
+/// No claim disappears where nothing was measured, and the count of claims is that of the paper.
+TEST(Papers, TheSameClaimsStandOnThePageOfEveryGpu) {
+    const auto claims_of = [](const Reproduction &r, const GpuProfile &ours) {
+        std::vector<std::string> claims;
+        for (const ItemAnswer &answer : r.answers)
+            for (const ClaimAnswer &f : answer.findings) {
+                std::string text = f.item + ": " + f.claim + " " + f.counted;
+                if (const std::size_t at = text.find(short_name(ours)); at != std::string::npos)
+                    text.replace(at, short_name(ours).size(), "our GPU");
+                claims.push_back(text);
+            }
+        return claims;
+    };
+    for (const std::string &id : shipped_papers())
+        for (const char *gpu : {"toy", "titanx_maxwell"}) {
+            const Reproduction &recorded = reproduced(id), &other = reproduced(id, gpu);
+            EXPECT_EQ(claims_of(other, find_profile(gpu)), claims_of(recorded, find_profile("h200"))) << gpu;
+            EXPECT_EQ(other.counts.claims() + other.counts.follows,
+                      recorded.counts.claims() + recorded.counts.follows)
+                << id << " " << gpu;
+            for (const ItemAnswer &answer : other.answers)
+                for (const ClaimAnswer &f : answer.findings)
+                    if (f.verdict == ClaimVerdict::open) {
+                        EXPECT_THAT(f.sentence, testing::EndsWith(".")) << id << " " << f.claim;
+                    }
+        }
+}
+
+TEST(Papers, ClaimsAreCountedInOnePlace) {
+    for (const std::string &id : shipped_papers()) {
+        const Reproduction &r = reproduced(id);
+        ClaimCounts counts;
+        for (const ItemAnswer &answer : r.answers)
+            for (const ClaimAnswer &f : answer.findings)
+                if (f.counted.empty())
+                    ++counts.of(f.verdict);
+        EXPECT_EQ(counts.claims(), r.counts.claims()) << id;
+        EXPECT_EQ(counts.follows, r.counts.follows) << id;
+        EXPECT_EQ(static_cast<std::int64_t>(findings_table(r).rows.size()), counts.claims() + counts.follows);
+        EXPECT_THAT(summary_of(r),
+                    testing::StartsWith(fmt::format("Of {} claims {} hold", counts.claims(), counts.holds)));
+        EXPECT_EQ(counts.claims() - counts.judged(), counts.open);
+    }
+}
+
+/// A rule that agrees with the counters less often than always saying the commonest regime is no rule in
+/// part.
+TEST(Papers, ARuleMustHoldBeyondChance) {
+    EXPECT_EQ(verdict_beyond_chance(0.75), ClaimVerdict::holds);
+    EXPECT_EQ(verdict_beyond_chance(0.4), ClaimVerdict::in_part);
+    EXPECT_EQ(verdict_beyond_chance(0.39), ClaimVerdict::differs);
+    EXPECT_THAT(verdict_rules(), AllOf(HasSubstr("kappa of 0.75"), HasSubstr("does not hold beyond chance")));
+    const ItemAnswer &answer = answer_of("chang", "section_2_2_regimes");
+    ASSERT_EQ(answer.findings.size(), 1u);
+    const ClaimAnswer &rule = answer.findings.front();
+    EXPECT_EQ(rule.verdict, ClaimVerdict::differs);
+    EXPECT_EQ(rule.rule, "beyond_chance");
+    EXPECT_THAT(rule.sentence,
+                AllOf(HasSubstr("does not hold beyond chance"), HasSubstr("kappa 0.235; always")));
+    // One number, written in one way.
+    EXPECT_EQ(rule.found, "61 of 112 cases, kappa 0.235 (H200)");
+    EXPECT_EQ(answer.tables.front().rows.front().back(), "0.235");
+}
+
+TEST(Papers, RecordingsOfOtherDeviceCodeAreNamed) {
+    const RecordedOf ladder{RecordedPart::ladder, "mnist", 2048};
+    Recordings all = shipped();
+    const Recording &recorded = *all.find(ladder, "").front();
+    Recordings same({"a", recorded.code, "c"}), other({"a", "b", "c"});
+    EXPECT_EQ(same.of_other_code({&recorded}), "");
+    EXPECT_EQ(other.of_other_code({&recorded}),
+              fmt::format("Recorded with other device code than this program has: the ladder of mnist with "
+                          "2048 images a call (version {}, device code {}).",
+                          recorded.version, recorded.code.substr(0, 8)));
+    EXPECT_EQ(other.of_other_code({}), "");
+    // The same of files that ship and of files that are given, on the page of each item that uses them.
+    Recordings given({device_code_hash(), "b", "c"});
+    given.add(recorded);
+    const Paper paper = find_paper("cibil");
+    const Reproduction r = reproduce(paper, PaperContext(paper, find_profile("h200"), given));
+    const std::string sentence = given.of_other_code({&recorded}), page = write_paper_page(r);
+    EXPECT_EQ(r.of_other_code, sentence);
+    EXPECT_EQ(r.answers[static_cast<std::size_t>(&item_of(r.paper, "figure_5_1") - r.paper.items.data())]
+                  .of_other_code,
+              sentence);
+    EXPECT_THAT(page, HasSubstr(sentence));
+    EXPECT_THAT(paper_tex(r), HasSubstr(sentence));
+    EXPECT_EQ(answer_of("chang", "figure_5").of_other_code, "");
 }
 
 TEST(Papers, SeveralGpusAreComparedWithOne) {
@@ -411,7 +507,7 @@ TEST(Papers, OwnSettingsAreMeasured) {
 
 /// Which GPU, study and network a recording is of, it says itself; its file's name and folder say nothing.
 TEST(Papers, RecordingsSayWhatTheyAreOf) {
-    Recordings all = Recordings::shipped();
+    Recordings all = shipped();
     const auto file = [&](const RecordedOf &of, const std::string &gpu = "NVIDIA H200") {
         const auto found = all.find(of, gpu);
         return found.empty() ? "" : std::filesystem::path(found.front()->file).filename().string();
@@ -425,13 +521,13 @@ TEST(Papers, RecordingsSayWhatTheyAreOf) {
     EXPECT_EQ(file({RecordedPart::training, "mnist"}),
               "mnist.json"); // not of images held out, not of every rung
     EXPECT_EQ(file({RecordedPart::study, "chang_multi"}, "NVIDIA H100"), "");
-    const auto used = all.used();
-    EXPECT_EQ(used.size(), 7u);
+    EXPECT_EQ(all.take_used().size(), 7u);
+    EXPECT_EQ(all.take_used().size(), 0u); // since then
 
     // The same documents under other names and of another GPU.
     Recording other = *all.find({RecordedPart::study, "chang_multi"}, "").front();
     std::get<convcast::Run>(other.document).conditions["gpu"] = "NVIDIA Mine";
-    Recordings own;
+    Recordings own({});
     own.add(recording_of(other.document, "x"));
     EXPECT_TRUE(own.find({RecordedPart::study, "chang_multi"}, "NVIDIA H200").empty());
     EXPECT_EQ(own.find({RecordedPart::settings, "chang_single"}, "NVIDIA Mine").size(), 1u); // has them too
