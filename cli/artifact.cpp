@@ -3,6 +3,7 @@
 #include "cli/bundle.hpp"
 #include "cli/version.hpp"
 #include "executor/network/network_source.hpp"
+#include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
@@ -16,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -40,42 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Texts = std::map<std::string, std::string>;
-
-/// What a verdict allows, by the rules that judged it, and how far a found number may be off where it is
-/// measured again.
-struct Tolerance {
-    const char *rule, *says;
-    int within_percent;
-};
-constexpr std::array<Tolerance, 9> tolerances = {{
-    {"ratio",
-     "a ratio of times holds within 10 % of the published one, in part where the direction is the same", 10},
-    {"gain", "holds where the ratio of times is above 1.02", 10},
-    {"number", "a number holds within 10 %, in part within a factor of two", 10},
-    {"all", "holds on all, in part on more than half", 10},
-    {"best", "holds where no other is faster, in part where the best other takes less than 10 % less time",
-     10},
-    {"beyond_chance", "holds where Cohen's kappa is 0.75 or more, in part from 0.4", 10},
-    {"holds", "holds where the condition of the sentence is so", 10},
-    {"follows", "follows where the printed numbers give it", 0},
-    {"exact", "follows where the last printed digit is the same", 0},
-}};
-
-/// Of all rules of a claim the widest, as all of its numbers are compared by it; of a claim that names its
-/// verdict 10 %.
-Tolerance tolerance_of(const std::string &rules, std::string &says) {
-    Tolerance widest{"", "", 0};
-    bool any = false;
-    for (const Tolerance &tolerance : tolerances)
-        if ((", " + rules + ",").find(fmt::format(", {},", tolerance.rule)) != std::string::npos) {
-            says += (says.empty() ? "" : "; ") + std::string(tolerance.says);
-            widest.within_percent = std::max(widest.within_percent, tolerance.within_percent);
-            any = true;
-        }
-    if (!any)
-        says = "as its sentence says", widest.within_percent = 10;
-    return widest;
-}
 
 std::string in_a_cell(std::string text) {
     std::ranges::replace_if(
@@ -219,8 +183,8 @@ std::string toolkits_of(const std::vector<const Recording *> &recordings) {
                                       {"nccl", "NCCL "}}) {
         std::set<std::string> values;
         for (const Recording *recording : recordings)
-            if (const auto found = recording->conditions().find(key); found != recording->conditions().end())
-                values.insert(found->second);
+            if (const std::string said = condition_of(recording->conditions(), key); !said.empty())
+                values.insert(said);
         if (!values.empty())
             parts.push_back(called + join({values.begin(), values.end()}, " and "));
     }
@@ -234,14 +198,13 @@ std::string places_by_verdict(const Reproduction &reproduction) {
     for (const ClaimVerdict verdict : {ClaimVerdict::holds, ClaimVerdict::in_part, ClaimVerdict::differs,
                                        ClaimVerdict::follows, ClaimVerdict::open}) {
         std::vector<std::pair<std::string, int>> places; // in the paper's order
-        for (const ItemAnswer &answer : reproduction.answers)
-            for (const ClaimAnswer &f : answer.findings) {
-                if (!f.counted.empty() || f.verdict != verdict)
-                    continue;
-                if (places.empty() || places.back().first != f.where)
-                    places.emplace_back(f.where, 0);
-                ++places.back().second;
-            }
+        for (const ClaimAnswer &f : counted_findings(reproduction)) {
+            if (f.verdict != verdict)
+                continue;
+            if (places.empty() || places.back().first != f.where)
+                places.emplace_back(f.where, 0);
+            ++places.back().second;
+        }
         std::vector<std::string> words;
         for (const auto &[where, n] : places)
             words.push_back(
@@ -329,16 +292,18 @@ std::string expected_values(const std::vector<Reproduction> &reproductions) {
     std::string text = row({"paper", "item", "where", "claim", "published", "found", "verdict", "tolerance",
                             "within_percent", "why"});
     for (const Reproduction &r : reproductions)
-        for (const ItemAnswer &answer : r.answers)
-            for (const ClaimAnswer &f : answer.findings) {
-                if (!f.counted.empty())
-                    continue;
-                std::string says;
-                const Tolerance tolerance = tolerance_of(f.rule, says);
-                text +=
-                    row({r.paper.id, f.item, f.where, f.claim, f.published, f.found, verdict_text(f.verdict),
-                         says, std::to_string(tolerance.within_percent), f.sentence});
+        for (const ClaimAnswer &f : counted_findings(r)) {
+            std::vector<std::string> says;
+            int within_percent = f.rules.empty() ? 10 : 0; // the widest, as all numbers are compared by it
+            for (const VerdictRule *rule : f.rules) {
+                says.emplace_back(rule->says);
+                within_percent = std::max(within_percent, rule->within_percent);
             }
+            if (says.empty())
+                says = {"as its sentence says"};
+            text += row({r.paper.id, f.item, f.where, f.claim, f.published, f.found, verdict_text(f.verdict),
+                         join(says, "; "), std::to_string(within_percent), f.sentence});
+        }
     return text;
 }
 

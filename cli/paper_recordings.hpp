@@ -15,10 +15,9 @@ namespace convcast::cli {
 
 /// A command `convcast run` with its words, whose answer is a file.
 struct PlannedRun {
+    RecordedOf of;                  ///< what it measures; steps only where there are two GPUs
     std::vector<std::string> words; ///< behind `convcast run`
     std::string file;               ///< of -o
-    bool of_network = false;
-    bool of_two_gpus = false; ///< only where there are two
 };
 
 struct MeasurePlan {

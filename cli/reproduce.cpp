@@ -6,6 +6,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
+#include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -130,8 +131,7 @@ void refuse_unused(const std::vector<const Recording *> &given, const Answered &
 /// Where it was measured first, then by name: whichever folder it lies in.
 void sort_by_date(std::vector<Recording> &recordings) {
     const auto key = [](const Recording &recording) {
-        const auto date = recording.conditions().find("date");
-        return std::pair(date == recording.conditions().end() ? "" : date->second,
+        return std::pair(condition_of(recording.conditions(), "date"),
                          std::filesystem::path(recording.file).filename().string());
     };
     std::ranges::stable_sort(recordings, std::ranges::less(), key);
@@ -175,12 +175,9 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
         text += wrapped(reproduction.not_measured);
     if (!reproduction.no_time.empty())
         text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time);
-    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
-        for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            if (f.counted.empty())
-                text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim) +
-                        headed("  " + verdict_text(f.verdict),
-                               "published " + f.published + "; here " + f.found, 12);
+    for (const ClaimAnswer &f : counted_findings(reproduction))
+        text += wrapped(f.where + ": " + f.claim) +
+                headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found, 12);
     return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() + "\n";
 }
@@ -207,10 +204,6 @@ PaperAnswers answers_of(const Reproduction &r) {
     }
     return out;
 }
-
-} // namespace
-
-namespace {
 
 /// Where the answers go.
 struct Outputs {

@@ -22,13 +22,6 @@ extern const std::vector<EmbeddedFile> shipped_paper_files;
 
 namespace {
 
-/// Strategies with their knobs.
-void require_strategies(const std::vector<std::string> &texts, const std::string &place,
-                        std::vector<InputProblem> &problems) {
-    for (std::size_t i = 0; i < texts.size(); ++i)
-        or_problem(problems, place + "/" + std::to_string(i), [&] { parse_strategy(texts[i]); });
-}
-
 /// What names things that ship: profiles, studies, strategies.
 void check_names(const Paper &paper, const std::string &file, std::vector<InputProblem> &problems) {
     require_one_of(paper.gpu, shipped_profiles(), "the name of a shipped profile", file + ": /gpu", problems);
@@ -41,22 +34,31 @@ void check_names(const Paper &paper, const std::string &file, std::vector<InputP
         if (!ids.insert(item.id).second)
             problems.push_back({place + "/id", "expected an id of its own, found \"" + shortened(item.id) +
                                                    "\" for the second time"});
-        if (item.answer.study)
-            require_one_of(*item.answer.study, shipped_studies(), "a shipped study", place + "/answer/study",
+        const PaperAnswer &answer = item.answer;
+        const std::string in_answer = place + "/answer/";
+        const auto each = [&](const char *field, const std::vector<std::string> &texts, auto check) {
+            for (std::size_t j = 0; j < texts.size(); ++j)
+                check(in_answer + field + "/" + std::to_string(j), texts[j]);
+        };
+        const auto is_strategy = [&](const std::string &at, const std::string &text) {
+            or_problem(problems, at, [&] { parse_strategy(text); });
+        };
+        const auto is_shape = [&](const std::string &at, const std::string &text) {
+            or_problem(problems, at, [&] { ConvShape::parse(text); });
+        };
+        if (answer.study)
+            require_one_of(*answer.study, shipped_studies(), "a shipped study", in_answer + "study",
                            problems);
-        for (std::size_t j = 0; j < item.answer.paper_kernels.size(); ++j)
-            require_one_of(item.answer.paper_kernels[j], strategy_names(), "a strategy's name",
-                           place + "/answer/paper_kernels/" + std::to_string(j), problems);
-        if (item.answer.method)
-            check_texts(*item.answer.method, place + "/answer/method", problems);
-        require_strategies(item.answer.settings, place + "/answer/settings", problems);
-        require_strategies(item.answer.drawn, place + "/answer/drawn", problems);
-        if (item.answer.drawn_shape)
-            or_problem(problems, place + "/answer/drawn_shape",
-                       [&] { ConvShape::parse(*item.answer.drawn_shape); });
-        for (std::size_t j = 0; j < item.answer.drawn_shapes.size(); ++j)
-            or_problem(problems, place + "/answer/drawn_shapes/" + std::to_string(j),
-                       [&] { ConvShape::parse(item.answer.drawn_shapes[j]); });
+        each("paper_kernels", answer.paper_kernels, [&](const std::string &at, const std::string &text) {
+            require_one_of(text, strategy_names(), "a strategy's name", at, problems);
+        });
+        if (answer.method)
+            check_texts(*answer.method, in_answer + "method", problems);
+        each("settings", answer.settings, is_strategy);
+        each("drawn", answer.drawn, is_strategy);
+        if (answer.drawn_shape)
+            is_shape(in_answer + "drawn_shape", *answer.drawn_shape);
+        each("drawn_shapes", answer.drawn_shapes, is_shape);
     }
     for (const auto &[name, method] : paper.methods)
         check_texts(method, file + ": /methods/" + shortened(name), problems);

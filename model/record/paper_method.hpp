@@ -108,12 +108,10 @@ struct PaperSeries {
     std::vector<std::string> each; ///< one series for each row of these lists
     std::optional<PaperDrawn> drawn;
     std::optional<bool> hollow;        ///< a forecast
-    std::optional<bool> unlisted;      ///< no entry in the legend
     std::string value;                 ///< an expression; where it is missing there is no point
     std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
     std::string label;                 ///< of a point: a sentence
-    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, begins, label),
-                         (), ())
+    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, value, begins, label), (), ())
 
     void check(const FieldProblem &problem) const;
 };
@@ -202,6 +200,9 @@ struct PaperClaim {
 
 struct PaperMethod {
     std::optional<std::int64_t> batch; ///< images of a call of the network; absent: as in the paper
+    /// Methods that several share: their tables, figures and claims stand behind its own, for its batch; each
+    /// has the times, values and lists of the other.
+    std::vector<std::string> parts;
     std::map<std::string, PaperTime> times;
     std::map<std::string, std::string> values; ///< expressions by their names
     std::map<std::string, PaperList> lists;
@@ -213,11 +214,13 @@ struct PaperMethod {
     std::vector<PaperTableMethod> tables;
     std::vector<PaperClaim> claims;
     BOOST_DESCRIBE_CLASS(PaperMethod, (),
-                         (batch, times, values, lists, shown, figures, drawings, tables, claims), (), ())
+                         (batch, parts, times, values, lists, shown, figures, drawings, tables, claims), (),
+                         ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
     bool answers() const {
-        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() || !drawings.empty();
+        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() ||
+               !drawings.empty() || !parts.empty();
     }
 };
 

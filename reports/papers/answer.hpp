@@ -4,9 +4,11 @@
 
 #include "model/record/paper.hpp"
 #include "reports/figure.hpp"
+#include "reports/papers/verdicts.hpp"
 
 #include <boost/describe.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -17,16 +19,6 @@ namespace convcast {
 
 struct Recording;
 
-/// How a claim stands here, by the rules of verdict_rules(). The sentence beside it says by which numbers.
-enum class ClaimVerdict {
-    holds,
-    in_part,
-    differs,
-    follows, ///< a printed number that comes out of other printed ones: says nothing of a GPU
-    open,    ///< what would decide it is not at hand
-};
-BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, follows, open)
-
 struct ClaimAnswer {
     std::string item;      ///< PaperItem::id
     std::string claim;     ///< "average speed-up over cuDNN 7.1"
@@ -36,9 +28,8 @@ struct ClaimAnswer {
     std::string sentence;  ///< why, in numbers
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
     std::string where{};   ///< title_of the item
-    std::string
-        rule{}; ///< that judged it, as expressions name it: "ratio", "exact"; of several "all, number"
-    std::string asked{}; ///< place of the method that has the claim: "/methods/rungs"
+    std::vector<const VerdictRule *> rules{}; ///< that judged it
+    std::string asked{};                      ///< which method for which batch: "/methods/rungs 1024"
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
@@ -73,19 +64,7 @@ struct ClaimCounts {
     BOOST_DESCRIBE_CLASS(ClaimCounts, (), (holds, in_part, differs, follows, open), (), ())
 
     std::int64_t &of(ClaimVerdict verdict) {
-        switch (verdict) {
-        case ClaimVerdict::holds:
-            return holds;
-        case ClaimVerdict::in_part:
-            return in_part;
-        case ClaimVerdict::differs:
-            return differs;
-        case ClaimVerdict::follows:
-            return follows;
-        case ClaimVerdict::open:
-            break;
-        }
-        return open;
+        return *std::array{&holds, &in_part, &differs, &follows, &open}[static_cast<std::size_t>(verdict)];
     }
     std::int64_t judged() const { return holds + in_part + differs; }
     /// A printed number that follows from others is none.
@@ -105,34 +84,8 @@ struct Reproduction {
     std::string of_other_code;        ///< Recordings::of_other_code of these
 };
 
-/// The rules of verdicts in plain words.
-std::string verdict_rules();
-
-/// Of a ratio of times, which says faster (above 1), slower or no change.
-ClaimVerdict verdict_of_ratio(double published, double found);
-
-/// Of a ratio that is published without a number, only as more than 1.
-ClaimVerdict verdict_of_gain(double found);
-
-/// Of a number that is no ratio: a latency, a rate, a share.
-ClaimVerdict verdict_of_number(double published, double found);
-
-/// Of what is claimed of every shape and found on some of them.
-ClaimVerdict verdict_of_all(std::size_t so, std::size_t all);
-
-/// Of a setting that is claimed to be the best: its time over that of the best other one.
-ClaimVerdict verdict_of_best(double over_best_other);
-
-/// The same where only some other settings were run. What choose ranks first is the competitor that the
-/// forecast thinks fastest: as long as it was run on fewer than `all` shapes, a faster one may be missing, so
-/// that the claim is open unless a setting that was run refutes it.
-ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all);
-
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
-
-/// Of a rule that tells cases apart, against what was counted: Cohen's kappa, by the limits of Fleiss.
-ClaimVerdict verdict_beyond_chance(double kappa);
 
 class PaperContext;
 

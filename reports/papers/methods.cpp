@@ -18,17 +18,19 @@
 namespace convcast {
 namespace {
 
+bool calls(const Expression &e, const std::string &function) {
+    return (e.kind == Expression::Kind::call && e.token == function) ||
+           std::any_of(e.parts.begin(), e.parts.end(),
+                       [&](const Expression &part) { return calls(part, function); });
+}
+
 /// The rules of verdicts that an expression calls, each once.
-std::vector<std::string> rules_in(const Expression &e) {
-    static const std::set<std::string> known = {"ratio", "gain",  "number",  "all",
-                                                "best",  "holds", "follows", "beyond_chance"};
-    std::set<std::string> found;
-    if (e.kind == Expression::Kind::call && known.contains(e.token))
-        found.insert(e.token);
-    for (const Expression &part : e.parts)
-        for (const std::string &rule : rules_in(part))
-            found.insert(rule);
-    return {found.begin(), found.end()};
+std::vector<const VerdictRule *> rules_in(const Expression &e) {
+    std::vector<const VerdictRule *> rules;
+    for (const VerdictRule &rule : verdict_rules())
+        if (calls(e, rule.name))
+            rules.push_back(&rule);
+    return rules;
 }
 
 /// Answers an item by one method.
@@ -191,7 +193,6 @@ class MethodRunner {
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
                 all.push_back({told(its.name, scope), style_of(its.style, scope), drawn_as(its),
                                its.hollow.value_or(false)});
-                all.back().unlisted = its.unlisted.value_or(false);
             });
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
             if (evaluator_.so(method.where, scope))
@@ -265,7 +266,7 @@ class MethodRunner {
         if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
             throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
                              shortened(*verdict.text) + "'");
-        finding.rule = join(rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values)));
+        finding.rules = rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values));
         if (verdict.text) {
             finding.found = told(*claim.found, scope);
             finding.sentence = told(*claim.says, scope);
@@ -283,7 +284,7 @@ class MethodRunner {
     }
 
     void add_finding(ClaimAnswer finding) {
-        finding.asked = place_;
+        finding.asked = place_ + " " + std::to_string(method_.batch.value_or(0));
         answer_.findings.push_back(std::move(finding));
     }
 
@@ -296,7 +297,7 @@ class MethodRunner {
         const PaperValue found = evaluator_.value(*claim.exact, scope);
         ClaimAnswer finding = found.number ? exact(item, *cell, *found.number, told(*claim.from, scope))
                                            : open_claim(claim, title_of(*cell), printed(*cell), scope);
-        finding.rule = "exact";
+        finding.rules = {&verdict_rules().back()};
         add_finding(std::move(finding));
     }
 

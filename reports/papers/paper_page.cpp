@@ -27,7 +27,7 @@ Section claims_section(const Reproduction &r) {
     return {"claims",
             "Claims",
             "Claims, and what is found",
-            {paragraph(escape_xml(verdict_rules()), "small"), Listing{std::move(table), "claims"}}};
+            {paragraph(escape_xml(verdicts_in_words()), "small"), Listing{std::move(table), "claims"}}};
 }
 
 Group published(const PaperItem &item) {

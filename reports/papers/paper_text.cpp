@@ -184,14 +184,6 @@ std::string tex_table(const PaperTable &table) {
     return out + "}\n" + (across ? "\\end{landscape}\n" : "");
 }
 
-std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
-    std::vector<ClaimAnswer> findings;
-    for (const ItemAnswer &answer : r.answers)
-        std::copy_if(answer.findings.begin(), answer.findings.end(), std::back_inserter(findings),
-                     [](const ClaimAnswer &f) { return f.counted.empty(); });
-    return findings;
-}
-
 std::string tex_findings(const Reproduction &reproduction) {
     std::string out = "\\section{Claims}\n{\\footnotesize\n"
                       "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
@@ -211,6 +203,14 @@ std::string drawings_text(const ItemAnswer &answer) {
 }
 
 } // namespace
+
+std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
+    std::vector<ClaimAnswer> findings;
+    for (const ItemAnswer &answer : r.answers)
+        std::copy_if(answer.findings.begin(), answer.findings.end(), std::back_inserter(findings),
+                     [](const ClaimAnswer &f) { return f.counted.empty(); });
+    return findings;
+}
 
 std::string counted_at(const ClaimAnswer &finding) {
     return finding.counted.empty() ? "" : ", counted at " + finding.counted;
@@ -269,7 +269,7 @@ std::string paper_markdown(const Reproduction &r) {
                                   "says. {}\n\n"
                                   "The paper's GPU is the {}. Measured: {}.\n\n{}\n",
                                   r.paper.authors, r.paper.title, r.paper.id, summary_of(r), r.paper_gpu,
-                                  r.measured.empty() ? "nothing" : r.measured, verdict_rules());
+                                  r.measured.empty() ? "nothing" : r.measured, verdicts_in_words());
     if (!r.not_measured.empty())
         out += "\n" + r.not_measured + "\n";
     if (!r.no_time.empty())
@@ -335,7 +335,7 @@ std::string paper_tex(const Reproduction &r) {
         tex_text(r.paper_gpu), tex_text(r.measured.empty() ? "nothing" : r.measured));
     if (!r.no_time.empty())
         out += fmt::format("No time is forecast for that GPU: {}.\n", tex_text(r.no_time));
-    out += "\n\\medskip\\noindent{\\footnotesize " + tex_text(verdict_rules()) + "}\n";
+    out += "\n\\medskip\\noindent{\\footnotesize " + tex_text(verdicts_in_words()) + "}\n";
     out += tex_findings(r);
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const ItemAnswer &answer = r.answers[i];

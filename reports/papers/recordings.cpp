@@ -1,5 +1,6 @@
 #include "reports/papers/recordings.hpp"
 
+#include "model/base/comparison.hpp"
 #include "model/base/document.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,20 +89,12 @@ std::optional<RecordedOf> stand_in(const RecordedOf &of) {
 } // namespace
 
 std::string to_text(const RecordedOf &of) {
-    switch (of.part) {
-    case RecordedPart::study:
-        return "the study " + of.name;
-    case RecordedPart::settings:
-        return "the paper's settings of the study " + of.name;
-    case RecordedPart::ladder:
-        return fmt::format("the ladder of {} with {} image{} a call", of.name, of.batch,
-                           of.batch == 1 ? "" : "s");
-    case RecordedPart::steps:
-        return "steps of " + of.name + " over two GPUs";
-    case RecordedPart::training:
-        break;
-    }
-    return "the training of " + of.name;
+    constexpr std::array<const char *, 5> words = {// in the order of RecordedPart
+                                                   "the study {0}", "the paper's settings of the study {0}",
+                                                   "the ladder of {0} with {1} image{2} a call",
+                                                   "steps of {0} over two GPUs", "the training of {0}"};
+    return fmt::format(fmt::runtime(words[static_cast<std::size_t>(of.part)]), of.name, of.batch,
+                       of.batch == 1 ? "" : "s");
 }
 
 const std::map<std::string, std::string> &Recording::conditions() const {
@@ -109,10 +104,7 @@ const std::map<std::string, std::string> &Recording::conditions() const {
 
 Recording recording_of(std::variant<Run, NetworkRun> document, std::string file) {
     Recording recording{std::move(file), std::move(document)};
-    const auto condition = [&](const char *key) {
-        const auto found = recording.conditions().find(key);
-        return found == recording.conditions().end() ? std::string() : found->second;
-    };
+    const auto condition = [&](const char *name) { return condition_of(recording.conditions(), name); };
     recording.gpu = condition("gpu");
     if (const auto *network = std::get_if<NetworkRun>(&recording.document)) {
         const bool steps = network->first().split.has_value();
