@@ -29,7 +29,7 @@ struct ClaimAnswer {
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
     std::string where{};   ///< title_of the item
     std::vector<const VerdictRule *> rules{}; ///< that judged it
-    std::string asked{};                      ///< which method for which batch: "/methods/rungs 1024"
+    std::int64_t batch = 0; ///< images of a call where it is not that of the paper: PaperMethod::batch
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 

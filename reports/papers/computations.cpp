@@ -15,8 +15,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -248,14 +250,14 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
 /// Says of each finding where it stands, and counts them; the same claim of the same study or network in a
 /// later item is counted once.
 void count_findings(Reproduction &reproduction) {
-    std::map<std::string, std::string> first; // claim and what it is of -> title of the item
+    using OfStudy = std::pair<std::optional<std::string>, std::optional<std::string>>; // or of a network
+    std::map<std::tuple<OfStudy, std::int64_t, std::string, std::string>, std::string> first; // -> title
     for (std::size_t i = 0; i < reproduction.answers.size(); ++i) {
         const PaperItem &item = reproduction.paper.items[i];
-        const std::string of = item.answer.study.value_or("") + "\n" + item.answer.network.value_or("");
         for (ClaimAnswer &f : reproduction.answers[i].findings) {
             f.where = title_of(item);
-            const auto [at, fresh] =
-                first.emplace(f.asked + "\n" + of + "\n" + f.claim + "\n" + f.published, f.where);
+            const OfStudy of(item.answer.study, item.answer.network);
+            const auto [at, fresh] = first.emplace(std::tuple(of, f.batch, f.claim, f.published), f.where);
             if (!fresh)
                 f.counted = at->second;
             else

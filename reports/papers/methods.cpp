@@ -284,7 +284,7 @@ class MethodRunner {
     }
 
     void add_finding(ClaimAnswer finding) {
-        finding.asked = place_ + " " + std::to_string(method_.batch.value_or(0));
+        finding.batch = method_.batch.value_or(0);
         answer_.findings.push_back(std::move(finding));
     }
 
