@@ -196,13 +196,15 @@ struct PaperAnswers {
 };
 
 PaperAnswers answers_of(const Reproduction &r) {
-    PaperAnswers out{r.paper.id,     summary_of(r), r.counts, r.measured, r.of_other_code,
-                     r.not_measured, r.no_time,     {},       {}};
-    for (const ItemAnswer &answer : r.answers) {
-        out.findings.insert(out.findings.end(), answer.findings.begin(), answer.findings.end());
-        out.tables.insert(out.tables.end(), answer.tables.begin(), answer.tables.end());
-    }
-    return out;
+    return {r.paper.id,
+            summary_of(r),
+            r.counts,
+            r.measured,
+            r.of_other_code,
+            r.not_measured,
+            r.no_time,
+            of_all_items(r, &ItemAnswer::findings),
+            of_all_items(r, &ItemAnswer::tables)};
 }
 
 /// Where the answers go.

@@ -84,6 +84,15 @@ struct Reproduction {
     std::string of_other_code;        ///< Recordings::of_other_code of these
 };
 
+/// Tables, figures, drawings or findings of all items, in their order.
+template <class Part>
+std::vector<Part> of_all_items(const Reproduction &reproduction, std::vector<Part> ItemAnswer::*parts) {
+    std::vector<Part> all;
+    for (const ItemAnswer &answer : reproduction.answers)
+        all.insert(all.end(), (answer.*parts).begin(), (answer.*parts).end());
+    return all;
+}
+
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
 

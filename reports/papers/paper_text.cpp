@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -205,10 +204,8 @@ std::string drawings_text(const ItemAnswer &answer) {
 } // namespace
 
 std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
-    std::vector<ClaimAnswer> findings;
-    for (const ItemAnswer &answer : r.answers)
-        std::copy_if(answer.findings.begin(), answer.findings.end(), std::back_inserter(findings),
-                     [](const ClaimAnswer &f) { return f.counted.empty(); });
+    std::vector<ClaimAnswer> findings = of_all_items(r, &ItemAnswer::findings);
+    std::erase_if(findings, [](const ClaimAnswer &f) { return !f.counted.empty(); });
     return findings;
 }
 
