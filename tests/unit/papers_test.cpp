@@ -322,11 +322,10 @@ TEST(Papers, VerdictsFollowOneRule) {
 TEST(Papers, ClaimsAreCountedOnce) {
     for (const std::string &id : shipped_papers()) {
         std::set<std::string> seen;
-        for (const ItemAnswer &answer : reproduced(id).answers)
-            for (const ClaimAnswer &f : answer.findings)
-                if (f.counted.empty() && f.verdict != ClaimVerdict::open) {
-                    EXPECT_TRUE(seen.insert(f.claim + f.published + f.sentence).second) << id << f.claim;
-                }
+        for (const ClaimAnswer &f : of_all_items(reproduced(id), &ItemAnswer::findings))
+            if (f.counted.empty() && f.verdict != ClaimVerdict::open) {
+                EXPECT_TRUE(seen.insert(f.claim + f.published + f.sentence).second) << id << f.claim;
+            }
     }
     const ItemAnswer &six = answer_of("vadlamudi", "table_6");
     const auto again = std::find_if(six.findings.begin(), six.findings.end(), [](const ClaimAnswer &f) {
@@ -341,13 +340,12 @@ TEST(Papers, ClaimsAreCountedOnce) {
 TEST(Papers, TheSameClaimsStandOnThePageOfEveryGpu) {
     const auto claims_of = [](const Reproduction &r, const GpuProfile &ours) {
         std::vector<std::string> claims;
-        for (const ItemAnswer &answer : r.answers)
-            for (const ClaimAnswer &f : answer.findings) {
-                std::string text = f.item + ": " + f.claim + " " + f.counted;
-                if (const std::size_t at = text.find(short_name(ours)); at != std::string::npos)
-                    text.replace(at, short_name(ours).size(), "our GPU");
-                claims.push_back(text);
-            }
+        for (const ClaimAnswer &f : of_all_items(r, &ItemAnswer::findings)) {
+            std::string text = f.item + ": " + f.claim + " " + f.counted;
+            if (const std::size_t at = text.find(short_name(ours)); at != std::string::npos)
+                text.replace(at, short_name(ours).size(), "our GPU");
+            claims.push_back(text);
+        }
         return claims;
     };
     for (const std::string &id : shipped_papers())
@@ -357,11 +355,10 @@ TEST(Papers, TheSameClaimsStandOnThePageOfEveryGpu) {
             EXPECT_EQ(other.counts.claims() + other.counts.follows,
                       recorded.counts.claims() + recorded.counts.follows)
                 << id << " " << gpu;
-            for (const ItemAnswer &answer : other.answers)
-                for (const ClaimAnswer &f : answer.findings)
-                    if (f.verdict == ClaimVerdict::open) {
-                        EXPECT_THAT(f.sentence, testing::EndsWith(".")) << id << " " << f.claim;
-                    }
+            for (const ClaimAnswer &f : of_all_items(other, &ItemAnswer::findings))
+                if (f.verdict == ClaimVerdict::open) {
+                    EXPECT_THAT(f.sentence, testing::EndsWith(".")) << id << " " << f.claim;
+                }
         }
 }
 
@@ -369,10 +366,9 @@ TEST(Papers, ClaimsAreCountedInOnePlace) {
     for (const std::string &id : shipped_papers()) {
         const Reproduction &r = reproduced(id);
         ClaimCounts counts;
-        for (const ItemAnswer &answer : r.answers)
-            for (const ClaimAnswer &f : answer.findings)
-                if (f.counted.empty())
-                    ++counts.of(f.verdict);
+        for (const ClaimAnswer &f : of_all_items(r, &ItemAnswer::findings))
+            if (f.counted.empty())
+                ++counts.of(f.verdict);
         EXPECT_EQ(counts.claims(), r.counts.claims()) << id;
         EXPECT_EQ(counts.follows, r.counts.follows) << id;
         EXPECT_EQ(static_cast<std::int64_t>(findings_table(r).rows.size()), counts.claims() + counts.follows);
@@ -515,13 +511,12 @@ TEST(Papers, OwnSettingsAreMeasured) {
             .found,
         "0.380 (H200)");
     for (const char *paper : {"chang", "chen"})
-        for (const ItemAnswer &answer : reproduced(paper).answers)
-            for (const ClaimAnswer &f : answer.findings)
-                EXPECT_TRUE(f.verdict != ClaimVerdict::open ||
-                            f.sentence.find("cannot be decided without the card") != std::string::npos ||
-                            f.sentence.find("No counter tells") == 0 ||
-                            f.sentence.find("choose ranks first was run on") != std::string::npos)
-                    << paper << ": " << f.claim << " is open: " << f.sentence;
+        for (const ClaimAnswer &f : of_all_items(reproduced(paper), &ItemAnswer::findings))
+            EXPECT_TRUE(f.verdict != ClaimVerdict::open ||
+                        f.sentence.find("cannot be decided without the card") != std::string::npos ||
+                        f.sentence.find("No counter tells") == 0 ||
+                        f.sentence.find("choose ranks first was run on") != std::string::npos)
+                << paper << ": " << f.claim << " is open: " << f.sentence;
 }
 
 /// Which GPU, study and network a recording is of, it says itself; its file's name and folder say nothing.
@@ -608,15 +603,13 @@ TEST(Papers, PanelsShareTheirAxes) {
 TEST(Papers, FiguresHavePointsAndUniqueNames) {
     for (const std::string &id : shipped_papers()) {
         std::set<std::string> names;
-        for (const ItemAnswer &answer : reproduced(id).answers) {
-            for (const Figure &figure : answer.figures) {
-                EXPECT_TRUE(names.insert(figure.id).second) << figure.id;
-                EXPECT_GT(figure.point_count(), 0u) << figure.id;
-            }
-            for (const PaperTable &table : answer.tables)
-                for (const std::vector<std::string> &row : table.rows)
-                    EXPECT_EQ(row.size(), table.head.size()) << table.id;
+        for (const Figure &figure : of_all_items(reproduced(id), &ItemAnswer::figures)) {
+            EXPECT_TRUE(names.insert(figure.id).second) << figure.id;
+            EXPECT_GT(figure.point_count(), 0u) << figure.id;
         }
+        for (const PaperTable &table : of_all_items(reproduced(id), &ItemAnswer::tables))
+            for (const std::vector<std::string> &row : table.rows)
+                EXPECT_EQ(row.size(), table.head.size()) << table.id;
     }
 }
 
@@ -624,9 +617,8 @@ TEST(Papers, TexHasEveryTable) {
     for (const std::string &id : shipped_papers()) {
         const std::string tex = paper_tex(reproduced(id));
         std::size_t tables = 0, captions = 0;
-        for (const ItemAnswer &answer : reproduced(id).answers)
-            for (const PaperTable &table : answer.tables)
-                tables += table.rows.empty() ? 0 : 1;
+        for (const PaperTable &table : of_all_items(reproduced(id), &ItemAnswer::tables))
+            tables += table.rows.empty() ? 0 : 1;
         for (std::size_t at = tex.find("\\endfirsthead"); at != std::string::npos;
              at = tex.find("\\endfirsthead", at + 1))
             ++captions;
