@@ -108,10 +108,12 @@ struct PaperSeries {
     std::vector<std::string> each; ///< one series for each row of these lists
     std::optional<PaperDrawn> drawn;
     std::optional<bool> hollow;        ///< a forecast
+    std::optional<bool> unlisted;      ///< no entry in the legend
     std::string value;                 ///< an expression; where it is missing there is no point
     std::optional<std::string> begins; ///< of bars over categories: where one begins that ends at `value`
     std::string label;                 ///< of a point: a sentence
-    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, value, begins, label), (), ())
+    BOOST_DESCRIBE_CLASS(PaperSeries, (), (name, style, each, drawn, hollow, unlisted, value, begins, label),
+                         (), ())
 
     void check(const FieldProblem &problem) const;
 };

@@ -193,6 +193,7 @@ class MethodRunner {
             evaluator_.for_each(its.each, each, [&](const PaperScope &scope) {
                 all.push_back({told(its.name, scope), style_of(its.style, scope), drawn_as(its),
                                its.hollow.value_or(false)});
+                all.back().unlisted = its.unlisted.value_or(false);
             });
         evaluator_.for_each(method.over, each, [&](const PaperScope &scope) {
             if (evaluator_.so(method.where, scope))
