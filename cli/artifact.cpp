@@ -4,6 +4,7 @@
 #include "cli/bundle.hpp"
 #include "cli/version.hpp"
 #include "executor/network/network_source.hpp"
+#include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/errors.hpp"
@@ -17,7 +18,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -41,41 +41,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Texts = std::map<std::string, std::string>;
-
-/// What a verdict allows, by the rules that judged it, and how far a found number may be off where it is
-/// measured again.
-struct Tolerance {
-    const char *rule, *says;
-    int within_percent;
-};
-constexpr std::array<Tolerance, 8> tolerances = {{
-    {"ratio",
-     "a ratio of times holds within 10 % of the published one, in part where the direction is the same", 10},
-    {"gain", "holds where the ratio of times is above 1.02", 10},
-    {"number", "a number holds within 10 %, in part within a factor of two", 10},
-    {"all", "holds on all, in part on more than half", 10},
-    {"best", "holds where no other is faster, in part where the best other takes less than 10 % less time",
-     10},
-    {"holds", "holds where the condition of the sentence is so", 10},
-    {"follows", "follows where the printed numbers give it", 0},
-    {"exact", "follows where the last printed digit is the same", 0},
-}};
-
-/// Of all rules of a claim the widest, as all of its numbers are compared by it; of a claim that names its
-/// verdict 10 %.
-Tolerance tolerance_of(const std::string &rules, std::string &says) {
-    Tolerance widest{"", "", 0};
-    bool any = false;
-    for (const Tolerance &tolerance : tolerances)
-        if ((", " + rules + ",").find(fmt::format(", {},", tolerance.rule)) != std::string::npos) {
-            says += (says.empty() ? "" : "; ") + std::string(tolerance.says);
-            widest.within_percent = std::max(widest.within_percent, tolerance.within_percent);
-            any = true;
-        }
-    if (!any)
-        says = "as its sentence says", widest.within_percent = 10;
-    return widest;
-}
 
 std::string in_a_cell(std::string text) {
     std::ranges::replace_if(
@@ -208,45 +173,36 @@ std::string toolkits_of(const std::vector<const Recording *> &recordings) {
                                       {"nccl", "NCCL "}}) {
         std::set<std::string> values;
         for (const Recording *recording : recordings)
-            if (const auto found = recording->conditions().find(key); found != recording->conditions().end())
-                values.insert(found->second);
+            if (const std::string said = condition_of(recording->conditions(), key); !said.empty())
+                values.insert(said);
         if (!values.empty())
             parts.push_back(called + join({values.begin(), values.end()}, " and "));
     }
     return parts.empty() ? "nothing was measured" : "the recordings are of " + join(parts);
 }
 
-constexpr std::size_t verdicts = 5;
-
-std::array<std::size_t, verdicts> counts_of(const Reproduction &reproduction) {
-    std::array<std::size_t, verdicts> counts{};
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const ClaimAnswer &finding : answer.findings)
-            if (finding.counted.empty())
-                ++counts[static_cast<std::size_t>(finding.verdict)];
-    return counts;
-}
-
 /// "\\textbf{chang} \\emph{hold:} Table 1 (2), Figure 4; \\emph{differ:} ...": where a paper's claims of each
 /// verdict stand, with how many where there are several.
 std::string places_by_verdict(const Reproduction &reproduction) {
     std::string text;
-    for (std::size_t verdict = 0; verdict < verdicts; ++verdict) {
+    for (const ClaimVerdict verdict : {ClaimVerdict::holds, ClaimVerdict::in_part, ClaimVerdict::differs,
+                                       ClaimVerdict::follows, ClaimVerdict::open}) {
         std::vector<std::pair<std::string, int>> places; // in the paper's order
-        for (const ItemAnswer &answer : reproduction.answers)
-            for (const ClaimAnswer &f : answer.findings) {
-                if (!f.counted.empty() || static_cast<std::size_t>(f.verdict) != verdict)
-                    continue;
-                if (places.empty() || places.back().first != f.where)
-                    places.emplace_back(f.where, 0);
-                ++places.back().second;
-            }
+        for (const ClaimAnswer &f : counted_findings(reproduction)) {
+            if (f.verdict != verdict)
+                continue;
+            if (places.empty() || places.back().first != f.where)
+                places.emplace_back(f.where, 0);
+            ++places.back().second;
+        }
         std::vector<std::string> words;
         for (const auto &[where, n] : places)
-            words.push_back(escape_tex(where) + (n > 1 ? fmt::format(" ({} claims)", n) : ""));
+            words.push_back(
+                escape_tex(where) +
+                (n > 1 ? fmt::format(" ({} {})", n, verdict == ClaimVerdict::follows ? "numbers" : "claims")
+                       : ""));
         if (!words.empty())
-            text += fmt::format(" \\emph{{{}:}} {}.", verdict_text(static_cast<ClaimVerdict>(verdict)),
-                                join(words, "; "));
+            text += fmt::format(" \\emph{{{}:}} {}.", verdict_text(verdict), join(words, "; "));
     }
     return fmt::format("\\noindent\\textbf{{{}.}}{}\\par\\smallskip\n", escape_tex(reproduction.paper.id),
                        text);
@@ -267,17 +223,15 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
     Texts values;
     std::vector<std::string> papers, cited;
     std::string rows, not_measured, places;
-    std::size_t claims = 0, open = 0;
+    std::int64_t claims = 0, judged = 0, follow = 0;
     for (const Reproduction &r : artifact.reproductions) {
         papers.push_back(r.paper.id);
         cited.push_back(fmt::format("{}, ``{}''", escape_tex(r.paper.authors), escape_tex(r.paper.title)));
-        rows += escape_tex(r.paper.id);
-        const std::array<std::size_t, verdicts> counts = counts_of(r);
-        for (const std::size_t n : counts)
-            rows += fmt::format(" & {}", n), claims += n;
-        rows += "\\\\\n";
+        const ClaimCounts &n = r.counts;
+        rows += fmt::format("{} & {} & {} & {} & {} & {}\\\\\n", escape_tex(r.paper.id), n.holds, n.in_part,
+                            n.differs, n.follows, n.open);
+        claims += n.claims(), judged += n.judged(), follow += n.follows;
         places += places_by_verdict(r);
-        open += counts[static_cast<std::size_t>(ClaimVerdict::open)];
         if (!r.not_measured.empty())
             not_measured += escape_tex(r.paper.id) + ": " + escape_tex(r.not_measured) + " ";
     }
@@ -290,7 +244,8 @@ Texts values_of(const Artifact &artifact, const Again &again, std::uintmax_t byt
             {"COMPILER", escape_tex(compiler())},
             {"DRIVER", escape_tex(toolkits_of(artifact.recordings))},
             {"CLAIMS", std::to_string(claims)},
-            {"JUDGED", std::to_string(claims - open)},
+            {"JUDGED", std::to_string(judged)},
+            {"FOLLOW", std::to_string(follow)},
             {"MEGABYTES", fmt::format("{:.0f}", std::max(1.0, static_cast<double>(bytes) / 1e6))},
             {"VERDICTS", rows},
             {"CLAIMS_BY_VERDICT", places},
@@ -318,16 +273,18 @@ std::string expected_values(const std::vector<Reproduction> &reproductions) {
     std::string text = row({"paper", "item", "where", "claim", "published", "found", "verdict", "tolerance",
                             "within_percent", "why"});
     for (const Reproduction &r : reproductions)
-        for (const ItemAnswer &answer : r.answers)
-            for (const ClaimAnswer &f : answer.findings) {
-                if (!f.counted.empty())
-                    continue;
-                std::string says;
-                const Tolerance tolerance = tolerance_of(f.rule, says);
-                text +=
-                    row({r.paper.id, f.item, f.where, f.claim, f.published, f.found, verdict_text(f.verdict),
-                         says, std::to_string(tolerance.within_percent), f.sentence});
+        for (const ClaimAnswer &f : counted_findings(r)) {
+            std::vector<std::string> says;
+            int within_percent = f.rules.empty() ? 10 : 0; // the widest, as all numbers are compared by it
+            for (const VerdictRule *rule : f.rules) {
+                says.emplace_back(rule->says);
+                within_percent = std::max(within_percent, rule->within_percent);
             }
+            if (says.empty())
+                says = {"as its sentence says"};
+            text += row({r.paper.id, f.item, f.where, f.claim, f.published, f.found, verdict_text(f.verdict),
+                         join(says, "; "), std::to_string(within_percent), f.sentence});
+        }
     return text;
 }
 

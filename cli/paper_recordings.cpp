@@ -12,14 +12,16 @@
 #include "model/base/document.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
+#include "model/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,60 +37,56 @@ std::string gpu_word(const std::string &name) {
     return "--gpu FILE, with a profile that `convcast measure -o FILE` or `convcast adapt` made on it";
 }
 
+/// How a part of a study {0} or a network {0} is measured, of a ladder with {1} images a call.
+struct Measuring {
+    const char *words; ///< of `convcast run`
+    const char *given; ///< what whoever measures adds
+    const char *file;
+};
+constexpr std::array<Measuring, 5> ways_to_measure = {{
+    // in the order of RecordedPart
+    {"--study {0} --choose 3", "", "{0}.json.gz"},
+    {"--study {0}", " --strategy SETTING ...", "{0}_settings.json.gz"},
+    {"--network {0} --batch {1}", "", "ladder_{0}_b{1}.json"},
+    {"--network {0} --devices 0,1", "", "steps_{0}.json"},
+    {"--network {0}", " --data FOLDER", "training_{0}.json"},
+}};
+
+bool is_of_network(const RecordedOf &of) {
+    return of.part != RecordedPart::study && of.part != RecordedPart::settings;
+}
+
+std::string filled_in(const char *text, const RecordedOf &of) {
+    return fmt::format(fmt::runtime(text), of.name, of.batch);
+}
+
+const Measuring &way_to_measure(const RecordedOf &of) {
+    return ways_to_measure[static_cast<std::size_t>(of.part)];
+}
+
 /// The command that measures a part of a study or a network.
 std::string command_of(const RecordedOf &of) {
-    const bool study = of.part == RecordedPart::study || of.part == RecordedPart::settings;
-    const std::string more = of.part == RecordedPart::study      ? "--choose 3"
-                             : of.part == RecordedPart::settings ? "--strategy SETTING ..."
-                             : of.part == RecordedPart::ladder   ? fmt::format("--batch {}", of.batch)
-                             : of.part == RecordedPart::steps    ? "--devices 0,1"
-                                                                 : "--data FOLDER";
-    return fmt::format("convcast run --{} {} {} -o new.json{}", study ? "study" : "network", of.name, more,
-                       study ? ".gz" : "");
-}
-
-/// Device code, as a document says it and as this program has it.
-struct Code {
-    std::string measured_with, here;
-};
-Code code_of_recording(const Recording &recording) {
-    if (const auto *run = std::get_if<Run>(&recording.document))
-        return {run->producer.device_code_hash, producer().device_code_hash};
-    const auto &conditions = recording.conditions();
-    if (const auto split = conditions.find("split_code_hash"); split != conditions.end())
-        return {split->second, network_code_hash(split_sources)};
-    const auto network = conditions.find("network_code_hash");
-    return {network == conditions.end() ? "" : network->second, network_code_hash()};
-}
-
-std::string version_of(const Recording &recording) {
-    if (const auto *run = std::get_if<Run>(&recording.document))
-        return run->producer.version;
-    const auto found = recording.conditions().find("version");
-    return found == recording.conditions().end() ? "that it does not name" : found->second;
+    const Measuring &way = way_to_measure(of);
+    return "convcast run " + filled_in(way.words, of) + way.given + " -o new.json" +
+           (is_of_network(of) ? "" : ".gz");
 }
 
 void check_recording(const Recording &recording, const GpuProfile &ours) {
     const auto refuse = [&](const std::string &why) { throw InputError(recording.file, why); };
-    if (!recording.why_not.empty())
+    const bool usable = recording.why_not.empty();
+    if (!recording.gpu.empty() && recording.gpu != ours.name)
+        refuse(fmt::format("was measured on {}, and the pages would be of {}; {}", recording.gpu, ours.name,
+                           usable ? "for pages of that GPU: " + gpu_word(recording.gpu)
+                                  : "pages of that GPU cannot use it either: " + recording.why_not));
+    if (!usable)
         refuse("no page of a paper can use it: " + recording.why_not);
     if (recording.gpu.empty())
         refuse("does not say which GPU it was measured on; measure it again: " +
                command_of(recording.of.front()));
-    if (recording.gpu != ours.name)
-        refuse(fmt::format("was measured on {}, and the pages would be of {}; for pages of that GPU: {}",
-                           recording.gpu, ours.name, gpu_word(recording.gpu)));
     if (recording.conditions().contains("sms"))
         refuse("was measured on " + recording.conditions().at("sms") +
                " of the GPU's SMs, and the pages are of whole GPUs; measure it again without --sms: " +
                command_of(recording.of.front()));
-    if (const Code code = code_of_recording(recording); code.measured_with != code.here)
-        refuse(
-            fmt::format("was measured with other device code ({}, by version {}) than this program has ({}, "
-                        "version {}), so its times are of other kernels; measure it again: {}",
-                        code.measured_with.empty() ? "none named" : code.measured_with.substr(0, 8),
-                        version_of(recording), code.here.substr(0, 8), producer().version,
-                        command_of(recording.of.front())));
 }
 
 RecordedPart part_of(const Recording &recording, const std::string &study) {
@@ -142,40 +140,25 @@ std::map<std::string, AskedStudy> studies_of(const std::vector<Paper> &papers) {
     return studies;
 }
 
-/// Makes the commands of a plan.
-class Planner {
-  public:
-    Planner(MeasurePlan &plan, const Arguments &arguments, std::filesystem::path folder)
-        : plan_(plan), gpu_(arguments.text("gpu")), device_(std::to_string(arguments.integer("device"))),
-          folder_(std::move(folder)) {}
-
-    void study(const std::string &name, const std::vector<std::string> &more, const std::string &file) {
-        add({"--study", name}, more, file + ".json.gz", {"--device", device_});
-    }
-    PlannedRun &network(const std::string &name, const std::vector<std::string> &more,
-                        const std::string &file, bool one_gpu = true) {
-        return add({"--network", name}, more, file + ".json",
-                   one_gpu ? std::vector<std::string>{"--device", device_} : std::vector<std::string>{});
-    }
-
-  private:
-    PlannedRun &add(std::vector<std::string> words, const std::vector<std::string> &more,
-                    const std::string &file, const std::vector<std::string> &device) {
-        PlannedRun run;
-        run.file = (folder_ / file).string();
-        run.words = std::move(words);
-        for (const auto &part : {more, std::vector<std::string>{"--gpu", gpu_}, device,
-                                 std::vector<std::string>{"-o", run.file}})
-            run.words.insert(run.words.end(), part.begin(), part.end());
-        return plan_.runs.emplace_back(std::move(run));
-    }
-
-    MeasurePlan &plan_;
-    std::string gpu_, device_;
-    std::filesystem::path folder_;
-};
+/// The command that measures a part now, with further words.
+PlannedRun planned_run(const RecordedOf &of, const std::vector<std::string> &more, const Arguments &arguments,
+                       const std::filesystem::path &folder) {
+    const Measuring &way = way_to_measure(of);
+    PlannedRun run{of, split(filled_in(way.words, of), ' '), (folder / filled_in(way.file, of)).string()};
+    std::vector<std::string> device = {"--device", std::to_string(arguments.integer("device"))};
+    if (of.part == RecordedPart::steps) // which names its own two
+        device.clear();
+    for (const std::vector<std::string> &part :
+         {more, {"--gpu", arguments.text("gpu")}, device, {"-o", run.file}})
+        run.words.insert(run.words.end(), part.begin(), part.end());
+    return run;
+}
 
 } // namespace
+
+DeviceCode device_code_here() {
+    return {producer().device_code_hash, network_code_hash(), network_code_hash(split_sources)};
+}
 
 Recording given_recording(const std::string &file, const GpuProfile &ours) {
     const NamedDocument named = look_at(shipped_file(file));
@@ -197,31 +180,25 @@ Recording given_recording(const std::string &file, const GpuProfile &ours) {
 }
 
 void refuse_twice(const std::vector<Recording> &recordings) {
-    using Key = std::tuple<RecordedPart, std::string, std::string, std::string>;
-    std::map<Key, const Recording *> cases; // a setting of the paper may be one that the model chooses too
-    std::map<RecordedOf, const Recording *> parts;
-    const auto refuse = [](const Recording &second, const std::string &what, const Recording &first,
-                           const std::string &instead) {
-        throw InputError(second.file, fmt::format("has {}, which {} has too; {}", what, first.file, instead));
+    // A setting of the paper may be one that the model chooses too: what is of the same part is there twice.
+    std::map<std::pair<RecordedPart, std::string>, const Recording *> first;
+    const auto add = [&](const Recording &recording, RecordedPart part, const std::string &what,
+                         const char *or_else) {
+        const auto [at, fresh] = first.try_emplace({part, what}, &recording);
+        if (!fresh && at->second != &recording)
+            throw InputError(recording.file, fmt::format("has {}, which {} has too; leave one out{}", what,
+                                                         at->second->file, or_else));
     };
-    for (const Recording &recording : recordings) {
+    for (const Recording &recording : recordings)
         if (const auto *run = std::get_if<Run>(&recording.document)) {
             for (const Case &item : run->cases)
                 if (item.study && !item.measurements.empty())
-                    if (const auto [at, fresh] = cases.try_emplace(
-                            {part_of(recording, *item.study), *item.study, item.shape, item.called()},
-                            &recording);
-                        !fresh && at->second != &recording)
-                        refuse(
-                            recording,
-                            fmt::format("{} by {} of the study {}", item.shape, item.called(), *item.study),
-                            *at->second,
-                            "leave one out, or join them: convcast merge --newest FILE FILE -o "
-                            "joined.json.gz");
-        } else if (const auto [at, fresh] = parts.try_emplace(recording.of.front(), &recording); !fresh) {
-            refuse(recording, to_text(recording.of.front()), *at->second, "leave one out");
+                    add(recording, part_of(recording, *item.study),
+                        fmt::format("{} by {} of the study {}", item.shape, item.called(), *item.study),
+                        ", or join them: convcast merge --newest FILE FILE -o joined.json.gz");
+        } else {
+            add(recording, recording.of.front().part, to_text(recording.of.front()), "");
         }
-    }
 }
 
 MeasurePlan plan_to_measure(const std::vector<Paper> &papers, const std::set<RecordedOf> &asked,
@@ -238,40 +215,38 @@ MeasurePlan plan_to_measure(const std::vector<Paper> &papers, const std::set<Rec
             trained.insert(of.name);
     const std::map<std::string, std::string> data = data_folders(arguments, trained);
     MeasurePlan plan;
-    Planner planner(plan, arguments, folder);
+    const auto add = [&](const RecordedOf &of, const std::vector<std::string> &more) {
+        if (!there.contains(of))
+            plan.runs.push_back(planned_run(of, more, arguments, folder));
+    };
     for (const auto &[study, its] : studies_of(papers)) {
-        if (its.all && !there.contains({RecordedPart::study, study}))
-            planner.study(study, {"--choose", "3"}, study);
+        if (its.all)
+            add({RecordedPart::study, study}, {});
         std::vector<std::string> settings;
         for (const std::string &setting : its.settings)
             settings.insert(settings.end(), {"--strategy", setting});
-        if (!settings.empty() && !there.contains({RecordedPart::settings, study}))
-            planner.study(study, settings, study + "_settings");
+        if (!settings.empty())
+            add({RecordedPart::settings, study}, settings);
     }
     for (const RecordedOf &of : asked) {
-        if (there.contains(of))
-            continue;
-        if (of.part == RecordedPart::ladder) {
-            planner.network(of.name, {"--batch", std::to_string(of.batch)},
-                            fmt::format("ladder_{}_b{}", of.name, of.batch));
-        } else if (of.part == RecordedPart::steps && ours.peers.empty()) {
-            plan.left_out.push_back(fmt::format("{}: the profile says nothing of copies between GPUs; with "
-                                                "two GPUs there, `convcast measure -o "
-                                                "FILE` makes one that does",
-                                                to_text(of)));
-        } else if (of.part == RecordedPart::steps) {
-            planner
-                .network(of.name, {"--devices", "0,1", "--batch", batches_of_steps}, "steps_" + of.name,
-                         false)
-                .of_two_gpus = true;
-        } else if (of.part == RecordedPart::training && data.contains(of.name)) {
-            planner.network(of.name, {"--data", data.at(of.name)}, "training_" + of.name);
-        } else if (of.part == RecordedPart::training) {
-            plan.left_out.push_back(
-                fmt::format("{0}: its images are not given; with --data {1}=FOLDER, which "
-                            "holds the four IDX files, it is measured too",
-                            to_text(of), of.name));
-        }
+        const auto leave_out = [&](const std::string &why) {
+            if (!there.contains(of))
+                plan.left_out.push_back(to_text(of) + ": " + why);
+        };
+        if (of.part == RecordedPart::ladder)
+            add(of, {});
+        else if (of.part == RecordedPart::steps && ours.peers.empty())
+            leave_out(
+                "the profile says nothing of copies between GPUs; with two GPUs there, `convcast measure "
+                "-o FILE` makes one that does");
+        else if (of.part == RecordedPart::steps)
+            add(of, {"--batch", batches_of_steps});
+        else if (of.part == RecordedPart::training && data.contains(of.name))
+            add(of, {"--data", data.at(of.name)});
+        else if (of.part == RecordedPart::training)
+            leave_out(fmt::format("its images are not given; with --data {}=FOLDER, which holds the four IDX "
+                                  "files, it is measured too",
+                                  of.name));
     }
     return plan;
 }
@@ -282,7 +257,7 @@ std::string to_text(const MeasurePlan &plan) {
         text += "mkdir -p " +
                 shell_word(std::filesystem::path(plan.runs.front().file).parent_path().string()) + "\n";
     for (const PlannedRun &run : plan.runs) {
-        if (run.of_two_gpus)
+        if (run.of.part == RecordedPart::steps)
             text += "# where two GPUs are there:\n";
         text += "convcast run";
         for (const std::string &word : run.words)
@@ -310,7 +285,7 @@ std::vector<std::string> measure(const MeasurePlan &plan, const GpuProfile &ours
         note("not measured: " + what);
     std::vector<std::string> files;
     for (const PlannedRun &planned : plan.runs) {
-        if (planned.of_two_gpus && (why_not_run(0) || why_not_run(1))) {
+        if (planned.of.part == RecordedPart::steps && (why_not_run(0) || why_not_run(1))) {
             note("not measured, as there are no two GPUs: " +
                  std::filesystem::path(planned.file).stem().string());
             continue;

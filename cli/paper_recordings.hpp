@@ -15,9 +15,9 @@ namespace convcast::cli {
 
 /// A command `convcast run` with its words, whose answer is a file.
 struct PlannedRun {
+    RecordedOf of;                  ///< what it measures; steps only where there are two GPUs
     std::vector<std::string> words; ///< behind `convcast run`
     std::string file;               ///< of -o
-    bool of_two_gpus = false;       ///< only where there are two
 };
 
 struct MeasurePlan {
@@ -25,9 +25,11 @@ struct MeasurePlan {
     std::vector<std::string> left_out; ///< what is not measured, a sentence each: why, and what to type
 };
 
+/// That of this program.
+DeviceCode device_code_here();
+
 /// The document of --run FILE. Throws InputError, with why and what to type, for one that is no run, was
-/// measured on another GPU or by other kernels than this program has, or holds nothing that a paper's page
-/// may use.
+/// measured on another GPU, or holds nothing that a paper's page may use.
 Recording given_recording(const std::string &file, const GpuProfile &ours);
 
 /// Throws InputError where two of them have the same case or the same part of a network.

@@ -6,6 +6,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version.hpp"
+#include "model/base/comparison.hpp"
 #include "model/base/described.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
@@ -80,8 +81,8 @@ void keep_only(std::vector<Paper> &papers, const Arguments &arguments) {
 /// The answers to papers with what they stand on.
 struct Answered {
     std::vector<Reproduction> reproductions;
-    std::set<const Recording *> used;
-    std::set<RecordedOf> asked; ///< of studies and networks, measured or not
+    std::set<const Recording *> used; ///< by all of them
+    std::set<RecordedOf> asked;       ///< of studies and networks, measured or not
 };
 
 Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper> &whole,
@@ -96,8 +97,8 @@ Answered answer_papers(const std::vector<Paper> &papers, const std::vector<Paper
         } catch (const InputError &error) {
             rethrow_with_file(error, files.at(paper.id));
         }
-        const std::vector<const Recording *> used = context.recordings().used();
-        answered.used.insert(used.begin(), used.end());
+        const Reproduction &its = answered.reproductions.back();
+        answered.used.insert(its.used.begin(), its.used.end());
         answered.asked.insert(context.recordings().asked().begin(), context.recordings().asked().end());
     }
     return answered;
@@ -130,8 +131,7 @@ void refuse_unused(const std::vector<const Recording *> &given, const Answered &
 /// Where it was measured first, then by name: whichever folder it lies in.
 void sort_by_date(std::vector<Recording> &recordings) {
     const auto key = [](const Recording &recording) {
-        const auto date = recording.conditions().find("date");
-        return std::pair(date == recording.conditions().end() ? "" : date->second,
+        return std::pair(condition_of(recording.conditions(), "date"),
                          std::filesystem::path(recording.file).filename().string());
     };
     std::ranges::stable_sort(recordings, std::ranges::less(), key);
@@ -144,13 +144,14 @@ std::optional<Recordings> asked_recordings(const Arguments &arguments, const std
                                            const std::map<std::string, std::string> &files,
                                            const std::filesystem::path &folder) {
     if (!arguments.has("run") && !arguments.has("measure"))
-        return Recordings::shipped();
+        return Recordings::shipped(device_code_here());
     std::vector<Recording> given;
     for (const std::string &file : arguments.texts("run"))
         given.push_back(given_recording(file, ours));
     if (arguments.has("measure")) {
         // What the pages ask for is what they ask of the recordings that ship.
-        const Answered answered = answer_papers(papers, whole, ours, Recordings::shipped(), files);
+        const Answered answered =
+            answer_papers(papers, whole, ours, Recordings::shipped(device_code_here()), files);
         const MeasurePlan plan = plan_to_measure(papers, answered.asked, given, ours, arguments, folder);
         if (arguments.has("plan")) {
             write_file_atomically("-", to_text(plan));
@@ -161,7 +162,7 @@ std::optional<Recordings> asked_recordings(const Arguments &arguments, const std
     }
     refuse_twice(given);
     sort_by_date(given);
-    Recordings recordings;
+    Recordings recordings(device_code_here());
     for (Recording &recording : given)
         recordings.add(std::move(recording));
     return recordings;
@@ -174,32 +175,36 @@ std::string answer_text(const Reproduction &reproduction, const ReportFiles &fil
         text += wrapped(reproduction.not_measured);
     if (!reproduction.no_time.empty())
         text += wrapped("no time for " + reproduction.paper_gpu + ": " + reproduction.no_time);
-    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
-        for (const ClaimAnswer &f : reproduction.answers[i].findings)
-            if (f.counted.empty())
-                text += wrapped(title_of(reproduction.paper.items[i]) + ": " + f.claim) +
-                        headed("  " + verdict_text(f.verdict),
-                               "published " + f.published + "; here " + f.found, 12);
+    for (const ClaimAnswer &f : counted_findings(reproduction))
+        text += wrapped(f.where + ": " + f.claim) +
+                headed("  " + verdict_text(f.verdict), "published " + f.published + "; here " + f.found, 12);
     return text + "page:    " + files.page.string() + "\nfigures: " + std::to_string(files.figures.size()) +
            " files in " + (files.page.parent_path() / "figures").string() + "\n";
 }
 
 /// What --json prints of one paper.
 struct PaperAnswers {
-    std::string paper, summary, measured, not_measured, no_time;
+    std::string paper, summary;
+    ClaimCounts counts;
+    std::string measured, of_other_code, not_measured, no_time;
     std::vector<ClaimAnswer> findings;
     std::vector<PaperTable> tables;
     BOOST_DESCRIBE_CLASS(PaperAnswers, (),
-                         (paper, summary, measured, not_measured, no_time, findings, tables), (), ())
+                         (paper, summary, counts, measured, of_other_code, not_measured, no_time, findings,
+                          tables),
+                         (), ())
 };
 
 PaperAnswers answers_of(const Reproduction &r) {
-    PaperAnswers out{r.paper.id, summary_of(r), r.measured, r.not_measured, r.no_time, {}, {}};
-    for (const ItemAnswer &answer : r.answers) {
-        out.findings.insert(out.findings.end(), answer.findings.begin(), answer.findings.end());
-        out.tables.insert(out.tables.end(), answer.tables.begin(), answer.tables.end());
-    }
-    return out;
+    return {r.paper.id,
+            summary_of(r),
+            r.counts,
+            r.measured,
+            r.of_other_code,
+            r.not_measured,
+            r.no_time,
+            of_all_items(r, &ItemAnswer::findings),
+            of_all_items(r, &ItemAnswer::tables)};
 }
 
 /// Where the answers go.

@@ -131,7 +131,7 @@ std::string stall_reason(const std::string &counter) {
 }
 
 std::string worth_of(const RegimeStatistics &row) {
-    return (row.kappa ? fmt::format("kappa {:.2f}", *row.kappa)
+    return (row.kappa ? fmt::format("kappa {:.3f}", *row.kappa)
                       : std::string("no kappa, as chance explains all")) +
            fmt::format("; always saying {} agrees on {}", boost::describe::enum_to_string(row.commonest, "?"),
                        row.commonest_n);

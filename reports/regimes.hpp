@@ -43,7 +43,7 @@ struct StallStatistics {
     BOOST_DESCRIBE_CLASS(StallStatistics, (), (measured, reason, n, share), (), ())
 };
 
-/// What an agreement is worth: "kappa 0.76; always saying exposed agrees on 2273". Of a row with cases.
+/// What an agreement is worth: "kappa 0.763; always saying exposed agrees on 2273". Of a row with cases.
 std::string worth_of(const RegimeStatistics &row);
 
 struct RegimeTables {

@@ -54,6 +54,6 @@ awk -F '\t' '
     }
     END {
         for (key in verdict) if (!(key in there)) { print "missing:     " key; wrong++ }
-        print compared + 0 " claims compared, " wrong + 0 " not as expected"
+        print compared + 0 " claims and printed numbers compared, " wrong + 0 " not as expected"
         exit wrong > 0
     }' "$here/expected_values.tsv" "$again/expected_values.tsv"

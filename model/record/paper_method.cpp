@@ -30,7 +30,7 @@ PaperTextKind text_kind_of(const std::string &field) {
         {"baseline", plain},   {"best", plain},       {"gpu", plain},          {"drawn", plain},
         {"columns", plain},    {"rows", plain},       {"shown", plain},        {"x_axis", plain},
         {"panels", list},      {"with", plain},       {"scale", plain},        {"begins", expression},
-        {"y", expression},     {"width", expression}, {"height", expression}};
+        {"y", expression},     {"width", expression}, {"height", expression},  {"parts", plain}};
     const auto found = kinds.find(field);
     return found == kinds.end() ? sentence : found->second;
 }

@@ -177,13 +177,13 @@ struct PaperDrawingMethod {
 };
 
 /// What the paper claims, how it is judged and told. The verdict is an expression of the rules
-/// ratio(published, found), gain(found), number(published, found), all(so, of), best(over the best other) or
-/// best(over the best other that was run, firsts that were run, of), follows(so), holds(so) and parts(...);
-/// where a value of it is missing the claim is open.
+/// ratio(published, found), gain(found), number(published, found), all(so, of), beyond_chance(kappa),
+/// best(over the best other) or best(over the best other that was run, firsts that were run, of),
+/// follows(so), holds(so) and parts(...); where a value of it is missing the claim is open.
 struct PaperClaim {
     std::optional<bool> beside;      ///< stands beside the claim before it, for each row of the same `each`
     std::vector<std::string> each;   ///< one claim for each row of these lists
-    std::optional<std::string> when; ///< whether there is one: an expression
+    std::optional<std::string> when; ///< whether there is one: an expression of what the paper prints
     std::optional<std::string> claim;
     std::optional<std::string> published; ///< absent: "without a number"
     std::optional<std::string> verdict, found, says;
@@ -202,6 +202,9 @@ struct PaperClaim {
 
 struct PaperMethod {
     std::optional<std::int64_t> batch; ///< images of a call of the network; absent: as in the paper
+    /// Methods that several share: their tables, figures and claims stand behind its own, for its batch; each
+    /// has the times, values and lists of the other.
+    std::vector<std::string> parts;
     std::map<std::string, PaperTime> times;
     std::map<std::string, std::string> values; ///< expressions by their names
     std::map<std::string, PaperList> lists;
@@ -213,11 +216,13 @@ struct PaperMethod {
     std::vector<PaperTableMethod> tables;
     std::vector<PaperClaim> claims;
     BOOST_DESCRIBE_CLASS(PaperMethod, (),
-                         (batch, times, values, lists, shown, figures, drawings, tables, claims), (), ())
+                         (batch, parts, times, values, lists, shown, figures, drawings, tables, claims), (),
+                         ())
 
     static constexpr Range range_of(std::string_view) { return {1.0, 1e9}; }
     bool answers() const {
-        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() || !drawings.empty();
+        return !claims.empty() || !tables.empty() || !figures.empty() || !shown.empty() ||
+               !drawings.empty() || !parts.empty();
     }
 };
 

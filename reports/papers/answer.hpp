@@ -4,24 +4,20 @@
 
 #include "model/record/paper.hpp"
 #include "reports/figure.hpp"
+#include "reports/papers/verdicts.hpp"
 
 #include <boost/describe.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace convcast {
 
-/// How a claim stands here, by the rules of verdict_rules(). The sentence beside it says by which numbers.
-enum class ClaimVerdict {
-    holds,
-    in_part,
-    differs,
-    follows, ///< a printed number that comes out of other printed ones: says nothing of a GPU
-    open,    ///< what would decide it is not at hand
-};
-BOOST_DESCRIBE_ENUM(ClaimVerdict, holds, in_part, differs, follows, open)
+struct Recording;
 
 struct ClaimAnswer {
     std::string item;      ///< PaperItem::id
@@ -32,8 +28,8 @@ struct ClaimAnswer {
     std::string sentence;  ///< why, in numbers
     std::string counted{}; ///< the earlier item that has the same claim: it is counted there; "" of the first
     std::string where{};   ///< title_of the item
-    std::string
-        rule{}; ///< that judged it, as expressions name it: "ratio", "exact"; of several "all, number"
+    std::vector<const VerdictRule *> rules{}; ///< that judged it
+    std::int64_t batch = 0; ///< images of a call where it is not that of the paper: PaperMethod::batch
     BOOST_DESCRIBE_CLASS(ClaimAnswer, (), (item, claim, published, found, verdict, sentence, counted), (), ())
 };
 
@@ -59,6 +55,20 @@ struct ItemAnswer {
     std::vector<Figure> figures;
     std::vector<PaperDrawing> drawings;
     std::vector<ClaimAnswer> findings;
+    std::string of_other_code; ///< Recordings::of_other_code of what it stands on
+};
+
+/// How many claims came out in each way, each counted where it stands first.
+struct ClaimCounts {
+    std::int64_t holds = 0, in_part = 0, differs = 0, follows = 0, open = 0;
+    BOOST_DESCRIBE_CLASS(ClaimCounts, (), (holds, in_part, differs, follows, open), (), ())
+
+    std::int64_t &of(ClaimVerdict verdict) {
+        return *std::array{&holds, &in_part, &differs, &follows, &open}[static_cast<std::size_t>(verdict)];
+    }
+    std::int64_t judged() const { return holds + in_part + differs; }
+    /// A printed number that follows from others is none.
+    std::int64_t claims() const { return judged() + open; }
 };
 
 struct Reproduction {
@@ -69,30 +79,19 @@ struct Reproduction {
     std::string no_time;                  ///< why the paper's GPU has no time; "" where it has
     std::vector<std::string> assumptions; ///< of forecasts for the paper's GPU
     std::vector<ItemAnswer> answers;      ///< one for each of the paper's items
+    ClaimCounts counts;
+    std::set<const Recording *> used; ///< what the answers stand on
+    std::string of_other_code;        ///< Recordings::of_other_code of these
 };
 
-/// The rules of verdicts in plain words.
-std::string verdict_rules();
-
-/// Of a ratio of times, which says faster (above 1), slower or no change.
-ClaimVerdict verdict_of_ratio(double published, double found);
-
-/// Of a ratio that is published without a number, only as more than 1.
-ClaimVerdict verdict_of_gain(double found);
-
-/// Of a number that is no ratio: a latency, a rate, a share.
-ClaimVerdict verdict_of_number(double published, double found);
-
-/// Of what is claimed of every shape and found on some of them.
-ClaimVerdict verdict_of_all(std::size_t so, std::size_t all);
-
-/// Of a setting that is claimed to be the best: its time over that of the best other one.
-ClaimVerdict verdict_of_best(double over_best_other);
-
-/// The same where only some other settings were run. What choose ranks first is the competitor that the
-/// forecast thinks fastest: as long as it was run on fewer than `all` shapes, a faster one may be missing, so
-/// that the claim is open unless a setting that was run refutes it.
-ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all);
+/// Tables, figures, drawings or findings of all items, in their order.
+template <class Part>
+std::vector<Part> of_all_items(const Reproduction &reproduction, std::vector<Part> ItemAnswer::*parts) {
+    std::vector<Part> all;
+    for (const ItemAnswer &answer : reproduction.answers)
+        all.insert(all.end(), (answer.*parts).begin(), (answer.*parts).end());
+    return all;
+}
 
 /// A finding of a claim that is one number which must come out the same.
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where);
@@ -104,5 +103,7 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context);
 
 /// "figure 4", "section 3.1, rule 2": how an item is called in a sentence.
 std::string title_of(const PaperItem &item);
+/// "performance, 3x3"
+std::string title_of(const PublishedCell &cell);
 
 } // namespace convcast

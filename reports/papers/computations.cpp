@@ -1,5 +1,6 @@
 #include "reports/papers/evaluator.hpp"
 
+#include "model/base/comparison.hpp"
 #include "model/base/errors.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/bank_diagram.hpp"
@@ -14,8 +15,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,38 +38,55 @@ struct AskedMethod {
     std::string place;
 };
 
+/// Adds the times, values and lists of another method but for those that it has itself.
+void add_names(PaperMethod &to, const PaperMethod &from) {
+    to.times.insert(from.times.begin(), from.times.end());
+    to.values.insert(from.values.begin(), from.values.end());
+    to.lists.insert(from.lists.begin(), from.lists.end());
+}
+
 /// The methods of an item in the order of their answers: the one that it names in `by`, its own, those in
-/// `also`. Those that it names get the item's own times, values and lists. Adds a problem for each name that
-/// no method has.
+/// `also`, each with its parts behind it. Names of the item go before those of a method that it names. Adds a
+/// problem for each name that no method has.
 std::vector<AskedMethod> methods_of(const PaperItem &item, const Paper &paper,
                                     std::vector<InputProblem> &problems) {
     const PaperAnswer &answer = item.answer;
     const std::string place = place_of(item, paper);
     std::vector<AskedMethod> all;
-    const auto add = [&](const std::string &field, const std::string &name) {
-        const PaperMethod *shared = find_method(paper, name);
-        if (shared == nullptr)
-            return require_one_of(name, method_names(paper), "a method", place + "/" + field, problems,
-                                  "gains");
-        const bool own = paper.methods.contains(name);
-        all.push_back({*shared, own ? "/methods/" + name : place + "/" + field + " = " + name});
-        PaperMethod &method = all.back().method;
-        const auto take_over = [](auto &into, const auto &from) {
-            for (const auto &[its_name, its] : from)
-                into.insert_or_assign(its_name, its);
-        };
-        if (answer.method) {
-            take_over(method.times, answer.method->times);
-            take_over(method.values, answer.method->values);
-            take_over(method.lists, answer.method->lists);
+    const auto with_parts = [&](PaperMethod method) {
+        for (const std::string &name : method.parts)
+            if (const PaperMethod *part = find_method(paper, name))
+                add_names(method, *part);
+        return method;
+    };
+    const auto add_as = [&](const std::string &name, const std::string &field, const PaperMethod &asking,
+                            auto add) {
+        if (const PaperMethod *shared = find_method(paper, name)) {
+            PaperMethod method = *shared;
+            method.times = asking.times, method.values = asking.values, method.lists = asking.lists;
+            add_names(method, *shared);
+            add(method, paper.methods.contains(name) ? "/methods/" + name : field + " = " + name);
+        } else {
+            require_one_of(name, method_names(paper), "a method", field, problems, "gains");
         }
     };
+    const auto add = [&](const PaperMethod &method, const std::string &at) {
+        all.push_back({with_parts(method), at});
+        const PaperMethod whole = all.back().method;
+        for (std::size_t i = 0; i < whole.parts.size(); ++i)
+            add_as(whole.parts[i], at + "/parts/" + std::to_string(i), whole,
+                   [&](PaperMethod part, const std::string &its) {
+                       part.batch = whole.batch;
+                       all.push_back({std::move(part), its});
+                   });
+    };
+    const PaperMethod own = with_parts(answer.method.value_or(PaperMethod()));
     if (answer.by)
-        add("by", *answer.by);
-    if (answer.method && answer.method->answers())
-        all.push_back({*answer.method, place + "/method"});
+        add_as(*answer.by, place + "/by", own, add);
+    if (own.answers())
+        add(own, place + "/method");
     for (std::size_t i = 0; i < answer.also.size(); ++i)
-        add("also/" + std::to_string(i), answer.also[i]);
+        add_as(answer.also[i], place + "/also/" + std::to_string(i), own, add);
     return all;
 }
 
@@ -150,6 +170,10 @@ const PublishedCell *cell_of(const PaperItem &item, const std::string &of, const
     return nullptr;
 }
 
+std::string title_of(const PublishedCell &cell) {
+    return cell.of + ", " + cell.at;
+}
+
 ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found, const std::string &where) {
     // Printed numbers are rounded to their last digit.
     const std::string digits = fmt::format("{}", cell.value);
@@ -163,7 +187,7 @@ ClaimAnswer exact(const PaperItem &item, const PublishedCell &cell, double found
         step *= 10.0;
     const bool same = std::abs(found - cell.value) <= 0.5 * step * (1.0 + 1e-9);
     return {item.id,
-            cell.of + ", " + cell.at,
+            title_of(cell),
             printed(cell),
             printed(ours),
             same ? ClaimVerdict::follows : ClaimVerdict::differs,
@@ -190,9 +214,13 @@ std::string title_of(const PaperItem &item) {
 
 namespace {
 
-std::string condition_of(const StudyResults &results, const char *key) {
-    const auto found = results.run.conditions.find(key);
-    return found == results.run.conditions.end() ? std::string(dash) : found->second;
+/// What a document says of how it was measured.
+std::string said_of(const auto &document, const char *condition) {
+    const std::string text = condition_of(document.conditions, condition);
+    return text.empty() ? dash : text;
+}
+std::string day_of(const auto &document) {
+    return said_of(document, "date").substr(0, 10);
 }
 
 /// Where and when the first study was measured, and when its settings, if that was another day; of a paper
@@ -202,11 +230,11 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
         const StudyResults *results = item.answer.study ? context.measured(*item.answer.study) : nullptr;
         if (results == nullptr)
             continue;
-        const std::string day = condition_of(*results, "date").substr(0, 10);
-        std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", condition_of(*results, "gpu"), day,
-                                       condition_of(*results, "cudnn"), results->run.producer.version);
+        const Run &run = results->run;
+        std::string text = fmt::format("{}, {}, cuDNN {}, convcast {}", said_of(run, "gpu"), day_of(run),
+                                       said_of(run, "cudnn"), run.producer.version);
         if (const StudyResults *settings = context.measured(*item.answer.study + "/settings"))
-            if (const std::string its = condition_of(*settings, "date").substr(0, 10); its != day)
+            if (const std::string its = day_of(settings->run); its != day_of(run))
                 text += "; the paper's own settings " + its;
         return text;
     }
@@ -214,24 +242,28 @@ std::string measured_text(const Paper &paper, const PaperContext &context) {
         if (item.answer.network)
             if (const NetworkRun *run = context.measured(
                     {RecordedPart::ladder, *item.answer.network, batch_of_paper(*item.answer.network)}))
-                return fmt::format("{}, {}, the ladder of {}", run->conditions.at("gpu"),
-                                   run->conditions.at("date").substr(0, 10), run->network);
+                return fmt::format("{}, {}, the ladder of {}", said_of(*run, "gpu"), day_of(*run),
+                                   run->network);
     return "";
 }
 
-/// Says of each finding where it stands; the same claim with the same evidence in a later item is counted
-/// once.
-void place_findings(Reproduction &reproduction) {
-    std::map<std::string, std::string> first; // claim and evidence -> title of the item
-    for (std::size_t i = 0; i < reproduction.answers.size(); ++i)
+/// Says of each finding where it stands, and counts them; the same claim of the same study or network in a
+/// later item is counted once.
+void count_findings(Reproduction &reproduction) {
+    using OfStudy = std::pair<std::optional<std::string>, std::optional<std::string>>; // or of a network
+    std::map<std::tuple<OfStudy, std::int64_t, std::string, std::string>, std::string> first; // -> title
+    for (std::size_t i = 0; i < reproduction.answers.size(); ++i) {
+        const PaperItem &item = reproduction.paper.items[i];
         for (ClaimAnswer &f : reproduction.answers[i].findings) {
-            f.where = title_of(reproduction.paper.items[i]);
-            if (f.verdict == ClaimVerdict::open)
-                continue;
-            const auto [at, fresh] = first.emplace(f.claim + "\n" + f.published + "\n" + f.sentence, f.where);
+            f.where = title_of(item);
+            const OfStudy of(item.answer.study, item.answer.network);
+            const auto [at, fresh] = first.emplace(std::tuple(of, f.batch, f.claim, f.published), f.where);
             if (!fresh)
                 f.counted = at->second;
+            else
+                ++reproduction.counts.of(f.verdict);
         }
+    }
 }
 
 /// Ladders, trainings and steps over two GPUs are measured by `convcast run`, not by the studies of a paper.
@@ -267,62 +299,19 @@ Reproduction reproduce(const Paper &paper, const PaperContext &context) {
     out.no_time = context.no_time();
     if (const Case sample = context.sample(); sample.prediction)
         out.assumptions = sample.prediction->assumptions;
-    for (const PaperItem &item : paper.items)
+    const auto take_used = [&] {
+        const std::set<const Recording *> used = context.recordings().take_used();
+        out.used.insert(used.begin(), used.end());
+        return used;
+    };
+    take_used();
+    for (const PaperItem &item : paper.items) {
         out.answers.push_back(compute(item, context));
-    place_findings(out);
+        out.answers.back().of_other_code = context.recordings().of_other_code(take_used());
+    }
+    out.of_other_code = context.recordings().of_other_code(out.used);
+    count_findings(out);
     return out;
-}
-
-namespace {
-
-constexpr double no_change = 0.02; ///< a ratio so close to 1 says neither faster nor slower
-constexpr double close = 0.1, factor_in_part = 2.0;
-
-int direction_of(double ratio) {
-    return std::abs(ratio - 1.0) <= no_change ? 0 : ratio > 1.0 ? 1 : -1;
-}
-
-bool within_a_tenth(double published, double found) {
-    return std::abs(found - published) <= close * std::abs(published);
-}
-
-} // namespace
-
-std::string verdict_rules() {
-    return remark("verdicts");
-}
-
-ClaimVerdict verdict_of_ratio(double published, double found) {
-    if (direction_of(published) != direction_of(found))
-        return ClaimVerdict::differs;
-    return within_a_tenth(published, found) ? ClaimVerdict::holds : ClaimVerdict::in_part;
-}
-
-ClaimVerdict verdict_of_gain(double found) {
-    return direction_of(found) > 0 ? ClaimVerdict::holds : ClaimVerdict::differs;
-}
-
-ClaimVerdict verdict_of_number(double published, double found) {
-    if (within_a_tenth(published, found))
-        return ClaimVerdict::holds;
-    const bool near = found <= factor_in_part * published && published <= factor_in_part * found;
-    return near ? ClaimVerdict::in_part : ClaimVerdict::differs;
-}
-
-ClaimVerdict verdict_of_all(std::size_t so, std::size_t all) {
-    return so == all ? ClaimVerdict::holds : 2 * so > all ? ClaimVerdict::in_part : ClaimVerdict::differs;
-}
-
-ClaimVerdict verdict_of_best(double over_best_other) {
-    constexpr double rounding = 1e-6;
-    return over_best_other <= 1.0 + rounding       ? ClaimVerdict::holds
-           : over_best_other < 1.0 / (1.0 - close) ? ClaimVerdict::in_part
-                                                   : ClaimVerdict::differs;
-}
-
-ClaimVerdict verdict_of_best_run(double over_best_run, std::size_t firsts_run, std::size_t all) {
-    const ClaimVerdict verdict = verdict_of_best(over_best_run);
-    return verdict != ClaimVerdict::differs && firsts_run < all ? ClaimVerdict::open : verdict;
 }
 
 } // namespace convcast

@@ -68,12 +68,16 @@ PaperContext::PaperContext(Paper paper, GpuProfile ours, Recordings recordings)
 const StudyResults *PaperContext::measured(const std::string &recording) const {
     const auto [at, fresh] = results_.try_emplace(recording);
     std::optional<StudyResults> &results = at->second;
-    if (!fresh)
+    if (!fresh) {
+        if (results)
+            recordings_.use(results->from);
         return results ? &*results : nullptr;
+    }
     const std::string id = study_of(recording);
     const RecordedPart part = id == recording ? RecordedPart::study : RecordedPart::settings;
+    const std::vector<const Recording *> found = recordings_.find({part, id}, ours_.profile.name);
     Run run;
-    for (const Recording *its : recordings_.find({part, id}, ours_.profile.name))
+    for (const Recording *its : found)
         add_cases(run, std::get<Run>(its->document), id);
     if (run.cases.empty())
         return nullptr;
@@ -81,6 +85,7 @@ const StudyResults *PaperContext::measured(const std::string &recording) const {
         if (item.strategy)
             item.prediction = ours_.forecast(*item.strategy, item.shape).prediction;
     results.emplace();
+    results->from = found;
     results->run = std::move(run);
     results->statistics = summarize(results->run, {&study(id), 1});
     return &*results;

@@ -33,6 +33,7 @@ std::string study_of(const std::string &recording);
 struct StudyResults {
     Run run; ///< the study's cases only
     ReportStatistics statistics;
+    std::vector<const Recording *> from;
 };
 
 /// A setting with its forecast.

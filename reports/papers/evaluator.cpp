@@ -143,84 +143,81 @@ const std::vector<Function> &Evaluator::functions() {
     using E = Evaluator &;
     using A = const Arguments &;
     using S = const PaperScope &;
-    static const std::vector<Function> all = {
-        // Evaluator::call computes these itself: they look at rows, or not at all of their arguments.
-        {"geomean", 0, any_number, nullptr},
-        {"mean", 0, any_number, nullptr},
-        {"sum", 0, any_number, nullptr},
-        {"least", 0, any_number, nullptr},
-        {"most", 0, any_number, nullptr},
-        {"count", 0, any_number, nullptr},
-        {"list", 0, any_number, nullptr},
-        {"first", 0, any_number, nullptr},
-        {"last", 0, any_number, nullptr},
-        {"if", 2, 3, nullptr},
-        {"or", 0, any_number,
-         [](E, A a, S) {
-             const auto there = std::find_if(a.begin(), a.end(), [](const auto &v) { return v.there(); });
-             return there == a.end() ? PaperValue() : *there;
-         },
-         true},
-        {"has", 1, 1, [](E, A a, S) { return PaperValue(a[0].there()); }, true},
-        {"when", 1, 1, [](E, A a, S) { return a[0].so() ? PaperValue(true) : PaperValue(); }, true},
-        {"min", 0, any_number, [](E, A a, S) { return first_by(a, std::less<>()); }, true},
-        {"max", 0, any_number, [](E, A a, S) { return first_by(a, std::greater<>()); }, true},
-        {"least_of", 0, any_number, [](E, A a, S) { return name_of_least(a); }, true},
-        {"time", 1, 2,
-         [](E e, A a, S s) { return e.of_time(formatted(a[0]), a.size() == 2 ? formatted(a[1]) : "", s); }},
-        {"value", 1, 1, [](E e, A a, S s) { return e.named(formatted(a[0]), s); }},
-        {"cell", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), &PublishedCell::value); }},
-        {"printed", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), printed); }},
-        {"factor", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), ratio_of); }},
-        {"curve", 2, 2,
-         [](E e, A a, S) { return of_curve(e.context_.ours().profile, formatted(a[0]), a[1]); }},
-        {"rung", 2, 3,
-         [](E e, A a, S) {
-             return e.rung(formatted(a[0]), formatted(a[1]),
-                           a.size() == 3 ? argument<std::int64_t>(a, 2) : e.batch());
-         }},
-        {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
-        {"resident_ctas", 3, 4, // with a fourth argument, 'ours', on our GPU
-         [](E e, A a, S) {
-             const bool ours = a.size() == 4 && a[3].text == "ours";
-             const ForecastGpu &gpu = ours ? e.context_.ours() : e.context_.papers();
-             return PaperValue(resident_ctas(Gpu(gpu.profile), argument<std::int64_t>(a, 0),
-                                             static_cast<int>(argument<std::int64_t>(a, 1)),
-                                             argument<std::int64_t>(a, 2)));
-         }},
-        {"contains", 2, 2,
-         [](E, A a, S) {
-             return PaperValue(a[0].text && a[1].text && a[0].text->find(*a[1].text) != std::string::npos);
-         }},
-        {"holds", 1, 1,
-         [](E, A a, S) { return PaperValue(a[0].so() ? ClaimVerdict::holds : ClaimVerdict::differs); }},
-        {"follows", 1, 1,
-         [](E, A a, S) { return PaperValue(a[0].so() ? ClaimVerdict::follows : ClaimVerdict::differs); }},
-        {"parts", 2, 8, [](E, A a, S) { return PaperValue(verdict_of_parts(a)); }},
-        function<static_cast<double (*)(double)>(std::floor)>("floor"),
-        function<static_cast<double (*)(double)>(std::round)>("round"),
-        function<static_cast<double (*)(double)>(std::abs)>("abs"),
-        function<ceil_div_of>("ceil_div"),
-        function<edge_after>("edge_after"),
-        function<verdict_of_ratio>("ratio"),
-        function<verdict_of_gain>("gain"),
-        function<verdict_of_number>("number"),
-        function<verdict_of_all>("all"),
-        {"best", 1, 3,
-         [](E, A a, S) {
-             if (a.size() == 2)
-                 throw UsageError("best is of 1 value or of 3: over the best other, firsts that were run, of");
-             return PaperValue(a.size() == 1 ? verdict_of_best(argument<double>(a, 0))
-                                             : verdict_of_best_run(argument<double>(a, 0),
-                                                                   argument<std::size_t>(a, 1),
-                                                                   argument<std::size_t>(a, 2)));
-         }},
-        function<papers::bank_ratio>("bank_ratio"),
-        function<papers::lines_per_segment>("lines_per_segment"),
-        function<papers::lines_touched>("lines_touched"),
-        function<papers::tile_k_min>("tile_k_min"),
-        function<papers::step_fmas>("step_fmas"),
-        function<papers::step_bytes>("step_bytes")};
+    static const std::vector<Function> all = [] {
+        std::vector<Function> known = {
+            // Evaluator::call computes these itself: they look at rows, or not at all of their arguments.
+            {"geomean", 0, any_number, nullptr},
+            {"mean", 0, any_number, nullptr},
+            {"sum", 0, any_number, nullptr},
+            {"least", 0, any_number, nullptr},
+            {"most", 0, any_number, nullptr},
+            {"count", 0, any_number, nullptr},
+            {"list", 0, any_number, nullptr},
+            {"first", 0, any_number, nullptr},
+            {"last", 0, any_number, nullptr},
+            {"if", 2, 3, nullptr},
+            {"or", 0, any_number,
+             [](E, A a, S) {
+                 const auto there = std::find_if(a.begin(), a.end(), [](const auto &v) { return v.there(); });
+                 return there == a.end() ? PaperValue() : *there;
+             },
+             true},
+            {"has", 1, 1, [](E, A a, S) { return PaperValue(a[0].there()); }, true},
+            {"when", 1, 1, [](E, A a, S) { return a[0].so() ? PaperValue(true) : PaperValue(); }, true},
+            {"min", 0, any_number, [](E, A a, S) { return first_by(a, std::less<>()); }, true},
+            {"max", 0, any_number, [](E, A a, S) { return first_by(a, std::greater<>()); }, true},
+            {"least_of", 0, any_number, [](E, A a, S) { return name_of_least(a); }, true},
+            {"time", 1, 2,
+             [](E e, A a, S s) {
+                 return e.of_time(formatted(a[0]), a.size() == 2 ? formatted(a[1]) : "", s);
+             }},
+            {"value", 1, 1, [](E e, A a, S s) { return e.named(formatted(a[0]), s); }},
+            {"cell", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), &PublishedCell::value); }},
+            {"printed", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), printed); }},
+            {"factor", 1, 3, [](E e, A a, S) { return of_cell(e.cell(a), ratio_of); }},
+            {"curve", 2, 2,
+             [](E e, A a, S) { return of_curve(e.context_.ours().profile, formatted(a[0]), a[1]); }},
+            {"rung", 2, 3,
+             [](E e, A a, S) {
+                 return e.rung(formatted(a[0]), formatted(a[1]),
+                               a.size() == 3 ? argument<std::int64_t>(a, 2) : e.batch());
+             }},
+            {"of_network", 1, 1, [](E e, A a, S) { return e.of_network(formatted(a[0])); }},
+            {"resident_ctas", 3, 4, // with a fourth argument, 'ours', on our GPU
+             [](E e, A a, S) {
+                 const bool ours = a.size() == 4 && a[3].text == "ours";
+                 const ForecastGpu &gpu = ours ? e.context_.ours() : e.context_.papers();
+                 return PaperValue(resident_ctas(Gpu(gpu.profile), argument<std::int64_t>(a, 0),
+                                                 static_cast<int>(argument<std::int64_t>(a, 1)),
+                                                 argument<std::int64_t>(a, 2)));
+             }},
+            {"contains", 2, 2,
+             [](E, A a, S) {
+                 return PaperValue(a[0].text && a[1].text &&
+                                   a[0].text->find(*a[1].text) != std::string::npos);
+             }},
+            {"parts", 2, 8, [](E, A a, S) { return PaperValue(verdict_of_parts(a)); }},
+            function<static_cast<double (*)(double)>(std::floor)>("floor"),
+            function<static_cast<double (*)(double)>(std::round)>("round"),
+            function<static_cast<double (*)(double)>(std::abs)>("abs"),
+            function<ceil_div_of>("ceil_div"),
+            function<edge_after>("edge_after"),
+            function<papers::bank_ratio>("bank_ratio"),
+            function<papers::lines_per_segment>("lines_per_segment"),
+            function<papers::lines_touched>("lines_touched"),
+            function<papers::tile_k_min>("tile_k_min"),
+            function<papers::step_fmas>("step_fmas"),
+            function<papers::step_bytes>("step_bytes")};
+        for (const VerdictRule &rule : verdict_rules())
+            if (rule.of != nullptr)
+                known.push_back({rule.name, rule.least, rule.most, [&rule](E, A a, S) {
+                                     std::vector<double> numbers;
+                                     for (std::size_t i = 0; i < a.size(); ++i)
+                                         numbers.push_back(argument<double>(a, i));
+                                     return PaperValue(rule.of(numbers));
+                                 }});
+        return known;
+    }();
     return all;
 }
 

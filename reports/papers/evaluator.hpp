@@ -11,8 +11,10 @@
 #include "reports/papers/context.hpp"
 #include "reports/papers/facts.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +29,21 @@ struct PaperRow {
     const ForecastGpu *gpu = nullptr;
 };
 using PaperRows = std::vector<PaperRow>;
+
+/// A row for each of these.
+PaperRows rows_of(const auto &all, auto row) {
+    PaperRows rows;
+    std::transform(all.begin(), all.end(), std::back_inserter(rows), row);
+    return rows;
+}
+/// The same, with the names of their fields.
+PaperRows rows_of(const auto &all) {
+    return rows_of(all, [](const auto &one) {
+        PaperRow row;
+        add_facts(row.names, &one);
+        return row;
+    });
+}
 
 /// Where an expression stands: in a row, and that in another one.
 struct PaperScope {
@@ -61,13 +78,13 @@ class Evaluator {
     struct Function {
         const char *name;
         std::size_t least, most; ///< arguments
-        PaperValue (*of)(Evaluator &, const Arguments &, const PaperScope &);
+        std::function<PaperValue(Evaluator &, const Arguments &, const PaperScope &)> of;
         bool of_missing = false; ///< also where an argument is missing; else what it gives is missing, too
     };
     /// A list that every item may go through by its name.
     struct List {
         const char *name;
-        PaperRows (Evaluator::*rows)();
+        std::function<PaperRows(Evaluator &)> rows;
     };
     static const std::vector<Function> &functions();
     static const std::vector<List> &lists();
@@ -117,9 +134,8 @@ class Evaluator {
 
     const PaperRows &list(const std::string &name);
     PaperRows written(const PaperList &list);
-    PaperRows gpus(), shapes(), cases(), opinions(), published(), operators();
-    PaperRows rung_rows(), steps(), published_steps(), launches(), recorded_rungs();
-    PaperRows two_gpus(), recorded_steps(), several_gpus(), advice();
+    PaperRows cases(), opinions(), operators(), published_steps(), launches(), recorded_rungs(), two_gpus(),
+        several_gpus();
 
     std::string network() const;
     std::int64_t batch() const;
@@ -127,7 +143,7 @@ class Evaluator {
     NetworkRun recorded_scaling() const;
     const std::vector<KnownRung> &rungs(std::int64_t batch);
     std::vector<const KnownRung *> asked_rungs();
-    PaperRows steps_of(const std::vector<const KnownRung *> &rungs);
+    static PaperRows steps_of(const std::vector<const KnownRung *> &rungs);
     PaperValue rung(const std::string &id, const std::string &what, std::int64_t batch);
     PaperValue of_network(const std::string &fact);
 

@@ -18,16 +18,19 @@
 namespace convcast {
 namespace {
 
+bool calls(const Expression &e, const std::string &function) {
+    return (e.kind == Expression::Kind::call && e.token == function) ||
+           std::any_of(e.parts.begin(), e.parts.end(),
+                       [&](const Expression &part) { return calls(part, function); });
+}
+
 /// The rules of verdicts that an expression calls, each once.
-std::vector<std::string> rules_in(const Expression &e) {
-    static const std::set<std::string> known = {"ratio", "gain", "number", "all", "best", "holds", "follows"};
-    std::set<std::string> found;
-    if (e.kind == Expression::Kind::call && known.contains(e.token))
-        found.insert(e.token);
-    for (const Expression &part : e.parts)
-        for (const std::string &rule : rules_in(part))
-            found.insert(rule);
-    return {found.begin(), found.end()};
+std::vector<const VerdictRule *> rules_in(const Expression &e) {
+    std::vector<const VerdictRule *> rules;
+    for (const VerdictRule &rule : verdict_rules())
+        if (calls(e, rule.name))
+            rules.push_back(&rule);
+    return rules;
 }
 
 /// Answers an item by one method.
@@ -257,23 +260,32 @@ class MethodRunner {
     void add_claim(const PaperClaim &claim, const PaperScope &scope) {
         if (claim.exact)
             return add_exact(claim, scope);
-        ClaimAnswer finding{evaluator_.item().id,
-                            told(*claim.claim, scope),
-                            claim.published ? told(*claim.published, scope) : "without a number",
-                            dash,
-                            ClaimVerdict::open,
-                            ""};
+        ClaimAnswer finding =
+            open_claim(claim, told(*claim.claim, scope),
+                       claim.published ? told(*claim.published, scope) : "without a number", scope);
         const PaperValue verdict = evaluator_.value(*claim.verdict, scope);
         if (verdict.text && !boost::describe::enum_from_string(verdict.text->c_str(), finding.verdict))
             throw UsageError("expected a verdict, for example ratio(1.39, found), found '" +
                              shortened(*verdict.text) + "'");
-        finding.rule = join(rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values)));
+        finding.rules = rules_in(parse_expression(*claim.verdict, ExpressionGrammar::values));
         if (verdict.text) {
             finding.found = told(*claim.found, scope);
             finding.sentence = told(*claim.says, scope);
-        } else {
-            finding.sentence = told(claim.otherwise.value_or("That was not measured on {ours}."), scope);
         }
+        add_finding(std::move(finding));
+    }
+
+    /// A claim of which what would decide it is not at hand.
+    ClaimAnswer open_claim(const PaperClaim &claim, std::string what, std::string published,
+                           const PaperScope &scope) {
+        return {
+            evaluator_.item().id, std::move(what),
+            std::move(published), dash,
+            ClaimVerdict::open,   told(claim.otherwise.value_or("That was not measured on {ours}."), scope)};
+    }
+
+    void add_finding(ClaimAnswer finding) {
+        finding.batch = method_.batch.value_or(0);
         answer_.findings.push_back(std::move(finding));
     }
 
@@ -281,11 +293,13 @@ class MethodRunner {
         const PaperItem &item = evaluator_.item();
         const PublishedCell *cell = cell_of(item, told(claim.cell[0], scope),
                                             claim.cell.size() > 1 ? told(claim.cell[1], scope) : "");
+        if (cell == nullptr)
+            return;
         const PaperValue found = evaluator_.value(*claim.exact, scope);
-        if (cell != nullptr && found.number) {
-            answer_.findings.push_back(exact(item, *cell, *found.number, told(*claim.from, scope)));
-            answer_.findings.back().rule = "exact";
-        }
+        ClaimAnswer finding = found.number ? exact(item, *cell, *found.number, told(*claim.from, scope))
+                                           : open_claim(claim, title_of(*cell), printed(*cell), scope);
+        finding.rules = {&verdict_rules().back()};
+        add_finding(std::move(finding));
     }
 
     ItemAnswer &answer_;
@@ -361,7 +375,7 @@ class NameCheck {
     std::vector<std::string> cells() const {
         std::vector<std::string> names;
         for (const PublishedCell &cell : item_.published)
-            names.push_back(cell.of + ", " + cell.at);
+            names.push_back(title_of(cell));
         return names;
     }
 

@@ -109,8 +109,8 @@ std::vector<std::string> names_of_rows() {
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const char *name : {"one_launch", "one_record", "papers_one_launch", "papers_one_record"})
-        facts[name];
+    for (const std::string name : {"one_launch", "one_record", "in_stream_s"})
+        facts[name], facts["papers_" + name];
     for (const char *name :
          {"computes", "rung", "blocks", "threads", "times_launched", "output", "parameters", "multiply_adds",
           "values", "worth", "devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"})
@@ -202,21 +202,32 @@ PaperValue Evaluator::named(const std::string &name, const PaperScope &scope) {
 }
 
 const std::vector<Evaluator::List> &Evaluator::lists() {
-    static const std::vector<List> all = {{"shapes", &Evaluator::shapes},
-                                          {"gpus", &Evaluator::gpus},
-                                          {"cases", &Evaluator::cases},
-                                          {"published", &Evaluator::published},
-                                          {"rungs", &Evaluator::rung_rows},
-                                          {"steps", &Evaluator::steps},
-                                          {"published_steps", &Evaluator::published_steps},
-                                          {"launches", &Evaluator::launches},
-                                          {"operators", &Evaluator::operators},
-                                          {"recorded_rungs", &Evaluator::recorded_rungs},
-                                          {"opinions", &Evaluator::opinions},
-                                          {"two_gpus", &Evaluator::two_gpus},
-                                          {"recorded_steps", &Evaluator::recorded_steps},
-                                          {"several_gpus", &Evaluator::several_gpus},
-                                          {"advice", &Evaluator::advice}};
+    using E = Evaluator &;
+    static const std::vector<List> all = {
+        {"shapes", [](E e) { return rows_of(e.context_.study(e.study()).shapes, row_of_shape); }},
+        {"gpus",
+         [](E e) -> PaperRows {
+             return {{{}, {}, &e.context_.papers()}, {{}, {}, &e.context_.ours()}};
+         }},
+        {"cases", &Evaluator::cases},
+        {"published",
+         [](E e) {
+             return rows_of(e.item_.published, [](const auto &cell) { return PaperRow{facts_of(cell)}; });
+         }},
+        {"rungs",
+         [](E e) {
+             return rows_of(e.asked_rungs(), [](const auto *rung) { return PaperRow{rung->facts()}; });
+         }},
+        {"steps", [](E e) { return steps_of(e.asked_rungs()); }},
+        {"published_steps", &Evaluator::published_steps},
+        {"launches", &Evaluator::launches},
+        {"operators", &Evaluator::operators},
+        {"recorded_rungs", &Evaluator::recorded_rungs},
+        {"opinions", &Evaluator::opinions},
+        {"two_gpus", &Evaluator::two_gpus},
+        {"recorded_steps", [](E e) { return rows_of(e.recorded_scaling().cases); }},
+        {"several_gpus", &Evaluator::several_gpus},
+        {"advice", [](E e) { return rows_of(e.by_images().advice); }}};
     return all;
 }
 
@@ -234,7 +245,7 @@ const PaperRows &Evaluator::list(const std::string &name) {
         const auto own = method_.lists.find(name);
         const auto known =
             std::find_if(lists().begin(), lists().end(), [&](const List &one) { return one.name == name; });
-        PaperRows rows = own != method_.lists.end() ? written(own->second) : (this->*known->rows)();
+        PaperRows rows = own != method_.lists.end() ? written(own->second) : known->rows(*this);
         for (std::size_t i = 0; i < rows.size(); ++i)
             rows[i].names.emplace("row", i + 1);
         return rows;
@@ -268,17 +279,6 @@ PaperRows Evaluator::written(const PaperList &list) {
     return rows;
 }
 
-PaperRows Evaluator::gpus() {
-    return {{{}, {}, &context_.papers()}, {{}, {}, &context_.ours()}};
-}
-
-PaperRows Evaluator::shapes() {
-    PaperRows rows;
-    for (const std::string &shape : context_.study(study()).shapes)
-        rows.push_back(row_of_shape(shape));
-    return rows;
-}
-
 PaperRows Evaluator::cases() {
     PaperRows rows;
     if (const StudyResults *results = context_.measured(study()))
@@ -298,13 +298,6 @@ PaperRows Evaluator::opinions() {
                 add_facts(row.names, its);
                 row.names["worth"] = worth_of(*its);
             }
-    return rows;
-}
-
-PaperRows Evaluator::published() {
-    PaperRows rows;
-    for (const PublishedCell &cell : item_.published)
-        rows.push_back({facts_of(cell)});
     return rows;
 }
 

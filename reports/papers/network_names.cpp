@@ -12,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -26,23 +25,6 @@ std::int64_t all_of_grid(const std::array<std::int64_t, 3> &sizes) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/// A layer of a network by the operators of a launch; one without operators clears what the convolution adds
-/// to.
-std::string layer_of(const std::vector<std::string> &operators) {
-    if (operators.empty() || operators.front().starts_with("conv"))
-        return "convolution";
-    const std::string &last = operators.back();
-    return last.starts_with("relu") ? "ReLU" : last.starts_with("pool") ? "max pooling" : "fully connected";
-}
-
-/// A row for each of these, with the names of their fields.
-template <class T> PaperRows rows_of(const std::vector<T> &all) {
-    PaperRows rows;
-    for (const T &one : all)
-        add_facts(rows.emplace_back().names, &one);
-    return rows;
-}
-
 /// Steps of training, the batch divided over so many GPUs; none where a GPU has no others beside it.
 NetworkRun divided(const std::string &network, const GpuProfile &gpu, int devices,
                    std::vector<DeviceSplit> splits, std::int64_t batch, bool weak) {
@@ -54,40 +36,14 @@ NetworkRun divided(const std::string &network, const GpuProfile &gpu, int device
     return forecast_scaling(find_network(network), gpu, question);
 }
 
-/// Of one launch: how long it takes, and how long its activity record will say that it takes.
-void add_forecast(PaperFacts &names, const std::string &before, const KernelForecast *launch) {
-    names[before + "one_launch"] = launch != nullptr ? PaperValue(launch->time_s) : PaperValue();
-    names[before + "one_record"] = launch != nullptr ? PaperValue(launch->record_s) : PaperValue();
-}
-
-/// "layer ReLU" and others: what they take of a call whose launches follow each other in streams.
-void add_forecast_layers(PaperFacts &names, const std::string &before, const RungForecast &forecast) {
-    names[before + "memory copies"] = forecast.copy_s;
-    for (std::size_t i = 0; i < forecast.in_stream_s.size(); ++i) {
-        PaperValue &layer = names[before + layer_of(forecast.launches[i].operators)];
-        layer = layer.number.value_or(0.0) + forecast.in_stream_s[i].value;
-    }
-}
-
-/// "measured layer ReLU" and others: from the first start of a launch of the layer to the last end, and as
-/// the copies what the call takes beside its kernels.
-void add_measured_layers(PaperFacts &names, const Rung &rung, const NetworkCase &measured) {
-    if (measured.kernels.size() != rung.launches.size() || !measured.measured)
-        return;
-    std::map<std::string, std::pair<double, double>> spans; // first start, last end
-    double last = 0.0;
-    for (std::size_t i = 0; i < rung.launches.size(); ++i) {
-        const KernelTime &kernel = measured.kernels[i];
-        const double begins = kernel.begins_s.value, ends = kernel.ends_s.value;
-        auto &span = spans.try_emplace(layer_of(rung.launches[i].operators), begins, ends).first->second;
-        span = {std::min(span.first, begins), std::max(span.second, ends)};
-        last = std::max(last, ends);
-    }
-    for (const auto &[layer, span] : spans)
-        names["measured layer " + layer] = span.second - span.first;
-    if (const auto call = rung.streams ? measured.measured->stream_s : measured.measured->time_s;
-        call && rung.upload)
-        names["measured layer memory copies"] = call->value - last;
+/// Of a launch: how long one takes, how long its activity record will say that it takes, and what all take of
+/// a call whose launches follow each other in streams.
+void add_forecast(PaperFacts &names, const std::string &before, const RungForecast &rung,
+                  std::size_t launch) {
+    const bool known = launch < rung.launches.size(), in_stream = launch < rung.in_stream_s.size();
+    names[before + "one_launch"] = known ? PaperValue(rung.launches[launch].time_s) : PaperValue();
+    names[before + "one_record"] = known ? PaperValue(rung.launches[launch].record_s) : PaperValue();
+    names[before + "in_stream_s"] = in_stream ? PaperValue(rung.in_stream_s[launch]) : PaperValue();
 }
 
 } // namespace
@@ -106,7 +62,6 @@ PaperFacts KnownRung::facts() const {
     names["published"] = rung.published_s;
     names["papers"] = papers.stream_s;
     names["forecast"] = ours.call_s();
-    names["layer total"] = ours.stream_s;
     names["measured"] = measured ? measured->measured_s() : std::nullopt;
     names["why"] = ours.why_not;
     names["papers_why"] = papers.why_not;
@@ -115,12 +70,8 @@ PaperFacts KnownRung::facts() const {
         measured && measured->measured ? PaperValue(measured->measured->stream_s) : PaperValue();
     names["papers_low"] = papers.low_s;
     names["papers_high"] = papers.high_s;
-    names["papers layer total"] = papers.stream_s;
-    names["measured layer total"] = names["stream_measured"];
-    add_forecast_layers(names, "layer ", ours);
-    add_forecast_layers(names, "papers layer ", papers);
-    if (measured)
-        add_measured_layers(names, rung, *measured);
+    names["copy_s"] = ours.copy_s;
+    names["papers_copy_s"] = papers.copy_s;
     return names;
 }
 
@@ -169,13 +120,6 @@ std::vector<const KnownRung *> Evaluator::asked_rungs() {
     return asked;
 }
 
-PaperRows Evaluator::rung_rows() {
-    PaperRows rows;
-    for (const KnownRung *known : asked_rungs())
-        rows.push_back({known->facts()});
-    return rows;
-}
-
 /// Each rung beside the one before it.
 PaperRows Evaluator::steps_of(const std::vector<const KnownRung *> &rungs) {
     PaperRows rows;
@@ -186,10 +130,6 @@ PaperRows Evaluator::steps_of(const std::vector<const KnownRung *> &rungs) {
             names["before." + name] = value;
     }
     return rows;
-}
-
-PaperRows Evaluator::steps() {
-    return steps_of(asked_rungs());
 }
 
 PaperRows Evaluator::published_steps() {
@@ -212,9 +152,8 @@ PaperRows Evaluator::launches() {
             const bool each_stream = launch.each_stream.value_or(false);
             names["times_launched"] =
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
-            add_forecast(names, "", i < known->ours.launches.size() ? &known->ours.launches[i] : nullptr);
-            add_forecast(names, "papers_",
-                         i < known->papers.launches.size() ? &known->papers.launches[i] : nullptr);
+            add_forecast(names, "", known->ours, i);
+            add_forecast(names, "papers_", known->papers, i);
             const bool kept =
                 known->measured && known->measured->kernels.size() == known->rung.launches.size();
             add_facts<KernelTime>(names, kept ? &known->measured->kernels[i] : nullptr, "recorded.");
@@ -232,11 +171,6 @@ PaperRows Evaluator::two_gpus() {
     return rows_of(divided(network(), context_.ours().profile, 2,
                            {DeviceSplit::rows, DeviceSplit::parameters, DeviceSplit::batch}, batch(), false)
                        .cases);
-}
-
-/// What was recorded of steps of training over two such GPUs.
-PaperRows Evaluator::recorded_steps() {
-    return rows_of(recorded_scaling().cases);
 }
 
 /// Recorded steps on two GPUs with forecasts by this version; no cases where there are none.
@@ -272,20 +206,16 @@ PaperRows Evaluator::several_gpus() {
     return rows;
 }
 
-PaperRows Evaluator::advice() {
-    return rows_of(by_images().advice);
-}
-
-/// rung(id, what[, images]): of a rung of the network's ladder; a layer of it by "layer ReLU".
+/// rung(id, what[, images]): of a rung of the network's ladder.
 PaperValue Evaluator::rung(const std::string &id, const std::string &what, std::int64_t batch) {
     for (const KnownRung &known : rungs(batch))
         if (known.rung.id == id) {
             const PaperFacts names = known.facts();
             const auto found = names.find(what);
-            if (found == names.end() && what.find("layer ") == std::string::npos)
+            if (found == names.end())
                 throw UsageError("expected what is known of a rung, for example 'measured', found '" +
                                  shortened(what) + "'");
-            return found == names.end() ? PaperValue() : found->second;
+            return found->second;
         }
     return {};
 }

@@ -27,7 +27,7 @@ Section claims_section(const Reproduction &r) {
     return {"claims",
             "Claims",
             "Claims, and what is found",
-            {paragraph(escape_xml(verdict_rules()), "small"), Listing{std::move(table), "claims"}}};
+            {paragraph(escape_xml(verdicts_in_words()), "small"), Listing{std::move(table), "claims"}}};
 }
 
 Group published(const PaperItem &item) {
@@ -90,6 +90,8 @@ Section item_section(const PaperItem &item, const ItemAnswer &answer) {
             "src=\"data:image/svg+xml;base64,{3}\"><figcaption>{2}</figcaption></figure>\n",
             drawing.id, escape_xml(drawing.title), escape_xml(drawing.caption), base64(drawing.svg))});
     parts.push_back(beside("pair", std::move(figures)));
+    if (!answer.of_other_code.empty())
+        parts.push_back(paragraph(escape_xml(answer.of_other_code), "small"));
     parts.push_back(beside("pair", std::move(drawings)));
     for (const PaperTable &t : answer.tables)
         add_table(parts, t);
@@ -135,28 +137,23 @@ std::string write_paper_page(const Reproduction &r) {
 
 ReportFiles write_reproduction(const Reproduction &reproduction, const std::filesystem::path &folder) {
     TemporaryFolder unfinished(folder.string()); // half of the answers is taken for all of them
-    std::vector<Figure> figures;
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const Figure &figure : answer.figures)
-            if (figure.point_count() > 0)
-                figures.push_back(figure);
+    std::vector<Figure> figures = of_all_items(reproduction, &ItemAnswer::figures);
+    std::erase_if(figures, [](const Figure &figure) { return figure.point_count() == 0; });
     ReportFiles files = write_figures(figures, folder);
     FigureFiles drawings{{}, files.pdf_note, true};
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const PaperDrawing &drawing : answer.drawings) {
-            drawings.write(folder / "figures" / (drawing.id + ".svg"), drawing.svg);
-            drawings.write_pdf(drawing.svg, folder / "figures" / (drawing.id + ".pdf"));
-        }
+    for (const PaperDrawing &drawing : of_all_items(reproduction, &ItemAnswer::drawings)) {
+        drawings.write(folder / "figures" / (drawing.id + ".svg"), drawing.svg);
+        drawings.write_pdf(drawing.svg, folder / "figures" / (drawing.id + ".pdf"));
+    }
     files.figures.insert(files.figures.end(), drawings.files.begin(), drawings.files.end());
     files.pdf_note = drawings.note;
     make_folder((folder / "tables").string());
     const auto write = [&](const std::filesystem::path &name, const std::string &text) {
         write_into_folder(folder / name, text);
     };
-    for (const ItemAnswer &answer : reproduction.answers)
-        for (const PaperTable &table : answer.tables)
-            if (!table.rows.empty())
-                write(std::filesystem::path("tables") / (table.id + ".csv"), to_csv(table_of(table)));
+    for (const PaperTable &table : of_all_items(reproduction, &ItemAnswer::tables))
+        if (!table.rows.empty())
+            write(std::filesystem::path("tables") / (table.id + ".csv"), to_csv(table_of(table)));
     const std::string &id = reproduction.paper.id;
     write("claims.csv", to_csv(findings_table(reproduction)));
     write(id + ".tex", paper_tex(reproduction));

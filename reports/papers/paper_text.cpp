@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -184,14 +183,6 @@ std::string tex_table(const PaperTable &table) {
     return out + "}\n" + (across ? "\\end{landscape}\n" : "");
 }
 
-std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
-    std::vector<ClaimAnswer> findings;
-    for (const ItemAnswer &answer : r.answers)
-        std::copy_if(answer.findings.begin(), answer.findings.end(), std::back_inserter(findings),
-                     [](const ClaimAnswer &f) { return f.counted.empty(); });
-    return findings;
-}
-
 std::string tex_findings(const Reproduction &reproduction) {
     std::string out = "\\section{Claims}\n{\\footnotesize\n"
                       "\\begin{longtable}{*{4}{>{\\raggedright\\arraybackslash}p{.145\\linewidth}}"
@@ -212,6 +203,12 @@ std::string drawings_text(const ItemAnswer &answer) {
 
 } // namespace
 
+std::vector<ClaimAnswer> counted_findings(const Reproduction &r) {
+    std::vector<ClaimAnswer> findings = of_all_items(r, &ItemAnswer::findings);
+    std::erase_if(findings, [](const ClaimAnswer &f) { return !f.counted.empty(); });
+    return findings;
+}
+
 std::string counted_at(const ClaimAnswer &finding) {
     return finding.counted.empty() ? "" : ", counted at " + finding.counted;
 }
@@ -223,18 +220,15 @@ std::string verdict_text(ClaimVerdict verdict) {
 }
 
 std::string summary_of(const Reproduction &reproduction) {
-    std::array<std::int64_t, 5> counts{};
-    for (const ClaimAnswer &finding : counted_findings(reproduction))
-        ++counts[static_cast<std::size_t>(finding.verdict)];
-    const auto [hold, in_part, differ, follow, open] = counts;
-    std::string text = fmt::format("Of {} {}, {} in part, {} differently and {} open.",
-                                   count(hold + in_part + differ + open, "claim", "claims"),
-                                   count(hold, "holds", "hold"), count(in_part, "holds", "hold"),
-                                   count(differ, "comes out", "come out"), count(open, "is", "are"));
-    if (follow > 0)
+    const ClaimCounts &n = reproduction.counts;
+    std::string text =
+        fmt::format("Of {} {}, {} in part, {} differently and {} open.", count(n.claims(), "claim", "claims"),
+                    count(n.holds, "holds", "hold"), count(n.in_part, "holds", "hold"),
+                    count(n.differs, "comes out", "come out"), count(n.open, "is", "are"));
+    if (n.follows > 0)
         text += fmt::format(" {} from other printed numbers, and {} not counted.",
-                            count(follow, "more printed number follows", "more printed numbers follow"),
-                            follow == 1 ? "is" : "are");
+                            count(n.follows, "more printed number follows", "more printed numbers follow"),
+                            n.follows == 1 ? "is" : "are");
     return text;
 }
 
@@ -272,7 +266,7 @@ std::string paper_markdown(const Reproduction &r) {
                                   "says. {}\n\n"
                                   "The paper's GPU is the {}. Measured: {}.\n\n{}\n",
                                   r.paper.authors, r.paper.title, r.paper.id, summary_of(r), r.paper_gpu,
-                                  r.measured.empty() ? "nothing" : r.measured, verdict_rules());
+                                  r.measured.empty() ? "nothing" : r.measured, verdicts_in_words());
     if (!r.not_measured.empty())
         out += "\n" + r.not_measured + "\n";
     if (!r.no_time.empty())
@@ -338,7 +332,7 @@ std::string paper_tex(const Reproduction &r) {
         tex_text(r.paper_gpu), tex_text(r.measured.empty() ? "nothing" : r.measured));
     if (!r.no_time.empty())
         out += fmt::format("No time is forecast for that GPU: {}.\n", tex_text(r.no_time));
-    out += "\n\\medskip\\noindent{\\footnotesize " + tex_text(verdict_rules()) + "}\n";
+    out += "\n\\medskip\\noindent{\\footnotesize " + tex_text(verdicts_in_words()) + "}\n";
     out += tex_findings(r);
     for (std::size_t i = 0; i < r.answers.size(); ++i) {
         const ItemAnswer &answer = r.answers[i];
@@ -353,6 +347,8 @@ std::string paper_tex(const Reproduction &r) {
             out += fmt::format("\\begin{{figure}}[H]\\centering\\input{{figures/{}.tex}}\n"
                                "\\caption{{{}. {}}}\\end{{figure}}\n",
                                figure.id, tex_text(figure.title), tex_text(figure.caption));
+        if (!answer.of_other_code.empty())
+            out += tex_text(answer.of_other_code) + "\n";
         for (const PaperDrawing &drawing : answer.drawings)
             out += fmt::format("\\begin{{figure}}[H]\\centering\\IfFileExists{{figures/{0}.pdf}}"
                                "{{\\includegraphics{{{0}.pdf}}}}{{(drawn in figures/{1}.svg)}}\n"

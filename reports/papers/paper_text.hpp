@@ -8,13 +8,16 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace convcast {
 
 /// docs/papers/<id>.md: every item, where it is here, the command, the result.
 std::string paper_markdown(const Reproduction &reproduction);
 
-/// The claims that are counted, with what is found of each.
+/// The claims that are counted, each where it stands first.
+std::vector<ClaimAnswer> counted_findings(const Reproduction &reproduction);
+/// The same, with what is found of each.
 Table findings_table(const Reproduction &reproduction);
 Table table_of(const PaperTable &from);
 

@@ -1,5 +1,6 @@
 #include "reports/papers/recordings.hpp"
 
+#include "model/base/comparison.hpp"
 #include "model/base/document.hpp"
 #include "model/base/embedded.hpp"
 #include "model/base/files.hpp"
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,20 +89,12 @@ std::optional<RecordedOf> stand_in(const RecordedOf &of) {
 } // namespace
 
 std::string to_text(const RecordedOf &of) {
-    switch (of.part) {
-    case RecordedPart::study:
-        return "the study " + of.name;
-    case RecordedPart::settings:
-        return "the paper's settings of the study " + of.name;
-    case RecordedPart::ladder:
-        return fmt::format("the ladder of {} with {} image{} a call", of.name, of.batch,
-                           of.batch == 1 ? "" : "s");
-    case RecordedPart::steps:
-        return "steps of " + of.name + " over two GPUs";
-    case RecordedPart::training:
-        break;
-    }
-    return "the training of " + of.name;
+    constexpr std::array<const char *, 5> words = {// in the order of RecordedPart
+                                                   "the study {0}", "the paper's settings of the study {0}",
+                                                   "the ladder of {0} with {1} image{2} a call",
+                                                   "steps of {0} over two GPUs", "the training of {0}"};
+    return fmt::format(fmt::runtime(words[static_cast<std::size_t>(of.part)]), of.name, of.batch,
+                       of.batch == 1 ? "" : "s");
 }
 
 const std::map<std::string, std::string> &Recording::conditions() const {
@@ -108,16 +103,22 @@ const std::map<std::string, std::string> &Recording::conditions() const {
 }
 
 Recording recording_of(std::variant<Run, NetworkRun> document, std::string file) {
-    Recording recording{std::move(file), std::move(document), "", {}, ""};
-    const auto &conditions = recording.conditions();
-    if (const auto gpu = conditions.find("gpu"); gpu != conditions.end())
-        recording.gpu = gpu->second;
+    Recording recording{std::move(file), std::move(document)};
+    const auto condition = [&](const char *name) { return condition_of(recording.conditions(), name); };
+    recording.gpu = condition("gpu");
     if (const auto *network = std::get_if<NetworkRun>(&recording.document)) {
+        const bool steps = network->first().split.has_value();
+        recording.part = steps ? &DeviceCode::steps : &DeviceCode::ladders;
+        recording.code = condition(steps ? "split_code_hash" : "network_code_hash");
+        recording.version = condition("version");
         recording.why_not = why_not(*network);
         if (recording.why_not.empty())
             recording.of = parts_of(*network);
     } else {
-        recording.of = parts_of(std::get<Run>(recording.document));
+        const Run &run = std::get<Run>(recording.document);
+        recording.code = run.producer.device_code_hash;
+        recording.version = run.producer.version;
+        recording.of = parts_of(run);
         if (recording.of.empty())
             recording.why_not = "it has no measured case of a study";
     }
@@ -130,8 +131,8 @@ Recording read_recording(const std::string &text, const std::string &file) {
     return recording_of(read_run(text, file), file);
 }
 
-Recordings Recordings::shipped() {
-    Recordings all;
+Recordings Recordings::shipped(DeviceCode here) {
+    Recordings all(std::move(here));
     all.runs_to_load_ = all.networks_to_load_ = true;
     return all;
 }
@@ -185,11 +186,22 @@ std::vector<const Recording *> Recordings::given() const {
     return all;
 }
 
-std::vector<const Recording *> Recordings::used() const {
-    std::vector<const Recording *> all(used_.begin(), used_.end());
-    std::sort(all.begin(), all.end(),
-              [](const Recording *a, const Recording *b) { return a->file < b->file; });
-    return all;
+std::string Recordings::of_other_code(const std::set<const Recording *> &recordings) const {
+    std::map<std::string, std::set<std::string>> parts; // by version and code, in any order of recordings
+    const auto named = [](const std::string &text, std::size_t most) {
+        return text.empty() ? "not named" : text.substr(0, most);
+    };
+    for (const Recording *its : recordings)
+        if (its->code != here_.*its->part)
+            for (const RecordedOf &of : its->of)
+                parts[fmt::format("version {}, device code {}", named(its->version, 20), named(its->code, 8))]
+                    .insert(to_text(of));
+    std::vector<std::string> texts;
+    for (const auto &[made_by, what] : parts)
+        texts.push_back(fmt::format("{} ({})", join({what.begin(), what.end()}, " and "), made_by));
+    return texts.empty()
+               ? ""
+               : "Recorded with other device code than this program has: " + join(texts, "; ") + ".";
 }
 
 std::string shipped_bytes(const std::string &file) {

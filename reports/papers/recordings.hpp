@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,14 +35,26 @@ struct RecordedOf {
 /// "the study chang_multi", "the ladder of mnist with 2048 images a call"
 std::string to_text(const RecordedOf &of);
 
+/// Device code by its hashes, as programs and recordings name it.
+struct DeviceCode {
+    std::string convolutions; ///< of studies
+    std::string ladders;      ///< of ladders and trainings of networks
+    std::string steps;        ///< of steps over several GPUs
+};
+
 /// A document with measurements.
 struct Recording {
     std::string file;
     std::variant<Run, NetworkRun> document;
-    std::string gpu;            ///< that it was measured on, by its name; "" where it says none
-    std::vector<RecordedOf> of; ///< empty where no page could use it
-    std::string why_not;        ///< then the reason: "it has no measured case of a study"
-    bool ships = false;         ///< `file` is part of the program
+    std::string gpu{};            ///< that it was measured on, by its name; "" where it says none
+    std::vector<RecordedOf> of{}; ///< empty where no page could use it
+    std::string why_not{};        ///< then the reason: "it has no measured case of a study"
+    std::string version{};        ///< of the program that measured it; "" where it says none
+    /// Hash of the device code that it was measured with, "" where it says none; and which part of a
+    /// program's that is.
+    std::string code{};
+    std::string DeviceCode::*part = &DeviceCode::convolutions;
+    bool ships = false; ///< `file` is part of the program
 
     const std::map<std::string, std::string> &conditions() const;
 };
@@ -54,9 +67,10 @@ Recording recording_of(std::variant<Run, NetworkRun> document, std::string file)
 /// The recordings that the pages of papers may use. It remembers what it was asked for and what was used.
 class Recordings {
   public:
-    Recordings() = default;
+    /// `here`: the device code of this program.
+    explicit Recordings(DeviceCode here) : here_(std::move(here)) {}
     /// All that are part of the program.
-    static Recordings shipped();
+    static Recordings shipped(DeviceCode here);
 
     void add(Recording recording);
     /// Those of a GPU, by its name, in the order in which they were added; of any GPU where it is "". A study
@@ -66,11 +80,18 @@ class Recordings {
     /// Those that were added.
     std::vector<const Recording *> given() const;
     const std::set<RecordedOf> &asked() const { return asked_; }
-    /// In the order of their files' names.
-    std::vector<const Recording *> used() const;
+    /// What was found is used, here once more.
+    void use(const std::vector<const Recording *> &again) const { used_.insert(again.begin(), again.end()); }
+    /// What was used since this was called last.
+    std::set<const Recording *> take_used() const { return std::exchange(used_, {}); }
+    /// Of some recordings those that were measured with other device code than this program has, in a
+    /// sentence: "Recorded with other device code than this program has: the training of mnist (version
+    /// 0.1.0, device code 2c926809)."; "" of none.
+    std::string of_other_code(const std::set<const Recording *> &recordings) const;
 
   private:
     void load(bool runs) const;
+    DeviceCode here_;
 
     mutable std::vector<std::shared_ptr<const Recording>> all_;
     mutable bool runs_to_load_ = false, networks_to_load_ = false;

@@ -1983,7 +1983,8 @@ class Json(Cli):
         for file, *needles in [
                 (f"{recorded}/h200/chang.json.gz", "measured on NVIDIA H200", "would be of NVIDIA Mine", "--gpu h200"),
                 (f"{recorded}/h100/grouped.json.gz", "measured on NVIDIA H100", "--gpu FILE"),
-                ("old.json", "other device code", "measure it again: convcast run --study chang_multi"),
+                (f"{recorded}/h100/layers.json.gz", "measured on NVIDIA H100", "would be of NVIDIA Mine",
+                 "pages of that GPU cannot use it either: it has no measured case of a study"),
                 ("later.json", "convcast/run/2", "convcast/run/1"),
                 ("part.json", "64 of the GPU's SMs", "without --sms"),
                 ("chen.json", "the study chen_general", "no page that is asked uses", "the study chang_multi"),
@@ -1993,6 +1994,10 @@ class Json(Cli):
                 ("none.json", "none.json", "No such file")]:
             with self.subTest(file=file):
                 self.refused(3, [*ask, file], *needles)
+        # As of what ships: used, and said on the page.
+        answer = self.ok("reproduce", "chang", "--gpu", "mine.json", "--run", "old.json", "--json", "-o", "old").json()[0]
+        self.assertRegex(answer["of_other_code"], r"^Recorded with other device code than this program has: .*the study chang_multi.*device code 00000000\)")
+        self.assertIn(answer["of_other_code"], (self.folder / "old/chang/page.html").read_text())
         self.refused(3, [*ask, "chang.json", "--run", "./chang.json"], "which ./chang.json has too|which chang.json has too", "convcast merge")
 
     def test_reproduce_plans_what_it_would_measure(self):
@@ -2061,6 +2066,11 @@ class Json(Cli):
         self.assertEqual(environment["raw/h200/chang.json.gz"]["gpu"], "NVIDIA H200")
         for key in ("version", "commit", "compiler", "device_code_hash"):
             self.assertTrue(environment["program"][key])
+        counts = [a["counts"] for a in self.ok("reproduce", "all", "--json", timeout=300).json()]
+        judged, is_open, follow = (sum(c[v] for c in counts for v in verdicts)
+                                   for verdicts in (("holds", "in_part", "differs"), ("open",), ("follows",)))
+        self.assertEqual(judged + is_open + follow, claims)
+        self.assertIn(f"{judged + is_open} claims, of which {judged} are judged, and {follow} printed numbers", made["appendix_body.tex"].decode())
         for name in ("README.md", "appendix.tex", "appendix_body.tex", "make_again.sh"):
             self.assertNotRegex(made[name].decode(), r"@[A-Z_]+@")
 
