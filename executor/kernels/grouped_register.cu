@@ -38,6 +38,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
 #pragma unroll 8 // loads that are under way at once
     for (int i = threadIdx.x; i < Filters * values; i += blockDim.x)
         taps[i % values * Filters + i / values] = widened(filters[first_filter * values + i]);
+//: wait_for_launch_before(); // filters are no launch's
     __syncthreads();
 
     const unsigned patch = blockIdx.x / blocks * blockDim.x + threadIdx.x;

@@ -324,6 +324,8 @@ __global__ void __maxnreg__(REGISTER_CAP)
     float *to_stage = shared;
     if constexpr (Prepared)
         wait_for_launch_before();
+//: if constexpr (!Prepared)
+//:     wait_for_launch_before();
 #pragma unroll
     for (int i = 0; i < Stages - 1; ++i) {
         if (first_step + i < last_step)

@@ -247,6 +247,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     {
         float kept[runs][turns][quad];
         load_filters(kept, 0);
+//: wait_for_launch_before(); // filters are no launch's
         fetch_pixels(shared);
         store_filters(shared, kept, 0);
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,10 +54,16 @@ dim3 grid_of(const Launch &launch) {
             static_cast<unsigned>(launch.grid[2])};
 }
 
-/// Whether the kernel waits for the launch before it with its first instruction. Small kernels alone gain by
-/// an early start: CTAs of large ones that come while others run crowd on few SMs.
-bool waits_in_network(const Partition &partition) {
-    return partition.kernel == "winograd_input" || partition.kernel == "depthwise_register";
+/// Whether the kernel waits in a network for the launch before it, so that it may start early. Where that one
+/// lets its follower start beside its last CTAs, small kernels alone gain: CTAs of large ones would crowd on
+/// the few SMs that are free first.
+bool may_start_early(const Partition &partition, const EndOfConv &end) {
+    const auto is_one_of = [&](std::initializer_list<const char *> kernels) {
+        return std::ranges::find(kernels, partition.kernel) != kernels.end();
+    };
+    return end.early &&
+           (is_one_of({"winograd_input", "depthwise_register"}) ||
+            (!end.beside && is_one_of({"implicit_gemm", "implicit_gemm_rows", "grouped_register"})));
 }
 
 /// A launch of a plan, bound to its loaded kernel.
@@ -126,7 +133,7 @@ BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvSh
                        module->kernel(name),
                        partition,
                        {args_for(shape, partition), end.bias, end.added},
-                       compiled_as.in_network && end.early && waits_in_network(partition),
+                       compiled_as.in_network && may_start_early(partition, end),
                        partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {

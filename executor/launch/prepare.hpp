@@ -31,6 +31,7 @@ struct EndOfConv {
     const float *bias = nullptr, *added = nullptr;
     std::string function; ///< statements over `T x`
     bool early = false;   ///< may start while the launch before it runs, for which it waits itself
+    bool beside = false;  ///< the launch before lets this one start beside its own last CTAs
 };
 /// How a launch of a network's plan is compiled: with its lines for networks, if its kernel has some.
 ConvEnd compiled_end(const Plan &plan, const Partition &launch, const ConvEnd &end);

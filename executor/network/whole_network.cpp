@@ -23,6 +23,14 @@ namespace {
 constexpr unsigned whole_threads = 256;
 constexpr int least_early = 90; ///< compute capability whose launches may start early
 
+/// Whether the launch before launch `i` of a stream lets it start beside its own last CTAs.
+bool starts_beside(const std::vector<ScheduledLaunch> &schedule, std::size_t i) {
+    while (i-- > 0)
+        if (schedule[i].kind != LaunchKind::placed)
+            return schedule[i].plan && schedule[i].plan->launches.back().kernel == "winograd_output";
+    return false;
+}
+
 /// The kernels of executor/network/whole.cu and those made for launches; absent if the plan launches none.
 std::optional<CompileRequest> between_request(const PlannedNetwork &plan, int compute_capability) {
     std::set<std::string> names, texts;
@@ -124,7 +132,7 @@ StreamedWork::Call WholeNetwork::plan_call(std::size_t i, KernelCache &kernels) 
     end.bias = steps.bias ? parameters_[*steps.bias].data() : nullptr;
     end.added = steps.add ? address(launch.reads.at(1)) : nullptr;
     end.function = function_text(plan_.network, steps.functions);
-    end.early = early_;
+    end.early = early_, end.beside = starts_beside(plan_.schedule, i);
     PreparedPlan prepared = prepare(kernels, *launch.plan, *launch.shape, &end);
     for (std::string &note : prepared.notes)
         if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())

@@ -80,12 +80,12 @@ struct LaunchBytes {
 };
 
 LaunchBytes bytes_of(const Network &network, const ScheduledLaunch &launch, const HeldForLaunch &held,
-                     std::int64_t batch, bool biases_with_pixels) {
+                     std::int64_t batch, bool with_pixels) {
     LaunchBytes bytes;
     for (const std::size_t i : launch.operators) {
         const double its = 4.0 * static_cast<double>(network.parameters(i));
         bytes.read.add(its, held.parameters);
-        if (i != launch.operators.front() && !biases_with_pixels)
+        if (i != launch.operators.front() && !with_pixels)
             bytes.beside.add(its, held.parameters);
     }
     for (std::size_t i = 0; i < launch.reads.size(); ++i) {
@@ -263,8 +263,8 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
         plan.prepare.clear(); // filters stay the same from image to image
         if (question_.strategies.empty() && uses_tensor_cores(plan))
             continue;
-        if (const auto time = forecast_call_time(plan, shape, gpu_, knowledge_.calibration,
-                                                 at_its_start(plan, held)))
+        if (const auto time =
+                forecast_call_time(plan, shape, gpu_, knowledge_.calibration, at_its_start(plan, held)))
             all.push_back({{to_text(setting.strategy), *time}, &setting});
     }
     if (all.empty())
@@ -336,9 +336,9 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
         launch.nodes = 0, launch.bytes = 0.0, launch.light_s = Seconds(0.0);
         return launch;
     }
-    const bool biases_with_pixels = scheduled.shape && scheduled.kind != LaunchKind::dense &&
-                                    filters_before_waiting(ways_of(*scheduled.shape, scheduled.strategy).plan);
-    const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch(), biases_with_pixels);
+    const bool with_pixels = scheduled.shape && scheduled.kind != LaunchKind::dense &&
+                             biases_with_pixels(ways_of(*scheduled.shape, scheduled.strategy).plan);
+    const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch(), with_pixels);
     launch.bytes = bytes.read.bytes + bytes.written;
     if (scheduled.shape) {
         time_planned(scheduled, launch);

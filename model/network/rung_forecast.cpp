@@ -1,8 +1,8 @@
 #include "model/network/rung_forecast.hpp"
 
 #include "model/base/divide.hpp"
-#include "model/machine/profile.hpp"
 #include "model/machine/machine.hpp"
+#include "model/machine/profile.hpp"
 #include "model/network/count_work.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/scaling_forecast.hpp"

@@ -431,6 +431,11 @@ bool ends_launch(const Plan &plan) {
 }
 
 bool filters_before_waiting(const Plan &plan) {
+    const std::string &kernel = plan.launches.front().kernel;
+    return kernel == "depthwise_register" || kernel == "grouped_register";
+}
+
+bool biases_with_pixels(const Plan &plan) {
     return plan.launches.front().kernel == "depthwise_register";
 }
 

@@ -72,9 +72,12 @@ ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch
 /// networks (executor/network/conv_end.cuh).
 bool ends_launch(const Plan &plan);
 
-/// Whether the plan's kernel, in a network, reads its filters while the launch before it may still run, and its
-/// biases together with its pixels.
+/// Whether the plan's kernel, in a network, reads all of its filters while the launch before it may still
+/// run.
 bool filters_before_waiting(const Plan &plan);
+
+/// Whether it reads its biases together with its pixels, and not behind its sums.
+bool biases_with_pixels(const Plan &plan);
 
 /// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
 using EndsLaunch = std::function<bool(const ConvShape &)>;

@@ -126,7 +126,7 @@ int main() {
     int turns = 0;
     for (const int more : {0, 1, 9, 90, 100, 200}) {
         for (int i = 0; i < more; ++i, ++turns) {
-            CHECK(cudaMemset(device.to, 0, 4096));
+            CHECK(cudaMemset(device.to, 0, 5280));
             launch(device, {true, false, 132}, 0);
             CHECK(cudaStreamSynchronize(device.stream));
         }
