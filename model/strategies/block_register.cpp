@@ -214,8 +214,14 @@ std::int64_t registers_of(const Tiling &o) {
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
-    Partition part;
-    part.kernel = BlockRegister::about.name;
+    constexpr std::int64_t stages = 2;
+    const std::int64_t cap = registers_for(o).cap;
+    Partition part = launch_of_ctas(
+        BlockRegister::about.name, {o.tiles_x * o.tiles_y, ceil_div(o.s.k, o.tile_k), o.s.n},
+        {o.threads, cap,
+         round_up(std::max(stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16),
+         o.short_type ? cap : std::min(cap, registers_of(o))},
+        o.gpu);
     part.template_arguments = {o.s.r,   o.s.s,   o.tile_w,   o.tile_h, o.tile_k,
                                o.width, o.group, o.channels, o.n,      o.wide ? 1 : 0};
     add_element_type(part, o.s);
@@ -223,20 +229,11 @@ Partition launch_of(const Tiling &o) {
                    (o.s.r * o.s.s > 1 ? ""
                     : o.threads <= 64 ? ", 1 x 1"
                                       : "1 x 1");
-    part.grid = {o.tiles_x * o.tiles_y, ceil_div(o.s.k, o.tile_k), o.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = o.threads;
-    part.stages = 2;
+    part.stages = stages;
     part.steps = ceil_div(o.s.c, o.channels);
     part.filter_count = o.s.k;
-    part.busy_warps = ceil_div(part.threads, 32);
     part.independent_sums = o.width * o.group;
-    part.shared_bytes =
-        round_up(std::max(part.stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16);
-    part.register_cap = registers_for(o).cap;
-    const std::int64_t registers =
-        o.short_type ? part.register_cap : std::min(part.register_cap, registers_of(o));
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers, part.shared_bytes);
     return part;
 }
 

@@ -42,7 +42,7 @@ double beyond_l2(double bytes, const Gpu &gpu) {
 Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     const std::int64_t outputs = s.output_elements(), width = outputs % 4 == 0 ? 4 : 1;
     Partition part = side_launch("channel_split_sum", {ceil_div(outputs, sum_threads * width), 1, 1},
-                                 sum_threads, 32, 0, gpu);
+                                 {sum_threads, 32}, gpu);
     part.template_arguments = {width};
     part.operands = {{Memory::workspace, 0}, {Memory::output, 0}};
     part.parts = parts;
@@ -137,32 +137,28 @@ std::int64_t registers_of(const Tiling &o, std::int64_t register_cap) {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    const std::int64_t stages = o.knobs.stages;
-    Partition part;
-    part.kernel = ChannelSplit::about.name;
+    const std::int64_t stages = o.knobs.stages, bank = o.bank_floats(o.tile_k), band = o.band_floats(o.band);
+    const std::int64_t register_cap =
+        std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
+    Partition part = launch_of_ctas(
+        ChannelSplit::about.name, {o.parts, s.n, 1},
+        {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers_of(o, register_cap)},
+        o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
     part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
     part.parts = o.parts;
     part.pieces = o.pieces;
     part.tile_h = o.band;
     part.tile_k = o.tile_k;
-    part.bank_floats = o.bank_floats(o.tile_k);
-    part.band_floats = o.band_floats(o.band);
-    part.shared_bytes = (part.bank_floats + stages * o.channels * part.band_floats) * 4;
-    part.grid = {o.parts, s.n, 1};
+    part.bank_floats = bank;
+    part.band_floats = band;
     part.sharing_ctas = 1.0;
-    part.threads = cta_threads;
-    part.register_cap =
-        std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
     part.stages = stages;
     part.steps = o.filter_pieces * o.pieces;
     part.filter_count = 0; // it writes partial sums: memory of its own, not the output
     part.independent_sums = o.rows * group;
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(o.units, 32), 1, cta_threads / 32);
-    part.copy_passes =
-        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
-    part.ctas_per_sm =
-        resident_ctas(o.gpu, part.threads, registers_of(o, part.register_cap), part.shared_bytes);
+    part.copy_passes = copy_passes(o.wide, o.gpu);
     return part;
 }
 

@@ -166,8 +166,16 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = Depthwise::about.name;
+    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
+    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
+    // pixels of the largest.
+    constexpr std::int64_t places = 32;
+    const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
+    const std::int64_t register_cap = std::clamp<std::int64_t>(
+        round_up(pixels + t.rows + std::min<std::int64_t>(t.column_taps, 8) + places, 8), 48, 232);
+    Partition part =
+        launch_of_ctas(Depthwise::about.name, {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1},
+                       {t.threads, register_cap, t.shared_bytes()}, gpu);
     part.template_arguments = {s.r,
                                s.s,
                                t.whole ? s.h : 0,
@@ -185,24 +193,12 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
                                t.staged ? 1 : 0};
     part.variant = t.whole ? "whole columns" : "";
     add_element_type(part, s);
-    part.grid = {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1};
     part.sharing_ctas = 1.0;
     part.tile_h = t.tile_h;
-    part.threads = t.threads;
-    part.shared_bytes = t.shared_bytes();
-    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
-    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
-    // pixels of the largest.
-    constexpr std::int64_t places = 32;
-    const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
-    part.register_cap = std::clamp<std::int64_t>(
-        round_up(pixels + t.rows + std::min<std::int64_t>(t.column_taps, 8) + places, 8), 48, 232);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     part.steps = 1;
     part.barriers = t.staged ? 2 : 1;
     part.filter_count = s.k;
-    part.copy_passes =
-        t.by_sixteen ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.by_sixteen, gpu);
     part.independent_sums = t.rows;
     part.busy_warps = ceil_div(std::min(part.threads, t.units(t.planes, t.tile_h)), warp_lanes);
     return part;

@@ -100,16 +100,13 @@ std::int64_t Tiling::at_once() const {
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = DepthwiseRegister::about.name;
+    Partition part =
+        launch_of_ctas(DepthwiseRegister::about.name, {ceil_div(t.image_patches, t.knobs.threads), s.n, 1},
+                       {t.knobs.threads, t.register_cap(), 0, t.registers()}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     part.template_arguments.push_back(t.multiplier);
     add_element_type(part, s);
-    part.grid = {ceil_div(t.image_patches, t.knobs.threads), s.n, 1};
     part.sharing_ctas = 1.0;
-    part.threads = t.knobs.threads;
-    part.register_cap = t.register_cap();
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, t.registers(), 0);
     part.steps = 1;
     part.barriers = 0;
     part.filter_count = s.k;

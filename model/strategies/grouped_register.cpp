@@ -144,18 +144,13 @@ std::int64_t registers_of(const Tiling &t) {
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = GroupedRegister::about.name;
+    Partition part = launch_of_ctas(GroupedRegister::about.name, {t.tiles * t.blocks, s.groups, 1},
+                                    {t.knobs.threads, registers_of(t), t.filters * t.values * 4}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     for (const std::int64_t further : {t.filters, t.at_once, t.channels, t.group_filters})
         part.template_arguments.push_back(further);
     add_element_type(part, s);
-    part.grid = {t.tiles * t.blocks, s.groups, 1};
     part.sharing_ctas = double(t.blocks);
-    part.threads = t.knobs.threads;
-    part.shared_bytes = t.filters * t.values * 4;
-    part.register_cap = registers_of(t);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     part.steps = t.channels / t.at_once;
     part.barriers = 0; // of a step: the only barrier of a CTA follows the copy of its filters
     part.filter_count = s.k;

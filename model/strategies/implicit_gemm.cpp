@@ -404,8 +404,8 @@ Partition prepare_launch(const Tiling &t) {
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
     Partition part = side_launch("implicit_gemm_filters",
-                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups}, 256,
-                                 32, tile * (tile + 1) * 4, t.gpu);
+                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups},
+                                 {256, 32, tile * (tile + 1) * 4}, t.gpu);
     part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // Each of eight warps reads four rows, turns them through shared memory and writes four.

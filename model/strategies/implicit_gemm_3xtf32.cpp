@@ -168,8 +168,8 @@ Partition prepare_launch(const Tiling &t) {
     const Block block{t};
     Partition part = side_launch(
         "implicit_gemm_3xtf32_filters",
-        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups}, 128,
-        40, Block::filters * block.pitch * 4, t.gpu);
+        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups},
+        {128, 40, Block::filters * block.pitch * 4}, t.gpu);
     part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
                                t.padded_rows, block.rows, t.by_channel};
     part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};

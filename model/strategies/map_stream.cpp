@@ -95,8 +95,9 @@ struct Tiling : MapStream {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    Partition part;
-    part.kernel = MapStream::about.name;
+    Partition part = launch_of_ctas(
+        MapStream::about.name, {o.rows.turns(), s.n, 1},
+        {32 * o.warps, o.register_cap, round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4}, o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
@@ -104,11 +105,7 @@ Partition launch_of(const Tiling &o) {
     part.pieces = o.pieces;
     part.band_floats = round_up(o.map_floats(o.rows.tile), 4);
     part.bank_floats = o.tile_k * o.channels.tile * o.taps;
-    part.shared_bytes = round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4;
-    part.grid = {o.rows.turns(), s.n, 1};
     part.sharing_ctas = 1.0;
-    part.register_cap = o.register_cap;
-    part.threads = 32 * o.warps;
     part.stages = o.filters.turns() > 1 ? o.stages : 1; // each piece starts anew
     part.steps = o.pieces * o.filters.turns();
     part.filter_count = s.k;
@@ -117,9 +114,8 @@ Partition launch_of(const Tiling &o) {
     deal_out(part, o.gpu, o.warps, [&](std::int64_t warp) {
         return warp % o.groups < o.real_groups ? ceil_div(o.blocks - warp / o.groups, o.position_warps) : 0;
     });
-    part.copy_passes = o.gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
+    part.copy_passes = copy_passes(false, o.gpu); // of filters, which it transposes
     part.independent_sums = group * o.columns;
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 

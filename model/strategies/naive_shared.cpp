@@ -95,27 +95,25 @@ std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
 }
 
 Partition launch_of(const Tiling &t) {
-    Partition part;
-    part.kernel = NaiveShared::about.name;
+    const std::int64_t bank_floats = round_up(t.filter_floats, 4),
+                       band_floats = t.shared_map ? t.tile_floats : 0;
+    const std::int64_t register_cap = t.shared_map ? 40 : 64;
+    Partition part = launch_of_ctas(NaiveShared::about.name, {t.tiles_x * t.tiles_y, t.s.k, t.s.n},
+                                    {t.threads, register_cap, (bank_floats + band_floats) * 4,
+                                     t.shared_map ? register_cap : registers_of_global_map(t.s)},
+                                    t.gpu);
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
     part.template_arguments = {
         t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
-    part.grid = {t.tiles_x * t.tiles_y, t.s.k, t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = t.threads;
-    part.bank_floats = round_up(t.filter_floats, 4);
-    part.band_floats = t.shared_map ? t.tile_floats : 0;
-    part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
-    part.register_cap = t.shared_map ? 40 : 64;
+    part.bank_floats = bank_floats;
+    part.band_floats = band_floats;
     part.steps = t.shared_map ? 1 : t.s.c;
     part.filter_count = t.s.k;
-    part.busy_warps = ceil_div(t.threads, 32);
     part.barriers = t.shared_map ? 1 : 0;
-    part.copy_passes = t.shared_map ? t.gpu.architecture.narrow_copy_passes->value : 0.0;
-    part.ctas_per_sm = resident_ctas(
-        t.gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(t.s), part.shared_bytes);
+    part.copy_passes = t.shared_map ? copy_passes(false, t.gpu) : 0.0;
     return part;
 }
 

@@ -208,20 +208,14 @@ Infeasible impossible(const PatchRegister &knobs) {
 }
 
 Partition launch_of(const Tiling &o) {
-    Partition part;
-    part.kernel = PatchRegister::about.name;
+    Partition part = launch_of_ctas(
+        PatchRegister::about.name, {o.position_ctas, o.filter_ctas, o.chunks * o.s.n},
+        {o.threads, o.register_cap, o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0, registers_of(o)}, o.gpu);
     part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,           o.s.q(),
                                o.band, o.classes, o.chunks, o.streamed ? 1 : 0, o.shares_taps ? 0 : 1};
-    part.grid = {o.position_ctas, o.filter_ctas, o.chunks * o.s.n};
-    part.threads = o.threads;
     part.tile_k = o.tile_k;
     part.filter_count = o.s.k;
-    part.shared_bytes = o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0;
-    part.register_cap = o.register_cap;
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers_of(o), part.shared_bytes);
     part.sharing_ctas = double(o.position_ctas * o.filter_ctas * o.chunks);
-    part.stages = 1;
-    part.steps = 1;
     part.busy_warps = ceil_div(std::min(part.threads, o.positions), warp_lanes);
     part.independent_sums = o.rows * o.vector;
     return part;

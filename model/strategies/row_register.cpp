@@ -108,26 +108,24 @@ std::int64_t registers_needed(const Tiling &t) {
 
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
-    Partition part;
-    part.kernel = RowRegister::about.name;
+    const std::int64_t filters = std::min(launch_filters(t.s), t.s.k - begin);
+    tile_k = std::min(tile_k, filters);
+    const std::int64_t tiles_k = ceil_div(filters, tile_k);
+    Partition part = launch_of_ctas(
+        RowRegister::about.name, {t.tiles_x, t.tiles_y, t.s.n * tiles_k},
+        {t.threads, registers_needed(t), round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)},
+        t.gpu);
     part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
     add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
-    part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
-    part.constant_bytes = part.filter_count * t.taps * t.bytes;
+    part.filter_count = filters;
+    part.constant_bytes = filters * t.taps * t.bytes;
     part.tile_h = t.tile_h;
-    part.tile_k = std::min(tile_k, part.filter_count);
-    const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
-    part.grid = {t.tiles_x, t.tiles_y, t.s.n * tiles_k};
+    part.tile_k = tile_k;
     part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
-    part.threads = t.threads;
-    part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(t);
-    part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
     part.steps = std::min<std::int64_t>(t.tile_h, t.s.p());
-    part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
     return part;

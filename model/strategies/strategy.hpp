@@ -158,21 +158,38 @@ inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
     fill_dram(part.work, s, gpu);
 }
 
-/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
-inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
-                             std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes,
-                             const Gpu &gpu) {
+/// What a CTA takes up of an SM.
+struct CtaSize {
+    std::int64_t threads = 0, register_cap = 0, shared_bytes = 0;
+    std::int64_t registers = register_cap; ///< of a thread as compiled, where they are fewer than the cap
+};
+
+/// A launch of such CTAs, all of whose warps are busy. The schedule and the work are left out.
+inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                                const CtaSize &cta, const Gpu &gpu) {
     Partition part;
     part.kernel = kernel;
     part.grid = grid;
-    part.threads = threads;
-    part.register_cap = registers;
-    part.shared_bytes = shared_bytes;
-    part.busy_warps = threads / warp_lanes;
+    part.threads = cta.threads;
+    part.register_cap = cta.register_cap;
+    part.shared_bytes = cta.shared_bytes;
+    part.busy_warps = ceil_div(cta.threads, warp_lanes);
+    part.ctas_per_sm = resident_ctas(gpu, cta.threads, cta.registers, cta.shared_bytes);
+    return part;
+}
+
+/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
+inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid, const CtaSize &cta,
+                             const Gpu &gpu) {
+    Partition part = launch_of_ctas(kernel, grid, cta, gpu);
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, registers, shared_bytes);
     fill_schedule(part, gpu.limits);
     return part;
+}
+
+/// Passes through shared memory per 128 bytes that asynchronous copies of 16 bytes a lane, or of 4, write.
+inline double copy_passes(bool wide, const Gpu &gpu) {
+    return wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
 }
 
 /// What a round of the papers is: a step of one CTA, or of all that an SM holds.

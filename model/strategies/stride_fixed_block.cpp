@@ -110,8 +110,20 @@ struct Tiling : StrideFixedBlock {
 };
 
 Partition launch_of(const Tiling &t) {
-    Partition part;
-    part.kernel = StrideFixedBlock::about.name;
+    const std::int64_t threads = 32 * t.tile_k / t.per_thread;
+    constexpr std::int64_t addresses = 60;
+    std::int64_t register_cap = std::clamp<std::int64_t>(
+        round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
+    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(threads, 1);
+        register_cap > most)
+        register_cap = most / 8 * 8;
+    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
+    constexpr std::int64_t kept = 24;
+    Partition part = launch_of_ctas(
+        StrideFixedBlock::about.name,
+        {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n},
+        {threads, register_cap, t.stage_floats * 4 * t.stages, register_cap - (t.segment == 1 ? kept : 0)},
+        t.gpu);
     part.template_arguments = {t.s.r,
                                t.s.s,
                                t.segment,
@@ -121,28 +133,13 @@ Partition launch_of(const Tiling &t) {
                                t.per_thread,
                                t.wide_lines ? 1 : 0,
                                t.wide_filters ? 1 : 0};
-    part.grid = {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = 32 * t.tile_k / t.per_thread;
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
     part.filter_count = t.s.k;
-    part.busy_warps = part.threads / 32;
-    part.copy_passes = t.wide_lines && t.wide_filters ? t.gpu.architecture.wide_copy_passes->value
-                                                      : t.gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.wide_lines && t.wide_filters, t.gpu);
     part.independent_sums = t.per_thread * t.columns;
-    part.shared_bytes = t.stage_floats * 4 * t.stages;
     part.variant = std::to_string(t.per_thread) + " filters a thread";
-    constexpr std::int64_t addresses = 60;
-    part.register_cap = std::clamp<std::int64_t>(
-        round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
-        part.register_cap > most)
-        part.register_cap = most / 8 * 8;
-    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
-    constexpr std::int64_t kept = 24;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0),
-                                     part.shared_bytes);
     return part;
 }
 

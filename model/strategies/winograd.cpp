@@ -133,7 +133,7 @@ Partition filters_launch(const Sizes &o) {
     const std::int64_t registers = o.s.r == 5 ? (o.points == 8 ? 120 : 96) : o.points == 8 ? 72 : 64;
     Partition part =
         side_launch("winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
-                    threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4, o.gpu);
+                    {threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4}, o.gpu);
     count_instructions(part, o.channels * o.filter_pitch, instructions,
                        taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels};
@@ -182,7 +182,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     // another load; a thread finds its tile by five divisions.
     const std::int64_t lanes = o.channels * round_up(tiles, line_floats);
     Partition part = side_launch("winograd_input", {ceil_div(lanes, transform_threads), 1, 1},
-                                 transform_threads, o.points == 8 ? 128 : 64, 0, o.gpu);
+                                 {transform_threads, o.points == 8 ? 128 : 64}, o.gpu);
     count_instructions(part, lanes,
                        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
                            2.0 * p * o.pixel_operations + instructions::warp,
@@ -235,9 +235,9 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     // tile by shuffles, and each row of them is compared, read and stored.
     const std::int64_t lanes = o.s.k * round_up(tiles, line_floats);
     const std::int64_t registers = o.points == 8 ? 104 : o.points == 6 ? 56 : 40;
-    Partition part =
-        side_launch("winograd_output", {ceil_div(lanes, transform_threads), 1, 1}, transform_threads,
-                    registers, staged ? transform_threads * o.tile * o.tile * 4 : 0, o.gpu);
+    Partition part = side_launch(
+        "winograd_output", {ceil_div(lanes, transform_threads), 1, 1},
+        {transform_threads, registers, staged ? transform_threads * o.tile * o.tile * 4 : 0}, o.gpu);
     count_instructions(part, lanes,
                        double(planes) * instructions::guard + (p + m) * o.back_operations +
                            instructions::warp +

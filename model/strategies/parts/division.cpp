@@ -112,27 +112,27 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile) {
 
 /// Its launch, without its work: two CTAs an SM, which the paper's division needs, may not fit.
 Partition launch(const Tiling &t) {
-    Partition part;
-    part.kernel = t.by_filters ? "map_split" : "filter_split";
+    const std::int64_t stages = t.pieces > 1 ? 2 : 1,
+                       bank_floats = round_up(round_up(t.filters, t.tile.group) * t.taps, 4),
+                       band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
+    Partition part = launch_of_ctas(
+        t.by_filters ? "map_split" : "filter_split",
+        {papers::ctas_per_sm * std::int64_t{t.gpu.limits.sm_count}, t.s.n, 1},
+        {papers::threads_per_cta, register_cap,
+         4 * (t.by_filters ? stages * bank_floats + band_floats : bank_floats + stages * band_floats),
+         registers_of(t.s, t.tile)},
+        t.gpu);
     part.parts = t.gpu.limits.sm_count;
     part.pieces = t.pieces;
-    part.grid = {papers::ctas_per_sm * part.parts, t.s.n, 1};
     part.sharing_ctas = double(part.grid[0]);
-    part.threads = papers::threads_per_cta;
-    part.register_cap = register_cap;
-    part.stages = t.pieces > 1 ? 2 : 1;
+    part.stages = stages;
     part.filter_count = t.s.k;
     // The last pieces may have nothing left, which costs their barriers only.
     part.steps = ceil_div(t.all, t.piece);
-    part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * t.taps, 4);
-    part.band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
-    part.shared_bytes = 4 * (t.by_filters ? part.stages * part.bank_floats + part.band_floats
-                                          : part.bank_floats + part.stages * part.band_floats);
+    part.bank_floats = bank_floats;
+    part.band_floats = band_floats;
     part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, registers_of(t.s, t.tile), part.shared_bytes);
-    // Filters are transposed, value by value.
-    part.copy_passes = t.wide && !t.by_filters ? t.gpu.architecture.wide_copy_passes->value
-                                               : t.gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.wide && !t.by_filters, t.gpu); // filters are transposed, value by value
     return part;
 }
 
