@@ -2,8 +2,6 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 

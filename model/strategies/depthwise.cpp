@@ -47,18 +47,19 @@ struct Depthwise {
 std::string Depthwise::outside(const ConvShape &s) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (s.groups != s.c)
-        return "only depthwise shapes, whose groups are as many as their channels; this one has " +
-               std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
+        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
+                           "{} groups of {} channels",
+                           s.groups, s.c);
     if (s.k / s.c > most_multiplier)
-        return "more than " + std::to_string(most_multiplier) + " filters a channel";
+        return fmt::format("more than {} filters a channel", most_multiplier);
     for (const std::int64_t size :
          {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w})
         if (size > most)
-            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+            return fmt::format("a size of {} exceeds 32 bits", size);
     if (s.r > most_filter_rows || s.r * s.s > 4096)
-        return "a filter of more than " + std::to_string(most_filter_rows) + " rows or 4096 taps";
+        return fmt::format("a filter of more than {} rows or 4096 taps", most_filter_rows);
     if ((s.r - 1) * s.dilation_h + 1 > most_window)
-        return "a filter that reaches over more than " + std::to_string(most_window) + " rows";
+        return fmt::format("a filter that reaches over more than {} rows", most_window);
     if ((s.h + 2 * s.pad_h) * s.w > most || s.p() * s.q() > most || s.n * s.k > most ||
         s.filter_elements() + most_planes * s.r * s.s * (s.k / s.c) > most)
         return "a plane or a number of planes exceeds 32 bits";
@@ -131,11 +132,11 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
         rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
     const std::int64_t plane = s.p() * s.q();
     if (planes > s.c)
-        return "planes = " + std::to_string(planes) + " exceeds the " + std::to_string(s.c) + " channels";
+        return fmt::format("planes = {} exceeds the {} channels", planes, s.c);
     rows = int(std::min<std::int64_t>(rows, s.p()));
     if (planes > 1 && (s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p())))
-        return "several planes of a CTA have all their rows, " + std::to_string(most_tile_h) +
-               " at most: give tile_h or planes";
+        return fmt::format("several planes of a CTA have all their rows, {} at most: give tile_h or planes",
+                           most_tile_h);
     if (planes == 0) {
         const std::int64_t fit = outputs / (plane * (s.k / s.c));
         const bool bands = s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p());
@@ -157,10 +158,10 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
         threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
     }
     if (t.window > most_window)
-        return "rows = " + std::to_string(rows) + " reach over " + std::to_string(t.window) +
-               " rows of pixels, at most " + std::to_string(most_window) + " are built";
+        return fmt::format("rows = {} reach over {} rows of pixels, at most {} are built", rows, t.window,
+                           most_window);
     if (threads % 32 != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     return "";
 }
 

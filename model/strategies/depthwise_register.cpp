@@ -36,10 +36,11 @@ struct DepthwiseRegister {
 
 std::string DepthwiseRegister::outside(const ConvShape &s) {
     if (s.groups != s.c)
-        return "only depthwise shapes, whose groups are as many as their channels; this one has " +
-               std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
+        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
+                           "{} groups of {} channels",
+                           s.groups, s.c);
     if (s.r * s.s > most_taps)
-        return "a filter of more than " + std::to_string(most_taps) + " taps";
+        return fmt::format("a filter of more than {} taps", most_taps);
     return outside_patches(s);
 }
 
@@ -71,11 +72,11 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     if (threads == 0)
         threads = 64;
     if (threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     const std::int64_t outputs = std::int64_t{rows} * columns;
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
-        return "patches of " + std::to_string(outputs) + " outputs are too large: at most " +
-               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
+        return fmt::format("patches of {} outputs are too large: at most {} are built", outputs,
+                           std::min(most_outputs, most_products / (s.r * s.s)));
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 

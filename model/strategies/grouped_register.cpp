@@ -70,11 +70,10 @@ struct Tiling {
 std::string too_large(const PatchRows &patch, std::int64_t outputs) {
     const std::int64_t taps = patch.s.r * patch.s.s, pixels = patch.window_h * patch.window_w;
     if (outputs > most_outputs || outputs * taps > most_products)
-        return std::to_string(outputs) + " outputs of a thread are too many: at most " +
-               std::to_string(std::min(most_outputs, most_products / taps)) + " are built";
+        return fmt::format("{} outputs of a thread are too many: at most {} are built", outputs,
+                           std::min(most_outputs, most_products / taps));
     if (pixels > most_pixels)
-        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
-               std::to_string(most_pixels) + " are built";
+        return fmt::format("{} pixels under a patch are too many: at most {} are built", pixels, most_pixels);
     return patch.too_many_loads();
 }
 
@@ -99,10 +98,9 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (filters == 0)
         filters = widest_divisor(group_filters, 8);
     if (!power_of_two_in(filters, 1, 8))
-        return "filters must be 1, 2, 4 or 8, got " + std::to_string(filters);
+        return fmt::format("filters must be 1, 2, 4 or 8, got {}", filters);
     if (group_filters % filters != 0)
-        return "filters = " + std::to_string(filters) + " does not divide the " +
-               std::to_string(group_filters) + " filters of a group";
+        return fmt::format("filters = {} does not divide the {} filters of a group", filters, group_filters);
     constexpr std::int64_t usual_rows = 2;
     if (rows == 0)
         rows = int(rows_of_patch(s, usual_rows));
@@ -110,7 +108,7 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (threads == 0)
         threads = 128;
     if (threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     const auto outputs = [&] { return std::int64_t{rows} * columns * filters; };
     const auto refused = [&] { return too_large({s, rows, columns}, outputs()); };
     for (std::string why = refused(); !why.empty(); why = refused())
@@ -126,10 +124,9 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (channels == 0)
         channels = loads_together(patch, outputs(), 4) ? 4 : loads_together(patch, outputs(), 2) ? 2 : 1;
     if (!power_of_two_in(channels, 1, 4) || !loads_together(patch, outputs(), channels))
-        return "channels must be 1, 2 or 4 and divide the " + std::to_string(s.c / s.groups) +
-               " channels of a group, with at most " + std::to_string(most_pixels_at_once) + " pixels and " +
-               std::to_string(most_products) + " products of a thread at once, got " +
-               std::to_string(channels);
+        return fmt::format("channels must be 1, 2 or 4 and divide the {} channels of a group, with at most "
+                           "{} pixels and {} products of a thread at once, got {}",
+                           s.c / s.groups, most_pixels_at_once, most_products, channels);
     return "";
 }
 

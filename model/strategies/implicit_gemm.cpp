@@ -53,8 +53,8 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (g.stages < 2)
         return "stages must be at least 2";
     if (g.slice_channels > s.c / s.groups)
-        return "slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
-               std::to_string(s.c / s.groups) + " channels of a group";
+        return fmt::format("slice_channels = {} exceeds the {} channels of a group", g.slice_channels,
+                           s.c / s.groups);
     return "";
 }
 
@@ -65,18 +65,15 @@ std::string check_tiling(const Tiling &t) {
     if (const std::string why = check_warps(t.g); !why.empty())
         return why;
     if (t.by_filter ? t.slice / 4 < t.g.warp_split : t.slice % t.g.warp_split != 0)
-        return "a slice of " + std::to_string(t.slice) + " values has no " + std::to_string(t.g.warp_split) +
-               " parts";
+        return fmt::format("a slice of {} values has no {} parts", t.slice, t.g.warp_split);
     if (t.by_filter && t.threads < t.slice / 4)
-        return "a row of " + std::to_string(t.slice) +
-               " values has more 16-byte copies than a CTA has threads";
+        return fmt::format("a row of {} values has more 16-byte copies than a CTA has threads", t.slice);
     if (const std::string why = check_split(t.g.split, t.steps); !why.empty())
         return why;
     if (t.threads > t.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(t.threads) + " threads";
+        return fmt::format("a CTA would have {} threads", t.threads);
     if (t.g.filters == 2 && t.threads < t.g.tile_k / 4)
-        return "a row of " + std::to_string(t.g.tile_k) +
-               " filters has more 16-byte copies than a CTA has threads";
+        return fmt::format("a row of {} filters has more 16-byte copies than a CTA has threads", t.g.tile_k);
     return "";
 }
 
@@ -540,11 +537,9 @@ std::string ImplicitGemm::outside(const ConvShape &s) {
 SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
-        return Infeasible{
-            "split = " + std::to_string(split) +
-            " shares the channels over a cluster of CTAs, which needs compute capability 9.0 or "
-            "newer; " +
-            gpu.profile.id + " has " + gpu.profile.compute_capability};
+        return Infeasible{fmt::format("split = {} shares the channels over a cluster of CTAs, which needs "
+                                      "compute capability 9.0 or newer; {} has {}",
+                                      split, gpu.profile.id, gpu.profile.compute_capability)};
     std::vector<ImplicitGemm> found;
     const std::int64_t pixels = s.n * s.p() * s.q();
     const auto add = [&](int k, int k_of_thread, int pixels_of_thread) {

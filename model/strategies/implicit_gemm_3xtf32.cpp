@@ -40,8 +40,8 @@ std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
     // of many.
     constexpr std::int64_t least_products = 8;
     if (s.products() < least_products)
-        return "a sum of " + std::to_string(s.products()) +
-               " products, fewer than 8, would be less accurate than FP32";
+        return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
+                           s.products());
     return "";
 }
 
@@ -230,8 +230,8 @@ std::string check_tiling(const Tiling &t) {
         return why;
     constexpr std::int64_t least_beside_sums = 32;
     if (t.consumer < t.tile_k + least_beside_sums)
-        return "the sums of " + std::to_string(t.tile_pixels) + " pixels by " + std::to_string(t.tile_k) +
-               " filters need more registers than an SM has";
+        return fmt::format("the sums of {} pixels by {} filters need more registers than an SM has",
+                           t.tile_pixels, t.tile_k);
     if (t.pixel_tiles * t.filter_tiles * t.split > std::int64_t{1} << 30)
         return "more than 2^30 CTAs; take larger tiles";
     return "";
@@ -434,10 +434,10 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why};
     Partition part = launch_of(t);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
-                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
-                          " and " + std::to_string(gpu.limits.registers_per_sm)};
+        return Infeasible{
+            fmt::format("a CTA needs {} bytes of shared memory and {} registers, the GPU gives {} and {}",
+                        part.shared_bytes, part.register_cap * part.threads, gpu.limits.shared_bytes_per_cta,
+                        gpu.limits.registers_per_sm)};
     fill_schedule(part, gpu.limits);
     part.step = step_of(t);
     part.drain = drain_of(t);

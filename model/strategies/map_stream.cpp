@@ -3,8 +3,6 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 

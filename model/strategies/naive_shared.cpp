@@ -1,5 +1,6 @@
 // The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -79,16 +80,17 @@ std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
         tile_h = int(std::min<std::int64_t>(32, s.p()));
     const Tiling t{*this, s, gpu};
     if (t.threads > limits.max_threads_per_cta)
-        return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
-               std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
+        return fmt::format("tile_w * tile_h = {} exceeds the {} threads of a CTA", t.threads,
+                           limits.max_threads_per_cta);
     const std::int64_t bank_floats = round_up(t.filter_floats, 4), most = limits.shared_bytes_per_cta / 4;
     if (bank_floats > most)
-        return "a filter of " + std::to_string(t.filter_floats * 4) +
-               " bytes exceeds a CTA's shared memory of " + std::to_string(limits.shared_bytes_per_cta);
+        return fmt::format("a filter of {} bytes exceeds a CTA's shared memory of {}", t.filter_floats * 4,
+                           limits.shared_bytes_per_cta);
     const bool fits = bank_floats + t.tile_floats <= most;
     if (map == 1 && !fits)
-        return "map = 1: the input tile of " + std::to_string(t.tile_floats * 4) +
-               " bytes does not fit beside the filter in shared memory";
+        return fmt::format(
+            "map = 1: the input tile of {} bytes does not fit beside the filter in shared memory",
+            t.tile_floats * 4);
     if (map == 0)
         map = fits ? 1 : 2;
     return "";

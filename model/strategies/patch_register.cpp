@@ -1,5 +1,6 @@
 // A patch of the image in registers while all filters pass by; C = 1.
 #include "model/strategies/strategy.hpp"
+
 #include <array>
 #include <numeric>
 
@@ -177,7 +178,7 @@ std::string PatchRegister::outside(const ConvShape &s) {
     if (const std::string why = outside_papers(s); !why.empty())
         return why;
     if (s.c != 1)
-        return "the single-channel kernels need c = 1, got c = " + std::to_string(s.c);
+        return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
     if (s.r * s.s > 64)
         return "a patch of more than 64 taps does not stay in registers";
     return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
@@ -186,11 +187,11 @@ std::string PatchRegister::outside(const ConvShape &s) {
 /// Why the strategy has no such knobs; "" if it has.
 std::string refused(const PatchRegister &knobs, const ConvShape &s) {
     if (knobs.threads % 32 != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+        return fmt::format("threads must be a multiple of 32, got {}", knobs.threads);
     if (knobs.vector != 0 && knobs.vector != 1 && knobs.vector != 4)
-        return "vector must be 1 or 4, got " + std::to_string(knobs.vector);
+        return fmt::format("vector must be 1 or 4, got {}", knobs.vector);
     if (knobs.vector == 4 && s.p() * s.q() % 4 != 0)
-        return "planes of " + std::to_string(s.p() * s.q()) + " outputs have no aligned vectors of 4";
+        return fmt::format("planes of {} outputs have no aligned vectors of 4", s.p() * s.q());
     return "";
 }
 
@@ -202,9 +203,9 @@ bool is_possible(const Outputs &o, const Gpu &gpu, std::int64_t threads) {
 }
 
 Infeasible impossible(const PatchRegister &knobs) {
-    return Infeasible{"rows = " + std::to_string(knobs.rows) + ", vector = " + std::to_string(knobs.vector) +
-                      ", threads = " + std::to_string(knobs.threads) +
-                      ": more rows than the map has, or more threads or registers than there are"};
+    return Infeasible{fmt::format("rows = {}, vector = {}, threads = {}: more rows than the map has, or more "
+                                  "threads or registers than there are",
+                                  knobs.rows, knobs.vector, knobs.threads)};
 }
 
 Partition launch_of(const Tiling &o) {
@@ -338,7 +339,7 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || o.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
+        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
     fill_schedule(part, gpu.limits);
     const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);

@@ -1,6 +1,7 @@
 // Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 
 namespace convcast {
@@ -39,7 +40,7 @@ std::string RowRegister::outside(const ConvShape &s) {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return why;
     if (s.c != 1)
-        return "Chen's special case needs c = 1, got c = " + std::to_string(s.c);
+        return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
     return s.r * s.s > constant_bank_bytes / s.element_bytes()
                ? "one filter exceeds the 64 KB of constant memory"
                : "";
@@ -60,15 +61,14 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
     if (unit == 0)
         unit = int(papers::bank_ratio(bank_width_of(gpu), s.element_bytes()));
     if (unit != 1 && unit != 2 && unit != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(unit);
+        return fmt::format("unit must be 1, 2 or 4, got {}", unit);
     if (tile_w == 0)
         tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * unit)));
     if (units == 0)
         for (units = std::max(1, 4 / unit); units > 1 && tile_w % (32 * unit * units) != 0; units /= 2) {
         }
     if (tile_w % (32 * unit * units) != 0)
-        return "tile_w = " + std::to_string(tile_w) +
-               " is no multiple of 32 * unit * units = " + std::to_string(32 * unit * units);
+        return fmt::format("tile_w = {} is no multiple of 32 * unit * units = {}", tile_w, 32 * unit * units);
     if (tile_h == 0)
         tile_h = 8;
     const std::int64_t filters = launch_filters(s);
@@ -76,8 +76,8 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
         tile_k = int(filters);
     constexpr std::int64_t most_launches = 256;
     if (ceil_div(s.k, filters) > most_launches)
-        return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
-               " launches of 64 KB of constant memory each";
+        return fmt::format("{} filters need more than {} launches of 64 KB of constant memory each", s.k,
+                           most_launches);
     return "";
 }
 
@@ -246,7 +246,7 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
         if (part.grid[1] > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         if (part.ctas_per_sm < 1)
-            return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
+            return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
         fill_schedule(part, gpu.limits);
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);

@@ -26,6 +26,8 @@
 #include "model/work/totals.hpp"
 
 // IWYU pragma: begin_exports
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

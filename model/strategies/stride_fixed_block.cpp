@@ -2,6 +2,7 @@
 // need.
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
+
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -69,12 +70,12 @@ std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, 
     if (segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
         segment_bytes = int(channel_bytes);
     if (const int bytes = segment_bytes; bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
-        return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
-               ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
+        return fmt::format("segment_bytes must be 32, 64, 128 or, up to {}, r * s * 4 = {}; got {}",
+                           largest_channel_bytes, channel_bytes, bytes);
     if (tile_w == 0)
         tile_w = int(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
     if (tile_w % 32 != 0)
-        return "tile_w must be a multiple of 32, got " + std::to_string(tile_w);
+        return fmt::format("tile_w must be a multiple of 32, got {}", tile_w);
     if (tile_k == 0) {
         const std::int64_t wanted = round_up(least_tile_k(rules).value_or(64), 16);
         tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
@@ -85,10 +86,9 @@ std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, 
         filters_per_thread = tile_k >= 64 ? 8 : 4;
     const int per_thread = filters_per_thread;
     if (per_thread != 4 && per_thread != 8 && per_thread != 16)
-        return "filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread);
+        return fmt::format("filters_per_thread must be 4, 8 or 16, got {}", per_thread);
     if (tile_k % per_thread != 0)
-        return "tile_k = " + std::to_string(tile_k) +
-               " is no multiple of filters_per_thread = " + std::to_string(per_thread);
+        return fmt::format("tile_k = {} is no multiple of filters_per_thread = {}", tile_k, per_thread);
     return "";
 }
 
@@ -139,7 +139,7 @@ Partition launch_of(const Tiling &t) {
     part.filter_count = t.s.k;
     part.copy_passes = copy_passes(t.wide_lines && t.wide_filters, t.gpu);
     part.independent_sums = t.per_thread * t.columns;
-    part.variant = std::to_string(t.per_thread) + " filters a thread";
+    part.variant = fmt::format("{} filters a thread", t.per_thread);
     return part;
 }
 
@@ -149,10 +149,9 @@ std::string does_not_fit(const Partition &part, const Tiling &t) {
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (part.threads > t.gpu.limits.max_threads_per_cta ||
         part.register_cap < t.per_thread * t.columns + 4 * t.per_thread + t.columns + 24)
-        return "tile_k = " + std::to_string(t.tile_k) +
-               " with filters_per_thread = " + std::to_string(t.per_thread) +
-               " and tile_w = " + std::to_string(t.tile_w) +
-               " needs more registers or threads than a CTA has";
+        return fmt::format("tile_k = {} with filters_per_thread = {} and tile_w = {} needs more registers or "
+                           "threads than a CTA has",
+                           t.tile_k, t.per_thread, t.tile_w);
     if (part.ctas_per_sm < 1)
         return too_little_shared_memory(part, t.gpu.limits);
     return "";
@@ -301,11 +300,9 @@ void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &g
     rules.step_lines = papers::lines_per_segment(segment_bytes, s.s);
     rules.step_bytes = step_bytes(s);
     if (segment_bytes % 32 != 0)
-        rules.remarks.push_back("rule 1: S = " + std::to_string(segment_bytes) +
-                                " is no multiple of 32 bytes");
+        rules.remarks.push_back(fmt::format("rule 1: S = {} is no multiple of 32 bytes", segment_bytes));
     if (rules.tile_k_min && tile_k < *rules.tile_k_min)
-        rules.remarks.push_back("M' = " + std::to_string(tile_k) + " is below rule 3's " +
-                                std::to_string(*rules.tile_k_min));
+        rules.remarks.push_back(fmt::format("M' = {} is below rule 3's {}", tile_k, *rules.tile_k_min));
     if (step_bytes(s) * 2 > gpu.limits.shared_bytes_per_sm)
         rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
     out.paper_round_fmas = double(*rules.step_fma);
@@ -342,10 +339,9 @@ void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, cons
                     {"map", CopiedTensor::map, t.lines * t.buffered_line * 4, stages}};
     walk.threads = {32, t.tile_k / t.per_thread, 1, t.columns, t.per_thread, 32};
     walk.pixels = {t.lines, t.tile_w + s.s - 1, t.lines, t.tile_w};
-    walk.remark = "A step brings S = " + std::to_string(segment_bytes) +
-                  " bytes of each of M' = " + std::to_string(tile_k) +
-                  " filters, and W'x = " + std::to_string(tile_w) + " pixels of the " +
-                  count_text(t.lines, "line") + " that they touch.";
+    walk.remark = fmt::format("A step brings S = {} bytes of each of M' = {} filters, and W'x = {} pixels of "
+                              "the {} that they touch.",
+                              segment_bytes, tile_k, tile_w, count_text(t.lines, "line"));
 }
 
 namespace strategies {

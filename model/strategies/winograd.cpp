@@ -1,5 +1,6 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -394,8 +395,7 @@ SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
 Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (tile % 2 != 0 || tile < 2 || tile + s.r - 1 > 8)
-        return no("F(" + std::to_string(tile) + "x" + std::to_string(tile) + ", " + std::to_string(s.r) +
-                  "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
+        return no(fmt::format("F({}x{}, {}x{}) has other than 4, 6 or 8 points", tile, tile, s.r, s.s));
     if (!power_of_two_in(tile_k, 32, 128) || !power_of_two_in(tile_pixels, 16, 256))
         return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
     if (!power_of_two_in(thread_k, 4, 8) || !power_of_two_in(thread_pixels, 4, 8))
@@ -405,9 +405,8 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t lanes_n = std::min(8, tile_pixels / thread_pixels), lanes_m = 32 / lanes_n;
     const std::int64_t threads = std::int64_t{tile_k} / thread_k * (tile_pixels / thread_pixels);
     if (lanes_n < 4 || tile_k % (thread_k * lanes_m) != 0)
-        return no("a tile of " + std::to_string(tile_k) + " filters and " + std::to_string(tile_pixels) +
-                  " tiles has no whole warps of threads with " + std::to_string(thread_k) + " x " +
-                  std::to_string(thread_pixels));
+        return no(fmt::format("a tile of {} filters and {} tiles has no whole warps of threads with {} x {}",
+                              tile_k, tile_pixels, thread_k, thread_pixels));
     if (threads < std::max(tile_k, tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
     const Sizes o{*this, s, gpu};

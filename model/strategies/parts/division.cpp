@@ -309,13 +309,12 @@ void remark_pieces(Rules &rules, const Method &m, std::int64_t paper, std::int64
     if (paper == run)
         return;
     const std::int64_t bytes = m.round_bytes(paper), room = m.gpu.limits.shared_bytes_per_sm;
-    rules.remarks.push_back(
-        std::string("runs ") + m.letter + " = " + std::to_string(run) + ", the paper's rules give " +
-        std::to_string(paper) + ": " +
-        (bytes > room ? "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room)
-         : m.asked.pieces > 0
-             ? "so many were asked for"
-             : "two CTAs an SM do not fit with them: each has halves and filters of its own"));
+    rules.remarks.push_back(fmt::format(
+        "runs {} = {}, the paper's rules give {}: {}", m.letter, run, paper,
+        bytes > room ? "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room)
+        : m.asked.pieces > 0
+            ? "so many were asked for"
+            : "two CTAs an SM do not fit with them: each has halves and filters of its own"));
 }
 
 /// The first number of pieces in [first, last] with which one of the ways that are allowed fits.
@@ -347,17 +346,15 @@ std::optional<Way> way_with_fewest(const Method &m, std::int64_t first, std::int
 std::string contradiction(const Method &m) {
     const Knobs &asked = m.asked;
     if (asked.pieces > m.most)
-        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(m.most) + " " +
-               m.cut;
+        return fmt::format("pieces = {} exceeds the {} {}", asked.pieces, m.most, m.cut);
     if (asked.buffers == one_buffer || asked.map_shares > 1)
         if (const std::string too_wide = split_walk::too_wide(m.s); !too_wide.empty())
             return too_wide;
     if (asked.map_shares > 1 && asked.buffers == two_buffers)
-        return "map_shares = " + std::to_string(asked.map_shares) + " needs buffers = 1";
+        return fmt::format("map_shares = {} needs buffers = 1", asked.map_shares);
     if (asked.map_shares > m.n_sm || asked.map_shares > m.s.p())
-        return "map_shares = " + std::to_string(asked.map_shares) + " exceeds the " +
-               std::to_string(std::min(m.n_sm, m.s.p())) + " " +
-               (asked.map_shares > m.n_sm ? "SMs" : "output rows");
+        return fmt::format("map_shares = {} exceeds the {} {}", asked.map_shares, std::min(m.n_sm, m.s.p()),
+                           asked.map_shares > m.n_sm ? "SMs" : "output rows");
     return "";
 }
 
@@ -376,9 +373,8 @@ void count_round(Feasible &out, const Method &m, const Knobs &runs) {
 
 std::string Knobs::outside(const ConvShape &s) {
     const std::string why = outside_papers(s);
-    return !why.empty() || s.c == 1
-               ? why
-               : "the single-channel divisions need c = 1, got c = " + std::to_string(s.c);
+    return !why.empty() || s.c == 1 ? why
+                                    : fmt::format("the single-channel divisions need c = 1, got c = {}", s.c);
 }
 
 Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters, CountReads reads) {
@@ -396,17 +392,17 @@ Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filter
                        last = knobs.pieces > 0 ? knobs.pieces : std::min(m.most, most_pieces);
     const std::optional<Way> way = way_with_fewest(m, first, last);
     if (!way)
-        return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
-                              std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
-                              (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces)
-                                                : std::string("any number of pieces")),
+        return Infeasible{fmt::format("two CTAs of an SM do not fit its shared memory of {} bytes with {}",
+                                      gpu.limits.shared_bytes_per_sm,
+                                      knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces)
+                                                       : std::string("any number of pieces")),
                           false, std::move(out.rules)};
     knobs = way->runs;
     remark_pieces(out.rules, m, paper, knobs.pieces);
     if (way->walk && way->walk->map > m.n_sm)
-        out.rules.remarks.push_back("the rows of an SM do not fit with any " + std::string(m.letter) +
-                                    ": they run as " + std::to_string(way->walk->map) +
-                                    " shares, several an SM");
+        out.rules.remarks.push_back(
+            fmt::format("the rows of an SM do not fit with any {}: they run as {} shares, several an SM",
+                        m.letter, way->walk->map));
     count_round(out, m, knobs);
     out.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
                                    : launch_with_work(Tiling{s, gpu, by_filters, knobs.pieces}, reads)};

@@ -213,8 +213,9 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
         return why;
     const std::int64_t channels = s.c / s.groups;
     if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
-        return "staged rows need slice_channels that divide the " + std::to_string(channels) +
-               " channels and that warp_split divides";
+        return fmt::format(
+            "staged rows need slice_channels that divide the {} channels and that warp_split divides",
+            channels);
     return check_split(g.split, channels / g.slice_channels);
 }
 
@@ -241,7 +242,7 @@ struct ThreadCopies {
 /// Why a GPU cannot have such CTAs, or so many; "" if it can.
 std::string check_tiling(const Tiling &t, const ThreadCopies &copies) {
     if (t.threads > t.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(t.threads) + " threads";
+        return fmt::format("a CTA would have {} threads", t.threads);
     constexpr std::int64_t most_places = 16, most_kept = 96;
     if (copies.places > most_places || copies.filters * copies.quad > most_kept)
         return "a step would have more copies of a thread than registers hold; take fewer slice_channels";
@@ -546,7 +547,7 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (g.columns == 0)
         g.columns = columns_for(s, m, g, gpu);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
-        return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
+        return Infeasible{fmt::format("columns = {} exceeds the units of a row", g.columns)};
     const Tiling t{s, g, gpu, m};
     const ThreadCopies copies{t};
     if (const std::string why = check_tiling(t, copies); !why.empty())

@@ -109,9 +109,7 @@ inline MergeableReads mergeable_tiles(double pixels, double filters, const Parti
 
 /// Why so many CTAs cannot share the steps of a tile; "" if they can.
 inline std::string check_split(std::int64_t split, std::int64_t steps) {
-    return split > steps ? "split = " + std::to_string(split) + " exceeds the " + std::to_string(steps) +
-                               " steps there are"
-                         : "";
+    return split > steps ? fmt::format("split = {} exceeds the {} steps there are", split, steps) : "";
 }
 
 /// Bytes of outputs that a CTA stores, of a tile that it shares with the other CTAs of its cluster.
@@ -130,9 +128,8 @@ inline std::string check_warps(const ImplicitGemm &g) {
     const std::int64_t lanes_n = lanes_along_pixels(g), lanes_m = 32 / lanes_n;
     if (g.tile_k % (g.thread_k * lanes_m) == 0 && g.tile_pixels % g.thread_pixels == 0 && lanes_n != 1)
         return "";
-    return "a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-           " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-           std::to_string(g.thread_pixels);
+    return fmt::format("a tile of {} filters and {} pixels has no whole warps of threads with {} x {}",
+                       g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels);
 }
 
 /// The cap that a kernel is compiled with where a thread could use `wanted` registers: as many, or what an SM
@@ -144,8 +141,8 @@ inline std::int64_t register_cap_for(std::int64_t wanted, std::int64_t threads, 
 }
 
 inline std::string too_few_registers(const ImplicitGemm &g, std::int64_t threads) {
-    return std::to_string(threads) + " threads of " + std::to_string(g.thread_k) + " x " +
-           std::to_string(g.thread_pixels) + " sums need more registers than an SM has";
+    return fmt::format("{} threads of {} x {} sums need more registers than an SM has", threads, g.thread_k,
+                       g.thread_pixels);
 }
 
 /// W3: passes through shared memory of a warp's loads for one value of all its filters and pixels. `lanes_n`

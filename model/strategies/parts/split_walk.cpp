@@ -152,9 +152,9 @@ Shares shares_of(const ConvShape &s, std::int64_t bank, std::int64_t map, std::i
 
 std::string too_wide(const ConvShape &s) {
     return s.r * s.s <= most_taps ? ""
-                                  : "one buffer needs a filter of " + std::to_string(most_taps) +
-                                        " values at most, whose window a thread keeps in registers; got " +
-                                        std::to_string(s.r * s.s);
+                                  : fmt::format("one buffer needs a filter of {} values at most, whose "
+                                                "window a thread keeps in registers; got {}",
+                                                most_taps, s.r * s.s);
 }
 
 Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
