@@ -405,20 +405,7 @@ StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas
     return drain;
 }
 
-/// Bytes of filters that the SMs request from L2.
-double filter_reads_of(const ConvShape &s, const Partition &part, const Gpu &gpu) {
-    // The CTAs of a row of the grid read the same filters.
-    const double filter_bytes = filter_run_bytes(double(s.k) / double(part.grid[1]),
-                                                 double(s.c * s.r * s.s * s.element_bytes()), part, gpu);
-    return filter_reads(filter_bytes, filter_bytes * double(part.grid[1]), double(part.grid[1] * s.n),
-                        double(part.grid[0]), part, gpu);
-}
-
-/// Bytes of pixels that the SMs request from L2, and the share of them that can be coalesced.
-struct PixelReads {
-    double bytes, alike;
-};
-PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
+Reads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_pixels = covered(o.tiles_x, o.wide ? o.pitch : o.tile_w + o.s.s - 1, o.tile_w, 0, o.s.w);
     const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
     const double tile_rows = covered(o.tiles_y, o.rows, o.tile_h, 0, o.s.h) / double(o.tiles_y);
@@ -431,7 +418,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
             std::min(tile_rows * row_bytes,
                      spanned_bytes(tile_rows * double(o.s.w * o.bytes), o.copy_width * o.bytes));
         // The CTAs of an image read the same pixels, for other filters.
-        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu), 1.0};
+        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu)};
     }
     const std::int64_t plane = o.s.h * o.s.w * 4;
     const Stride tiles_apart{o.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
@@ -467,13 +454,7 @@ Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
 void add_traffic(Partition &part, const Tiling &o) {
-    const double of_filters = filter_reads_of(o.s, part, o.gpu);
-    const PixelReads pixels = pixel_reads_of(o, part);
-    part.work.l2_read_bytes = of_filters + pixels.bytes;
-    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.mergeable_reads =
-        mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
-        mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
+    fill_tile_reads(part, filter_tile_reads(o.s, part, o.gpu), pixel_reads_of(o, part), o.s, o.gpu);
     part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.tile_w, o.tile_h);
     fill_writes(part, o.s, o.gpu);
 }

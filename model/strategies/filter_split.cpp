@@ -57,20 +57,20 @@ double alike_reads(const Tiling &t, const Partition &part) {
 }
 
 /// What all CTAs ask L2 for: each its filters once, and piece after piece of the map.
-Reads count_reads(const Tiling &t, const Partition &part) {
-    Reads reads;
+PieceReads count_reads(const Tiling &t, const Partition &part) {
+    PieceReads reads;
     over_ctas(t, [&](std::int64_t half, std::int64_t filters, double times) {
         for (std::int64_t piece = 0; piece < part.pieces; ++piece)
             if (const std::int64_t rows = t.count_of(piece, half); rows > 0)
-                reads.coming +=
+                reads.coming.bytes +=
                     times * band_read(t, part, t.begin_of(piece, half), rows, piece % part.stages);
         reads.staying += times * spanned_bytes(double(filters * t.taps) * 4.0);
     });
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     if (!t.wide && l1_bytes(part, t.gpu) >= 4.0 * double(part.band_floats) * 4.0)
-        reads.coming = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
-    reads.alike = alike_reads(t, part);
+        reads.coming.bytes = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
+    reads.coming.alike = alike_reads(t, part);
     return reads;
 }
 

@@ -62,12 +62,12 @@ double filter_reads(const Tiling &t, const Partition &part) {
     return (first_bands + (all_bands - first_bands) * lost) * of_image;
 }
 
-Reads count_reads(const Tiling &t, const Partition &part) {
-    Reads reads;
+PieceReads count_reads(const Tiling &t, const Partition &part) {
+    PieceReads reads;
     over_ctas(t, [&](std::int64_t, std::int64_t rows, double times) {
         reads.staying += times * band_read(t, part, rows);
     });
-    reads.coming = filter_reads(t, part);
+    reads.coming.bytes = filter_reads(t, part);
     return reads;
 }
 

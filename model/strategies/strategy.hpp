@@ -180,6 +180,32 @@ inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_
     return part;
 }
 
+/// Bytes that all CTAs request from L2, and the share of them that can be coalesced (W6).
+struct Reads {
+    double bytes = 0.0, alike = 1.0;
+};
+
+/// Bytes of filters that the SMs request from L2 through L1, where the CTAs of a row of the grid read the
+/// same filters (W4).
+inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const Gpu &gpu) {
+    const double tiles = double(part.grid[1]),
+                 of_tile = filter_run_bytes(double(s.k) / tiles, double(s.products() * s.element_bytes()),
+                                            part, gpu);
+    return {
+        filter_reads(of_tile, of_tile * tiles, double(part.grid[1] * s.n), double(part.grid[0]), part, gpu)};
+}
+
+/// Fills in what a launch reads, of which the grid has tiles of the map along x, of filters along y and
+/// images along z.
+inline void fill_tile_reads(Partition &part, const Reads &filters, const Reads &map, const ConvShape &s,
+                            const Gpu &gpu) {
+    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
+    part.work.l2_read_bytes = filters.bytes + map.bytes;
+    part.mergeable_reads =
+        mergeable_reads(filters.bytes * filters.alike, filter_readers(s, tiles, filter_tiles), part, gpu) +
+        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
+}
+
 /// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
 inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid, const CtaSize &cta,
                              const Gpu &gpu) {

@@ -188,13 +188,7 @@ void fill_step(Partition &part, const Tiling &t) {
                               col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
 
-/// What all CTAs ask L2 for, and the share of it that SMs can have coalesced (W6).
-struct Reads {
-    double bytes, alike;
-};
-
-Reads filter_reads(const Tiling &t, const Partition &part) {
-    const double tiles = double(part.grid[1]);
+Reads filter_reads_of(const Tiling &t, const Partition &part) {
     if (t.wide_filters) { // wide copies pass L1
         const std::initializer_list<Stride> apart = {
             {(t.pitch - t.values) * 4, t.tile_k},
@@ -205,13 +199,7 @@ Reads filter_reads(const Tiling &t, const Partition &part) {
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
         return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
     }
-    // Narrow copies find in L1 what an earlier step has read. The CTAs of a row of the grid read the same
-    // filters.
-    const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
-    const double of_tile = bytes / tiles;
-    return {convcast::filter_reads(of_tile, bytes, double(part.grid[1] * t.s.n), double(part.grid[0]), part,
-                                   t.gpu),
-            1.0};
+    return filter_tile_reads(t.s, part, t.gpu); // narrow copies find in L1 what an earlier step has read
 }
 
 /// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
@@ -250,7 +238,7 @@ Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
 }
 
-Reads map_reads(const Tiling &t, const Partition &part) {
+Reads map_reads_of(const Tiling &t, const Partition &part) {
     const double line_bytes = clipped_floats(t, part.grid[0]) * 4.0;
     const double tiles = double(part.grid[0]), readers = double(part.grid[1] * t.s.n), rows = double(t.s.r);
     if (t.wide_lines) {
@@ -269,7 +257,7 @@ Reads map_reads(const Tiling &t, const Partition &part) {
     const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
     // CTAs of other filters may read on the same SM what is still in L1.
     const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / double(t.s.n) / of_images;
-    return {image_reads(t.s, of_cta, of_images, part, t.gpu), 1.0};
+    return {image_reads(t.s, of_cta, of_images, part, t.gpu)};
 }
 
 /// The work of the whole launch.
@@ -280,12 +268,7 @@ void fill_work(Partition &part, const Tiling &t) {
     work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
     work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
     work.shared_conflicts = 0.0;
-    const Reads filters = filter_reads(t, part), map = map_reads(t, part);
-    work.l2_read_bytes = filters.bytes + map.bytes;
-    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.mergeable_reads = mergeable_reads(filters.bytes * filters.alike,
-                                           filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
-                           mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
+    fill_tile_reads(part, filter_reads_of(t, part), map_reads_of(t, part), t.s, t.gpu);
     work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
     fill_writes(part, t.s, t.gpu);
 }

@@ -226,14 +226,15 @@ Partition launch_with_work(const Tiling &t, CountReads count_reads) {
     over_ctas(t, [&](std::int64_t half, std::int64_t size, double times) {
         add_ctas(part, copying, t, half, size, times);
     });
-    const Reads reads = count_reads(t, part);
-    part.work.l2_read_bytes = reads.staying + reads.coming;
-    part.mergeable_reads = mergeable_reads(reads.coming * reads.alike, {double(t.shares), 1.0}, part, t.gpu);
+    const PieceReads reads = count_reads(t, part);
+    part.work.l2_read_bytes = reads.staying + reads.coming.bytes;
+    part.mergeable_reads =
+        mergeable_reads(reads.coming.bytes * reads.coming.alike, {double(t.shares), 1.0}, part, t.gpu);
     average_step(part, copying);
     // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
     // destination lie 16 bytes apart in a sector.
     if (!t.by_filters)
-        part.step.load_bytes = reads.coming / double((part.ctas - part.idle_ctas) * part.steps);
+        part.step.load_bytes = reads.coming.bytes / double((part.ctas - part.idle_ctas) * part.steps);
     *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
     fill_writes(part, t.s, t.gpu);
     return part;

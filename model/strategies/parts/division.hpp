@@ -100,13 +100,14 @@ struct Knobs {
     static std::string outside(const ConvShape &s);
 };
 
-/// Bytes that the SMs request from L2: of what stays in shared memory, and of what comes in pieces, of which
-/// a share lies alike for all shares of the other and can be coalesced (W6).
-struct Reads {
-    double staying = 0.0, coming = 0.0, alike = 1.0;
+/// What the SMs request from L2: bytes of what stays in shared memory, and what comes in pieces, which all
+/// shares read in common.
+struct PieceReads {
+    double staying = 0.0;
+    Reads coming;
 };
 /// Counts them for a launch whose CTAs are counted already.
-using CountReads = Reads (*)(const Tiling &, const Partition &);
+using CountReads = PieceReads (*)(const Tiling &, const Partition &);
 
 /// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
 /// SM. The knobs become the numbers that run.
