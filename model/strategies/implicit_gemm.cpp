@@ -400,25 +400,19 @@ void count_work(Partition &part, const Tiling &t) {
 Partition prepare_launch(const Tiling &t) {
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    Partition part = side_launch("implicit_gemm_filters",
-                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups},
-                                 {256, 32, tile * (tile + 1) * 4}, t.gpu);
+    Partition part = filters_launch(
+        "implicit_gemm_filters", {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups},
+        {256, 32, tile * (tile + 1) * 4}, t.s.groups * values * t.padded_filters * 4, t.s, t.gpu);
     part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
     part.step.load_bytes = double(tile * tile * 4);
     part.drain.store_bytes = double(tile * tile * 4);
     const double ctas = double(part.ctas);
-    part.work.fmas = 0.0;
     part.work.instructions = ctas * part.step.instructions;
     part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
     part.work.shared_conflicts = 0.0;
-    part.work.l2_read_bytes = double(t.s.filter_bytes());
-    part.work.l2_write_bytes = double(t.s.groups * values * t.padded_filters * 4);
-    part.work.dram_read_bytes = double(t.s.filter_bytes());
-    part.work.dram_write_bytes = 0.0;
     return part;
 }
 
@@ -595,16 +589,8 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
     count_work(part, t);
 
     Feasible out = plan_of_launch(std::move(part), gpu);
-    if (filters == 2) {
-        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        Partition &main = out.plan.launches.front();
-        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        main.early = true;
-        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(t)};
-        if (out.plan.prepare[0].grid[1] > 65535)
-            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    }
+    if (filters == 2)
+        return with_filters(std::move(out), prepare_launch(t), s);
     return out;
 }
 

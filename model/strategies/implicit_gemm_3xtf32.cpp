@@ -166,13 +166,14 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
     const Block block{t};
-    Partition part = side_launch(
+    Partition part = filters_launch(
         "implicit_gemm_3xtf32_filters",
         {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups},
-        {128, 40, Block::filters * block.pitch * 4}, t.gpu);
+        {128, 40, Block::filters * block.pitch * 4},
+        t.s.groups * t.filter_tiles * t.padded_rows * t.tile_k * row_values * 8, // two floats a value
+        t.s, t.gpu);
     part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
                                t.padded_rows, block.rows, t.by_channel};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
     // next.
     constexpr std::int64_t under_way = 8;
@@ -192,7 +193,6 @@ Partition prepare_launch(const Tiling &t) {
     part.drain.instructions = values / 128.0 * instructions::divided_copy;
     part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
     part.drain.store_bytes = values * 8.0;
-    part.work.fmas = 0.0;
     const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
     const double blocks = double(part.grid[0]);
@@ -201,11 +201,6 @@ Partition prepare_launch(const Tiling &t) {
         (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
                          block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
                             blocks);
-    part.work.l2_read_bytes = double(t.s.filter_bytes());
-    part.work.l2_write_bytes =
-        double(t.s.groups * t.filter_tiles * t.padded_rows * t.tile_k * row_values * 8);
-    part.work.dram_read_bytes = double(t.s.filter_bytes());
-    part.work.dram_write_bytes = 0.0;
     return part;
 }
 
@@ -243,8 +238,6 @@ Partition launch_of(const Tiling &t) {
                                  {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled,
                                   t.producer, t.consumer});
     part.variant = t.split > 1 ? "clusters" : "";
-    part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-    part.early = true;
     constexpr std::int64_t consumers = 128;
     if (t.split > 1)
         set_cluster(part, t, 1, t.groups_of_warps * consumers);
@@ -382,7 +375,6 @@ void count_work(Partition &part, const Tiling &t) {
     work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
     fill_writes(part, t.s, t.gpu);
-    *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
 }
 
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
@@ -445,12 +437,7 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
 
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.paper_round_fmas = *out.plan.launches[0].step.tensor_fmas / products_of_parts;
-    out.plan.workspace_bytes =
-        s.groups * t.filter_tiles * t.padded_rows * tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(t)};
-    if (out.plan.prepare[0].grid[1] > 65535)
-        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    return out;
+    return with_filters(std::move(out), prepare_launch(t), s);
 }
 
 namespace strategies {

@@ -91,15 +91,10 @@ double lost_after(double between, const Gpu &gpu) {
 /// others take their place, and are written to DRAM then.
 void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     double written = 0.0;
-    const auto each = [&](const auto &visit) {
-        for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-            for (Partition &part : *launches)
-                visit(part.work);
-    };
-    each([&](Work &work) { written += work.l2_write_bytes.value_or(0.0); });
+    each_launch(plan, [&](const Partition &part) { written += part.work.l2_write_bytes.value_or(0.0); });
     const double beyond = std::max(0.0, written - double(l2_room(gpu)));
-    each([&](Work &work) {
-        work.dram_write_bytes = beyond * work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
+    each_launch(plan, [&](Partition &part) {
+        part.work.dram_write_bytes = beyond * part.work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
     });
 }
 
