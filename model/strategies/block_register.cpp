@@ -437,19 +437,16 @@ Reads pixel_reads_of(const Tiling &o, const Partition &part) {
     return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
 }
 
-/// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &part) {
+/// Fills in what the cores and shared memory do in the whole launch.
+void fill_core_work(Partition &part, const Tiling &o, const SharedAccess &access) {
     const double ctas = double(part.ctas), steps = double(part.steps);
-    Work work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts =
+    set_core_work(part);
+    part.work.shared_wavefronts =
         ctas * (steps * part.step.shared_wavefronts + access.result_stores * access.result.taken) +
         result_reads_of(o, access, part.ctas);
-    work.shared_conflicts = ctas * (steps * (access.pixel_loads * access.pixel.conflicts() +
-                                             access.weight_loads * access.weight.conflicts()) +
-                                    access.result_stores * access.result.conflicts());
-    return work;
+    part.work.shared_conflicts = ctas * (steps * (access.pixel_loads * access.pixel.conflicts() +
+                                                  access.weight_loads * access.weight.conflicts()) +
+                                         access.result_stores * access.result.conflicts());
 }
 
 /// Adds what L2 and DRAM see of the whole launch to its work.
@@ -472,7 +469,7 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
         part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
     part.drain = drain_of(o, access, part.ctas);
-    part.work = core_work_of(o, access, part);
+    fill_core_work(part, o, access);
     // Where no SM has two CTAs the launch takes as long as one with a full tile.
     if (part.ctas <= gpu.limits.sm_count)
         part.step = step_of(o, access, Tile::full);

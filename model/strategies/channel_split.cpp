@@ -54,9 +54,8 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     part.step.load_bytes = double(sum_threads * width * 4) * parts_d / steps;
     part.drain.instructions = warps * instructions::place;
     part.drain.store_bytes = double(sum_threads * width * 4);
-    const double ctas = double(part.ctas), bytes = double(s.output_bytes());
-    part.work.fmas = part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
-    part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    const double bytes = double(s.output_bytes());
+    set_core_work(part);
     part.work.l2_read_bytes = parts_d * bytes;
     part.work.l2_write_bytes = bytes;
     part.work.dram_read_bytes = beyond_l2(parts_d * bytes, gpu);

@@ -409,10 +409,7 @@ Partition prepare_launch(const Tiling &t) {
     part.step.shared_wavefronts = 8 * 8;
     part.step.load_bytes = double(tile * tile * 4);
     part.drain.store_bytes = double(tile * tile * 4);
-    const double ctas = double(part.ctas);
-    part.work.instructions = ctas * part.step.instructions;
-    part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
-    part.work.shared_conflicts = 0.0;
+    set_core_work(part);
     return part;
 }
 

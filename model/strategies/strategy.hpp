@@ -154,6 +154,16 @@ inline std::string schedule(Partition &part, const Gpu &gpu) {
     return why;
 }
 
+/// What cores and shared memory do in a launch whose CTAs all do the same, without conflicts.
+inline void set_core_work(Partition &part) {
+    const double ctas = double(part.ctas), steps = double(part.steps);
+    const StepWork &step = part.step, &drain = part.drain;
+    part.work.fmas = ctas * steps * step.fmas;
+    part.work.instructions = ctas * (steps * step.instructions + drain.instructions);
+    part.work.shared_wavefronts = ctas * (steps * step.shared_wavefronts + drain.shared_wavefronts);
+    part.work.shared_conflicts = 0.0;
+}
+
 /// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
 inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
     part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));

@@ -262,14 +262,9 @@ Reads map_reads_of(const Tiling &t, const Partition &part) {
 
 /// The work of the whole launch.
 void fill_work(Partition &part, const Tiling &t) {
-    const double ctas = double(part.ctas), steps = double(part.steps);
-    Work &work = part.work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
-    work.shared_conflicts = 0.0;
+    set_core_work(part);
     fill_tile_reads(part, filter_reads_of(t, part), map_reads_of(t, part), t.s, t.gpu);
-    work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
+    part.work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
     fill_writes(part, t.s, t.gpu);
 }
 

@@ -335,12 +335,10 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.drain.store_bytes = double(std::min<std::int64_t>(o.tile_k, o.s.k)) *
                              double(std::min<std::int64_t>(o.tile_pixels, tiles)) * 4.0;
 
-    const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
+    const double all_steps = double(part.ctas * part.steps);
+    set_core_work(part);
     Work &work = part.work;
-    work.fmas = all_steps * part.step.fmas;
-    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = all_steps * warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value;
-    work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = double(filter_tiles), pixel_tiles_d = double(pixel_tiles);
     part.mergeable_reads =
