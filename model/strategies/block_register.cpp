@@ -386,7 +386,7 @@ double result_reads_of(const Tiling &o, const SharedAccess &access, std::int64_t
         }
         return double(reads);
     };
-    return double(o.s.n * o.s.k) * over_tiles(o.s.q(), o.tile_w, o.s.p(), o.tile_h, tile_reads);
+    return double(o.s.n * o.s.k) * over(Loop{o.s.q(), o.tile_w}, Loop{o.s.p(), o.tile_h}, tile_reads);
 }
 
 StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas) {

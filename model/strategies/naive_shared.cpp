@@ -142,7 +142,8 @@ Warps warps_of(const Tiling &t) {
     const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
         return gathered(t.threads, 1, reads(columns_inside, rows_inside, t.s.w));
     };
-    const Passes pixels = over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, tile_pixels);
+    const Loop columns{t.s.q(), t.tile_w}, rows{t.s.p(), t.tile_h};
+    const Passes pixels = over(columns, rows, tile_pixels);
     const double active = pixels.least / t.tiles; // without conflicts one pass each
     // If an SM has one CTA, the busiest SM's may be a full one; the more CTAs, the nearer they are to the
     // average.
@@ -151,8 +152,7 @@ Warps warps_of(const Tiling &t) {
     const double fullest =
         tile_pixels(std::min<std::int64_t>(t.tile_w, t.s.q()), std::min<std::int64_t>(t.tile_h, t.s.p()))
             .least;
-    const double taken =
-        t.shared_map ? pixels.taken : over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, gathered_pixels);
+    const double taken = t.shared_map ? pixels.taken : over(columns, rows, gathered_pixels);
     return {active, active + std::max(0.0, fullest - active) / of_an_sm, taken / pixels.least,
             pixels.conflicts()};
 }

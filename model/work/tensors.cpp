@@ -2,6 +2,7 @@
 
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
+#include "model/work/activity.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -164,7 +165,7 @@ double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::
     const bool several = tile_w < q || tile_h < p;
     const std::int64_t grid = several ? std::gcd(p * q, std::gcd(tile_h * q, tile_w)) : p * q;
     return double(shape.n * shape.k) *
-           over_tiles(q, tile_w, p, tile_h, [&](std::int64_t columns, std::int64_t rows) {
+           over(Loop{q, tile_w}, Loop{p, tile_h}, [&](std::int64_t columns, std::int64_t rows) {
                return stored_bytes({tile_w, columns, rows, q}, grid, shape.result_bytes());
            });
 }
