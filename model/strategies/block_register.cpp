@@ -315,16 +315,12 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
                    : flat_turns(o.channels * o.rows * o.row_copies) * instructions::divided_copy +
                          channels * flat_turns(std::min(there, o.rows) * o.row_copies) * instructions::copy;
     };
-    // All tiles but the last are full.
-    const std::int64_t full_k = ceil_div(o.s.k, std::int64_t{o.tile_k}) - 1,
-                       full_y = ceil_div(o.s.p(), std::int64_t{o.tile_h}) - 1;
-    const auto average = [](double of_full, double of_last, std::int64_t full) {
-        return (double(full) * of_full + of_last) / double(full + 1);
-    };
     if (tile == Tile::full)
         return of_filters(o.tile_k) + of_pixels(o.rows);
-    return average(of_filters(o.tile_k), of_filters(o.s.k - full_k * o.tile_k), full_k) +
-           average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.tile_h), full_y);
+    const Loop filters{o.s.k, o.tile_k}, lines{o.s.p(), o.tile_h};
+    const auto of_lines = [&](std::int64_t outputs) { return of_pixels(outputs + o.s.r - 1); };
+    return over(filters, of_filters) / double(filters.turns()) +
+           over(lines, of_lines) / double(lines.turns());
 }
 
 /// Warp instructions of a CTA's copies of a step: of all its warps, and of the one that has most. A row of

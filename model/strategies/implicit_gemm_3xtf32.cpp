@@ -195,12 +195,9 @@ Partition prepare_launch(const Tiling &t) {
     part.drain.store_bytes = values * 8.0;
     const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double blocks = double(part.grid[0]);
-    part.work.shared_wavefronts =
-        ctas *
-        (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
-                         block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
-                            blocks);
+    const double read_passes = over(Loop{t.padded_rows, block.rows},
+                                    [&](std::int64_t rows) { return block_read_passes(t, block, rows); });
+    part.work.shared_wavefronts = ctas * (write_passes + read_passes / double(part.grid[0]));
     return part;
 }
 
@@ -265,15 +262,14 @@ double value_copy_passes(const Tiling &t) {
     const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.tile_pixels / width,
                        lanes = std::min(warp_lanes, units), // that copy the same value
         there = ceil_div(std::min<std::int64_t>(t.pixels, t.tile_pixels), width);
-    const auto passes = [&](std::int64_t with_pixels) {
-        return t.wide_pixels ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
-                             : copy_passes_of(with_pixels, 1,
-                                              [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
+    const auto passes = [&](std::int64_t active) {
+        return t.wide_pixels
+                   ? copy_passes_of(active, 4, [](std::int64_t lane) { return 4 * lane; })
+                   : copy_passes_of(active, 1, [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
     };
-    const std::int64_t all = ceil_div(units, lanes), full = there / lanes, rest = there % lanes;
-    const std::int64_t empty = all - full - (rest > 0 ? 1 : 0);
+    const Loop with_pixels{there, lanes};
     const double of_warps =
-        double(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) + double(empty) * passes(0);
+        over(with_pixels, passes) + double(ceil_div(units, lanes) - with_pixels.turns()) * passes(0);
     return of_warps * double(lanes) / double(warp_lanes);
 }
 

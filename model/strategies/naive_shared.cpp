@@ -179,8 +179,8 @@ double copies_of(const Tiling &t) {
     // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions, but for
     // a tile of one pixel, where the number of the copy is that of the channel.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
-        const std::int64_t left = copies % t.threads;
-        return double(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
+        return over(Loop{copies, t.threads},
+                    [](std::int64_t threads) { return double(ceil_div(threads, warp_lanes)); });
     };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
     return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +

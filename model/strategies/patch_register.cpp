@@ -122,10 +122,9 @@ struct WarpCounts {
 double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
     constexpr std::int64_t quad = 4;
     const auto loads = [&](int width) {
-        const auto passes = [&](std::int64_t lanes) {
+        return over(Loop{threads, warp_lanes}, [&](std::int64_t lanes) {
             return shared_passes(banks, lanes, width, [](std::int64_t) { return 0; }).taken;
-        };
-        return double(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
+        });
     };
     if (taps == 1)
         return loads(4) / double(quad);
@@ -144,14 +143,12 @@ TapCopies tap_copies(const Tiling &o) {
     TapCopies copies;
     if (!o.shares_taps)
         return copies;
-    copies.of_cta = double(ceil_div(o.bank_values(o.tile_k), warp_lanes));
-    // The last CTA of a class has the filters that are left.
-    for (std::int64_t which = 0; which < o.classes; ++which) {
-        const std::int64_t its_filters = (o.s.k + o.classes - 1 - which) / o.classes;
-        const std::int64_t left = its_filters % o.tile_k;
-        copies.of_all += double(its_filters / o.tile_k) * copies.of_cta +
-                         double(ceil_div(o.bank_values(left), warp_lanes));
-    }
+    const auto of_filters = [&](std::int64_t filters) {
+        return double(ceil_div(o.bank_values(filters), warp_lanes));
+    };
+    copies.of_cta = of_filters(o.tile_k);
+    for (std::int64_t which = 0; which < o.classes; ++which)
+        copies.of_all += over(Loop{(o.s.k + o.classes - 1 - which) / o.classes, o.tile_k}, of_filters);
     copies.of_all *= double(o.position_ctas * (o.chunks * o.s.n));
     return copies;
 }
