@@ -242,7 +242,11 @@ struct SharedAccess {
     int load_width = int(std::max<std::int64_t>(1, o.n *o.bytes / 4)),
         store_width = o.width % 4 == 0 ? 4 : int(o.width);
     Passes pixel = pixels(load_width);
-    Passes weight = weights(), result = results();
+    Passes weight = shared_passes(o.banks, o.threads, load_width,
+                                  [this](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
+    Passes result = shared_passes(o.banks, o.threads, store_width, [this](std::int64_t t) {
+        return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
+    });
     Passes result_read =
         position_passes(o.banks, {o.group, o.threads_x *o.tile_pixels, o.tile_pixels, o.result_pitch});
     /// That a thread reads of a filter row's pixels. Of a row's last unit the compiler reads only what is
@@ -261,15 +265,6 @@ struct SharedAccess {
     std::int64_t strip_word(std::int64_t t, std::int64_t row_pitch) const {
         const std::int64_t y = t / o.threads_x;
         return y / o.strips * row_pitch + y % o.strips * o.width;
-    }
-    Passes weights() const {
-        return shared_passes(o.banks, o.threads, load_width,
-                             [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    }
-    Passes results() const {
-        return shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
-            return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
-        });
     }
     Passes pixels(int words) const {
         return shared_passes(o.banks, o.threads, words,

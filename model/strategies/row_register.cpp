@@ -136,7 +136,8 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
 struct Row {
     const Tiling &t;
     std::int64_t unit_bytes = t.unit * t.bytes;
-    Passes read = unit_reads();
+    Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+                                [this](std::int64_t thread) { return thread * unit_bytes / 4; });
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
     bool widens_filters = t.s.dtype == DataType::f16,
          widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
@@ -156,11 +157,6 @@ struct Row {
         computing * (double(t.taps) * (double(t.pixels) + (widens_filters ? 2.0 : 1.0)) + stores);
     /// Of a CTA. In the last fetch only warps that have pixels of the row store any.
     double wavefronts = double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken;
-
-    Passes unit_reads() const {
-        return shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
-                             [&](std::int64_t thread) { return thread * unit_bytes / 4; });
-    }
 };
 
 /// One step is one output row of the tile, all its filters.
