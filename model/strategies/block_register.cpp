@@ -440,13 +440,6 @@ void fill_core_work(Partition &part, const Tiling &o, const SharedAccess &access
                                          access.result_stores * access.result.conflicts());
 }
 
-/// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o) {
-    fill_tile_reads(part, filter_tile_reads(o.s, part, o.gpu), pixel_reads_of(o, part), o.s, o.gpu);
-    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.tile_w, o.tile_h);
-    fill_writes(part, o.s, o.gpu);
-}
-
 } // namespace
 
 Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
@@ -464,7 +457,9 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     // Where no SM has two CTAs the launch takes as long as one with a full tile.
     if (part.ctas <= gpu.limits.sm_count)
         part.step = step_of(o, access, Tile::full);
-    add_traffic(part, o);
+    fill_tile_reads(part, filter_tile_reads(s, part, gpu), pixel_reads_of(o, part), s, gpu);
+    part.work.l2_write_bytes = written_bytes_of_tiles(s, tile_w, tile_h);
+    fill_writes(part, s, gpu);
 
     Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (gpu.profile.bank_width)

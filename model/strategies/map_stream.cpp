@@ -230,8 +230,7 @@ void add_traffic(Partition &part, const Tiling &o) {
                            mergeable_reads(o.wide ? map.alike : 0.0, {readers, 1.0}, part, gpu);
     part.work.l2_read_bytes = map.requested + stream.filters + stream.sums;
     part.work.l2_write_bytes = pieces * written_bytes_of_flat_rows(s, part.tile_h); // each stores its sums
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, pieces * output_bytes);
-    fill_dram(part.work, s, gpu);
+    fill_writes(part, s, gpu, pieces);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
     const double at_once = std::min(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / ctas);
     const double again_bytes = (pieces - 1.0) * output_bytes * lost_from_l2(at_once * output_bytes, gpu);

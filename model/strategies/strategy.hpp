@@ -165,8 +165,9 @@ inline void set_core_work(Partition &part) {
 }
 
 /// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
-inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+/// The outputs are stored `times` over.
+inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu, double times = 1.0) {
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, times * double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
 }
 

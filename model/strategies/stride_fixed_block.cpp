@@ -260,14 +260,6 @@ Reads map_reads_of(const Tiling &t, const Partition &part) {
     return {image_reads(t.s, of_cta, of_images, part, t.gpu)};
 }
 
-/// The work of the whole launch.
-void fill_work(Partition &part, const Tiling &t) {
-    set_core_work(part);
-    fill_tile_reads(part, filter_reads_of(t, part), map_reads_of(t, part), t.s, t.gpu);
-    part.work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
-    fill_writes(part, t.s, t.gpu);
-}
-
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
 void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &gpu) const {
     Rules &rules = out.rules;
@@ -301,7 +293,10 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why, false, std::move(out.rules)};
     fill_schedule(part, gpu.limits);
     fill_step(part, tiling);
-    fill_work(part, tiling);
+    set_core_work(part);
+    fill_tile_reads(part, filter_reads_of(tiling, part), map_reads_of(tiling, part), s, gpu);
+    part.work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
+    fill_writes(part, s, gpu);
     out.plan.launches = {std::move(part)};
     return out;
 }

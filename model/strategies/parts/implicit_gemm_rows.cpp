@@ -534,8 +534,7 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
                           : stored_at_once < warp_lanes * 4.0
                               ? fours_written_bytes(t.s, t.map, stored_at_once)
                               : written_bytes(t.s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 } // namespace
