@@ -133,21 +133,18 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
+    const std::int64_t sums = t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0;
     Partition part = tile_launch(ImplicitGemm::about.name, t, g.split, t.s.h, t.s.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
-                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
+                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2},
+                                 {t.threads, registers, 4 * std::max(g.stages * t.stage_floats, sums)});
     if (g.split > 1) // sums of each turn of each CTA
         set_cluster(part, g, g.warp_split, part.threads);
     part.stages = g.stages;
-    part.busy_warps = t.warps;
     part.independent_sums = g.thread_k * g.thread_pixels;
     // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread
     // some lie there too: no order avoids FFMAs that read two registers of a bank (F3).
     part.snaked = !(t.by_filter && t.g.thread_pixels == 8);
-    part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
-                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
-    part.register_cap = registers;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 

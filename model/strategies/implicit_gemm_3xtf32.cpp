@@ -231,9 +231,11 @@ std::string check_tiling(const Tiling &t) {
 
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t) {
-    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
-                                 {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled,
-                                  t.producer, t.consumer});
+    const std::int64_t sums = t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0;
+    Partition part = tile_launch(
+        ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
+        {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled, t.producer, t.consumer},
+        {t.threads, t.cap, std::max(t.stages * t.stage_bytes, sums) + t.extra_bytes});
     part.variant = t.split > 1 ? "clusters" : "";
     constexpr std::int64_t consumers = 128;
     if (t.split > 1)
@@ -241,12 +243,7 @@ Partition launch_of(const Tiling &t) {
     part.stages = t.stages;
     part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
-    part.shared_bytes = std::max(t.stages * t.stage_bytes,
-                                 t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0) +
-                        t.extra_bytes;
-    part.register_cap = t.cap;
     part.architecture_features = true; // wgmma
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 

@@ -268,25 +268,24 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
 
 /// The launch that multiplies at every point of `tiles` tiles.
 std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
-    Partition part;
-    part.kernel = Winograd::about.name;
-    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
-                               o.thread_pixels, o.slice_channels, o.stages};
-    part.threads = std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels);
     const std::int64_t pixel_tiles = ceil_div(tiles, o.tile_pixels), filter_tiles = ceil_div(o.s.k, o.tile_k);
     const std::int64_t planes = o.planes;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
-    part.grid = {pixel_tiles * filter_tiles, planes, 1};
+    const std::int64_t sums = std::int64_t{o.thread_k} * o.thread_pixels;
+    Partition part =
+        launch_of_ctas(Winograd::about.name, {pixel_tiles * filter_tiles, planes, 1},
+                       {std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels),
+                        // Accumulators, two buffers of fragments, addresses.
+                        round_up(sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8),
+                        std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4},
+                       o.gpu);
+    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
+                               o.thread_pixels, o.slice_channels, o.stages};
     part.stages = o.stages;
     part.steps = o.channels / o.slice_channels;
-    part.busy_warps = part.threads / 32;
-    part.independent_sums = o.thread_k * o.thread_pixels;
+    part.independent_sums = sums;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4;
-    // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8);
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find

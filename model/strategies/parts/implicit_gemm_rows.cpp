@@ -305,34 +305,32 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
 /// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
+    const std::int64_t tile = std::int64_t{g.tile_k} * g.tile_pixels;
+    const std::int64_t needed = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
+                                             t.meets ? tile * g.warp_split : 0),
+                       ctas = t.pixel_tiles * t.filter_tiles * g.split * t.s.groups;
+    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
+    // sm_90 (NVRTC 13.0, 50 settings).
+    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
     Partition part = tile_launch("implicit_gemm_rows", t, g.split, t.map.h, t.map.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
-                                  g.columns, parts, g.warp_split, g.split});
+                                  g.columns, parts, g.warp_split, g.split},
+                                 {t.threads, registers,
+                                  g.split > 1 ? spreading_bytes(needed, ctas, g.split, t.gpu) : needed,
+                                  t.several ? registers : std::min(registers, t.sums + further)});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
     part.variant = g.split * g.warp_split == 1 ? ""
                    : t.map.q % 4 == 0          ? "sums meet"
                                                : "sums meet, loose stores";
     part.stages = 2;
-    part.busy_warps = part.threads / 32;
     part.independent_sums = t.sums;
     part.snaked = true;
-    part.shared_bytes = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
-                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     if (g.split > 1) { // sums of each CTA, four at a time
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_waits =
-            double(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
-        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, g.split, t.gpu);
+        part.cluster_waits = double(ceil_div(tile / 4, part.threads * g.split));
     }
-    part.register_cap = registers;
-    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
-    // sm_90 (NVRTC 13.0, 50 settings).
-    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
-    part.ctas_per_sm =
-        resident_ctas(t.gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further),
-                      part.shared_bytes);
     return part;
 }
 

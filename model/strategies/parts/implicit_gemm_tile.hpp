@@ -62,14 +62,12 @@ inline std::string outside_tiles(const ConvShape &s) {
 /// for each tile. Images are h by w; `further` are the template arguments behind the shape's.
 template <class Tiling>
 Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t split, std::int64_t h, std::int64_t w,
-                      std::initializer_list<std::int64_t> further) {
-    Partition part;
-    part.kernel = kernel;
+                      std::initializer_list<std::int64_t> further, const CtaSize &cta) {
+    Partition part =
+        launch_of_ctas(kernel, {t.pixel_tiles * t.filter_tiles * split, t.s.groups, 1}, cta, t.gpu);
     part.template_arguments = shape_arguments(t.s, h, w);
     part.template_arguments.insert(part.template_arguments.end(), further);
-    part.grid = {t.pixel_tiles * t.filter_tiles * split, t.s.groups, 1};
     part.sharing_ctas = double(t.filter_tiles);
-    part.threads = t.threads;
     part.steps = ceil_div(t.steps, split);
     part.filter_count = t.s.k;
     return part;
