@@ -128,11 +128,6 @@ double written_to_dram(double outputs, const Work &work, const Gpu &gpu) {
 
 } // namespace
 
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu) {
-    work.dram_read_bytes = input_read_bytes(shape, gpu.architecture) + double(shape.filter_bytes());
-    work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
-}
-
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
     return pixel / (s.p() * s.q()) * (s.c * s.h * s.w) + pixel / s.q() % s.p() * s.stride_h * s.w +
            pixel % s.q() * s.stride_w;
@@ -184,13 +179,11 @@ double lost_from_l2(double bytes, const Gpu &gpu) {
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes) {
-    fill_dram(work, shape, gpu);
-    const double read = input_read_bytes(shape, gpu.architecture);
+    const double read = input_read_bytes(shape, gpu.architecture), once = read + double(shape.filter_bytes());
     const double image = double(shape.input_bytes()) / double(shape.n);
-    *work.dram_read_bytes += std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
+    work.dram_read_bytes = once + std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes = std::min(*work.dram_read_bytes,
-                                        std::max(*work.l2_read_bytes, read + double(shape.filter_bytes())));
+        work.dram_read_bytes = std::min(*work.dram_read_bytes, std::max(*work.l2_read_bytes, once));
     work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
 }
 

@@ -110,12 +110,9 @@ double lost_from_l2(double bytes, const Gpu &gpu);
 /// stride leaves others out.
 double input_read_bytes(const ConvShape &shape, const Architecture &architecture);
 
-/// W7: fills in the DRAM traffic of a call that starts with a cold L2. Inputs are read once; of the output,
-/// what L2 cannot keep is written.
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu);
-
-/// W7 and F13: the same for a call that reads its input `passes` times, each image from end to end before it
-/// starts again.
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes);
+/// W7 and F13: fills in the DRAM traffic of a call that starts with a cold L2. It reads its filters once and
+/// its input `passes` times, each image from end to end before it starts again; of the output, what L2 cannot
+/// keep is written.
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes = 1.0);
 
 } // namespace convcast
