@@ -243,13 +243,14 @@ Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64
         does::ffmas(units, turns, s.s * t.column_fmas()) +
         does::loads(turns * s.s * t.window_loads(), pixel_passes(t, banks_of(gpu.profile), units)) +
         does::loads(turns * tap_loads, {uniform, uniform}) + does::iterations(turns, s.s <= 7 ? 0 : s.s) +
-        (t.whole ? does::divisions(turns) : does::places(turns));
+        (t.whole ? does::priced(turns, instructions::divided_copy)
+                 : does::priced(turns, instructions::place));
     if (t.staged)
         all += does::loads(turns * t.rows, {1.0, 1.0}) +
                does::copies(warps, ceil_div(outputs, out_vector * warp_lanes)) +
                does::loads(ceil_div(outputs, out_vector * warp_lanes), {4.0, 4.0});
     else
-        all += does::stores(turns * t.rows);
+        all += does::priced(turns * t.rows, instructions::store);
     all.work.load_bytes = double(planes) * t.band_bytes() + double(values * t.bytes);
     all.work.store_bytes = double(outputs * s.result_bytes());
     return all;

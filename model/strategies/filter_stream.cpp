@@ -177,7 +177,7 @@ Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::
                                does::copies(o.warps, copies, std::min(o.warps, copies)) +
                                does::fetched(o.map_floats(rows))) +
            does::starts(steps * o.warps) +
-           ends * (does::placed_stores(warps * sums) + does::stored(rows * q * filters));
+           ends * (does::priced(warps * sums, instructions::placed_store) + does::stored(rows * q * filters));
 }
 
 /// Counts a full step, what a CTA does once, and the launch.

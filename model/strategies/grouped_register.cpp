@@ -175,8 +175,9 @@ Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
 Activity once_of(const Tiling &t, std::int64_t threads) {
     const std::int64_t warps = ceil_div(threads, warp_lanes), all_warps = t.knobs.threads / warp_lanes;
     Activity all = does::starts(all_warps) +
-                   does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) + does::places(warps) +
-                   does::stores(warps * t.filters * t.patch.rows);
+                   does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) +
+                   does::priced(warps, instructions::place) +
+                   does::priced(warps * t.filters * t.patch.rows, instructions::store);
     all.work.store_bytes = double(threads * t.outputs * t.s.result_bytes());
     return all;
 }

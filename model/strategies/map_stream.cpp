@@ -150,8 +150,9 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
            does::loads(turns * pixels, {1.0, 1.0}) +
            does::loads(turns * o.taps * group / 4, {uniform, uniform}) +
-           does::iterations(turns, whole ? 0 : o.s.r) + does::places(blocks) +
-           does::divisions(blocks * columns) + (pieces - 1.0) / pieces * does::stores(sums) +
+           does::iterations(turns, whole ? 0 : o.s.r) + does::priced(blocks, instructions::place) +
+           does::priced(blocks * columns, instructions::divided_copy) +
+           (pieces - 1.0) / pieces * does::priced(sums, instructions::store) +
            1.0 / pieces * does::stored(rows * o.s.q() * filters);
 }
 

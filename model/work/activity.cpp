@@ -34,12 +34,6 @@ double number(std::int64_t count) {
     return double(count);
 }
 
-Activity priced(std::int64_t count, double instructions) {
-    Activity all;
-    all.work.instructions = number(count) * instructions;
-    return all;
-}
-
 Activity copying(double instructions) {
     Activity all;
     all.work.instructions = all.work.copying = instructions;
@@ -47,6 +41,12 @@ Activity copying(double instructions) {
 }
 
 } // namespace
+
+Activity priced(std::int64_t count, double instructions) {
+    Activity all;
+    all.work.instructions = number(count) * instructions;
+    return all;
+}
 
 Activity ffmas(std::int64_t threads, std::int64_t warps, std::int64_t each) {
     Activity all = priced(warps * each, 1.0);
@@ -65,22 +65,6 @@ Activity iterations(std::int64_t outer, std::int64_t inner) {
     Activity all = priced(outer * (1 + inner), instructions::iteration);
     all.work.turns = number(outer * std::max<std::int64_t>(1, inner));
     return all;
-}
-
-Activity places(std::int64_t count) {
-    return priced(count, instructions::place);
-}
-
-Activity divisions(std::int64_t count) {
-    return priced(count, instructions::divided_copy);
-}
-
-Activity stores(std::int64_t count) {
-    return priced(count, instructions::store);
-}
-
-Activity placed_stores(std::int64_t count) {
-    return priced(count, instructions::placed_store);
 }
 
 Activity copies(std::int64_t loops, std::int64_t copies, std::int64_t entered) {
