@@ -32,12 +32,11 @@ struct Loop {
 
 /// Sum over the turns of a loop: of body(things of the turn).
 template <class Body> auto over(const Loop &loop, const Body &body) {
-    const auto times = [](std::int64_t count) { return double(count); };
     if (loop.last() == loop.tile)
-        return times(loop.turns()) * body(loop.tile);
+        return double(loop.turns()) * body(loop.tile);
     auto sum = body(loop.last());
     if (loop.turns() > 1)
-        sum += times(loop.turns() - 1) * body(loop.tile);
+        sum += double(loop.turns() - 1) * body(loop.tile);
     return sum;
 }
 template <class Body> auto over(const Loop &outer, const Loop &inner, const Body &body) {
