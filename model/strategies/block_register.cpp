@@ -447,7 +447,6 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    fill_schedule(part, gpu.limits);
     const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)

@@ -298,7 +298,7 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     set_core_work(part,
                   over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},

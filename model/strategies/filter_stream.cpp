@@ -237,7 +237,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Bank{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

@@ -224,7 +224,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, gpu);
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;

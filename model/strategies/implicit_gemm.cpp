@@ -130,7 +130,7 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
     return registers < sums + t.g.thread_k + t.g.thread_pixels + beside ? 0 : registers;
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
     const std::int64_t sums = t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0;
@@ -576,7 +576,6 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     if (part.grid[0] > most_tiles)
         return Infeasible{"more than 2^30 CTAs; take larger tiles"};
-    fill_schedule(part, gpu.limits);
     part.step = step_of(t, copies);
     part.busiest_scheduler = busiest_scheduler_of(t);
     part.drain = drain_of(t, copies);

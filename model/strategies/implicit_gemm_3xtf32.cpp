@@ -229,7 +229,7 @@ std::string check_tiling(const Tiling &t) {
     return "";
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t) {
     const std::int64_t sums = t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0;
     Partition part = tile_launch(
@@ -423,7 +423,6 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
             fmt::format("a CTA needs {} bytes of shared memory and {} registers, the GPU gives {} and {}",
                         part.shared_bytes, part.register_cap * part.threads, gpu.limits.shared_bytes_per_cta,
                         gpu.limits.registers_per_sm)};
-    fill_schedule(part, gpu.limits);
     part.step = step_of(t);
     part.drain = drain_of(t);
     count_work(part, t);

@@ -247,7 +247,7 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{
             fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

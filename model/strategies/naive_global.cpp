@@ -104,7 +104,6 @@ Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     part.barriers = 0;
     if (part.ctas_per_sm < 1)
         return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", threads)};
-    fill_schedule(part, gpu.limits);
 
     // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
     // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.

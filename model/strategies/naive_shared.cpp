@@ -267,7 +267,7 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);

@@ -337,7 +337,6 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     if (part.ctas_per_sm < 1)
         return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
-    fill_schedule(part, gpu.limits);
     const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);
     count_cta(part, o, counts, copies);

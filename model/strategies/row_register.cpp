@@ -243,7 +243,6 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         if (part.ctas_per_sm < 1)
             return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
-        fill_schedule(part, gpu.limits);
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));

@@ -146,14 +146,6 @@ inline void add_element_type(Partition &part, const ConvShape &s) {
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
 }
 
-/// O2: fills in how the grid of a launch falls into waves. Why an SM holds no CTA of it; "" if it holds one.
-inline std::string schedule(Partition &part, const Gpu &gpu) {
-    std::string why = does_not_fit(part);
-    if (why.empty())
-        fill_schedule(part, gpu.limits);
-    return why;
-}
-
 /// What cores and shared memory do in a launch whose CTAs all do the same, without conflicts.
 inline void set_core_work(Partition &part) {
     const double ctas = double(part.ctas), steps = double(part.steps);
@@ -177,7 +169,8 @@ struct CtaSize {
     std::int64_t registers = register_cap; ///< of a thread as compiled, where they are fewer than the cap
 };
 
-/// A launch of such CTAs, all of whose warps are busy. The schedule and the work are left out.
+/// A launch of such CTAs, all of whose warps are busy, and how they fall into waves if an SM holds any. The
+/// work is left out.
 inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_t, 3> &grid,
                                 const CtaSize &cta, const Gpu &gpu) {
     Partition part;
@@ -188,6 +181,8 @@ inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_
     part.shared_bytes = cta.shared_bytes;
     part.busy_warps = ceil_div(cta.threads, warp_lanes);
     part.ctas_per_sm = resident_ctas(gpu, cta.threads, cta.registers, cta.shared_bytes);
+    if (part.ctas_per_sm > 0)
+        fill_schedule(part, gpu.limits);
     return part;
 }
 
@@ -222,7 +217,6 @@ inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 
                              const Gpu &gpu) {
     Partition part = launch_of_ctas(kernel, grid, cta, gpu);
     part.independent_sums = 4;
-    fill_schedule(part, gpu.limits);
     return part;
 }
 

@@ -291,7 +291,6 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (const std::string why = does_not_fit(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
-    fill_schedule(part, gpu.limits);
     fill_step(part, tiling);
     set_core_work(part);
     fill_tile_reads(part, filter_reads_of(tiling, part), map_reads_of(tiling, part), s, gpu);

@@ -162,7 +162,6 @@ void average_step(Partition &part, double copying) {
 /// Fills in what the steps and the start of the CTA cost that has the first half of every piece of a full
 /// share; the work of the launch starts at zero.
 void fill_cta(Partition &part, const Tiling &t) {
-    fill_schedule(part, t.gpu.limits);
     // Second halves that have no part of a piece are not idle: they have their copies and barriers.
     part.idle_ctas = part.ctas - t.shares * 2 * t.s.n;
     if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share

@@ -302,7 +302,7 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
     return std::max(bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
     const std::int64_t tile = std::int64_t{g.tile_k} * g.tile_pixels;
@@ -556,7 +556,6 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, parts.count, registers);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    fill_schedule(part, gpu.limits);
     const double load_passes = load_passes_of(t);
     part.step = step_of(t, copies, parts.count, load_passes);
     part.drain = drain_of(t, copies);

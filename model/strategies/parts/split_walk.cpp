@@ -185,7 +185,6 @@ Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
 Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     const Tiling t{s, gpu, shares};
     Partition part = launch(s, gpu, shares);
-    fill_schedule(part, gpu.limits);
     Work &work = part.work;
     work.l2_read_bytes = work.l2_write_bytes = work.shared_conflicts = 0.0;
     StepWork steps;
