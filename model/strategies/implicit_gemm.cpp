@@ -397,7 +397,7 @@ void count_work(Partition &part, const Tiling &t) {
 Partition prepare_launch(const Tiling &t) {
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    Partition part = filters_launch(
+    Partition part = prepare_filters(
         "implicit_gemm_filters", {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups},
         {256, 32, tile * (tile + 1) * 4}, t.s.groups * values * t.padded_filters * 4, t.s, t.gpu);
     part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};

@@ -166,7 +166,7 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
     const Block block{t};
-    Partition part = filters_launch(
+    Partition part = prepare_filters(
         "implicit_gemm_3xtf32_filters",
         {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups},
         {128, 40, Block::filters * block.pitch * 4},

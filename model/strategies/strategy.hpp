@@ -225,6 +225,19 @@ inline double copy_passes(bool wide, const Gpu &gpu) {
     return wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
 }
 
+/// The launch that lays filters out in the workspace, `written` bytes of them. What its CTAs do is left out.
+inline Partition prepare_filters(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                                 const CtaSize &cta, std::int64_t written, const ConvShape &s,
+                                 const Gpu &gpu) {
+    Partition part = side_launch(kernel, grid, cta, gpu);
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    part.work.fmas = 0.0;
+    part.work.l2_read_bytes = part.work.dram_read_bytes = double(s.filter_bytes());
+    part.work.l2_write_bytes = double(written);
+    part.work.dram_write_bytes = 0.0;
+    return part;
+}
+
 /// What a round of the papers is: a step of one CTA, or of all that an SM holds.
 enum class Round { of_cta, of_sm };
 

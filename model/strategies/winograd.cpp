@@ -127,13 +127,12 @@ Partition filters_launch(const Sizes &o) {
     const double instructions =
         taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
     const std::int64_t registers = o.s.r == 5 ? (o.points == 8 ? 120 : 96) : o.points == 8 ? 72 : 64;
-    Partition part =
-        side_launch("winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
-                    {threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4}, o.gpu);
+    Partition part = prepare_filters(
+        "winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
+        {threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4}, o.filter_bytes, o.s, o.gpu);
     count_instructions(part, o.channels * o.filter_pitch, instructions,
                        taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     Work &work = part.work;
     work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
@@ -148,8 +147,6 @@ Partition filters_launch(const Sizes &o) {
     work.shared_wavefronts = ctas * stores.taken + reads;
     work.shared_conflicts = ctas * stores.conflicts();
     part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
-    work.l2_read_bytes = work.dram_read_bytes = double(o.s.filter_bytes());
-    work.l2_write_bytes = double(o.filter_bytes);
     share_out(part);
     return part;
 }

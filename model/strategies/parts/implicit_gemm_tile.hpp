@@ -86,19 +86,6 @@ void set_cluster(Partition &part, const Setting &g, int copies, std::int64_t thr
 
 constexpr std::int64_t most_tiles = std::int64_t{1} << 30; ///< of a grid along x
 
-/// The launch that lays filters out in the workspace, `written` bytes of them. What its CTAs do is left out.
-inline Partition filters_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
-                                const CtaSize &cta, std::int64_t written, const ConvShape &s,
-                                const Gpu &gpu) {
-    Partition part = side_launch(kernel, grid, cta, gpu);
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
-    part.work.fmas = 0.0;
-    part.work.l2_read_bytes = part.work.dram_read_bytes = double(s.filter_bytes());
-    part.work.l2_write_bytes = double(written);
-    part.work.dram_write_bytes = 0.0;
-    return part;
-}
-
 /// The plan of a launch that reads the filters which `prepare` lays out: they are in L2 then.
 inline Planned with_filters(Feasible out, Partition prepare, const ConvShape &s) {
     if (prepare.grid[1] > 65535)
