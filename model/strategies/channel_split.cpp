@@ -120,13 +120,6 @@ struct Tiling : Division {
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
 };
 
-/// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 120 settings): a column of three pixels
-/// and fewer leaves some below the cap, so that an SM holds two CTAs.
-std::int64_t registers_of(const Tiling &o, std::int64_t register_cap) {
-    constexpr std::int64_t short_column = 3, of_short_column = 64;
-    return o.rows + o.s.r - 1 <= short_column ? of_short_column : register_cap;
-}
-
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
@@ -134,10 +127,13 @@ Partition launch_of(const Tiling &o) {
                        band = o.band_floats(o.bands.tile);
     const std::int64_t register_cap =
         std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
+    // As compiled for sm_90 (NVRTC 13.0, 120 settings) a column of three pixels and fewer leaves some below
+    // the cap, so that an SM holds two CTAs.
+    constexpr std::int64_t short_column = 3, of_short_column = 64;
+    const std::int64_t registers = o.rows + s.r - 1 <= short_column ? of_short_column : register_cap;
     Partition part = launch_of_ctas(
         ChannelSplit::about.name, {o.parts, s.n, 1},
-        {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers_of(o, register_cap)},
-        o.gpu);
+        {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers}, o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
     part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
     part.parts = o.parts;

@@ -55,9 +55,19 @@ struct Tiling {
     // compiled.
     std::int64_t words = patch.loaded_rows() * patch.row_words();
     static constexpr std::int64_t places = 13;
-    std::int64_t register_cap() const;
-    std::int64_t registers() const;
-    std::int64_t at_once() const;
+    /// 48 pixels or two rows of them, where there are more.
+    std::int64_t pixels = std::min(patch.loaded_rows() * patch.row_pixels(),
+                                   std::max<std::int64_t>(48, 2 * patch.row_pixels()));
+    /// Of a thread at most: its sums, its filter, its pixels, and 24 for places.
+    std::int64_t register_cap =
+        std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
+    /// As compiled for sm_90 (NVRTC 13.0): all loads come first, and sums take the registers of pixels that
+    /// were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as many. Other
+    /// architectures are taken to be alike.
+    std::int64_t registers = std::min(register_cap, round_up(words + taps + places, 8));
+    /// Words of pixels that are on their way at once, for which there are registers.
+    std::int64_t at_once =
+        std::clamp<std::int64_t>(register_cap - taps - places, 1, std::max<std::int64_t>(1, words));
 };
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
@@ -80,30 +90,11 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     return PatchRows{s, rows, columns}.too_many_loads();
 }
 
-/// Registers of a thread at most: its sums, its filter, 48 pixels or two rows of them, and 24 for places.
-std::int64_t Tiling::register_cap() const {
-    const std::int64_t row = patch.row_pixels(),
-                       pixels = std::min(patch.loaded_rows() * row, std::max<std::int64_t>(48, 2 * row));
-    return std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
-}
-
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): all its loads come first, and its sums take the
-/// registers of pixels that were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as
-/// many. Other architectures are taken to be alike.
-std::int64_t Tiling::registers() const {
-    return std::min(register_cap(), round_up(words + taps + places, 8));
-}
-
-/// Words of pixels that are on their way at once, for which there are registers.
-std::int64_t Tiling::at_once() const {
-    return std::clamp<std::int64_t>(register_cap() - taps - places, 1, std::max<std::int64_t>(1, words));
-}
-
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
     Partition part =
         launch_of_ctas(DepthwiseRegister::about.name, {ceil_div(t.image_patches, t.knobs.threads), s.n, 1},
-                       {t.knobs.threads, t.register_cap(), 0, t.registers()}, gpu);
+                       {t.knobs.threads, t.register_cap, 0, t.registers}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     part.template_arguments.push_back(t.multiplier);
     add_element_type(part, s);
@@ -189,7 +180,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), passes_of(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
-    part.drain.line_waits = double(std::max<std::int64_t>(1, ceil_div(t.words, t.at_once())) - 1);
+    part.drain.line_waits = double(std::max<std::int64_t>(1, ceil_div(t.words, t.at_once)) - 1);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     return plan_of_launch(std::move(part), gpu, Round::of_sm);

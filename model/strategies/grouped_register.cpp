@@ -130,19 +130,15 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     return "";
 }
 
-/// Registers of a thread: its sums, the pixels under its patch, a tap of its filters, places.
-std::int64_t registers_of(const Tiling &t) {
-    constexpr std::int64_t places = 24;
-    return std::clamp<std::int64_t>(
-        round_up(t.outputs + t.at_once * t.patch.loaded_rows() * t.patch.row_pixels() + t.filters + places,
-                 8),
-        48, 232);
-}
-
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part = launch_of_ctas(GroupedRegister::about.name, {t.tiles * t.blocks, s.groups, 1},
-                                    {t.knobs.threads, registers_of(t), t.filters * t.values * 4}, gpu);
+    // Of a thread: its sums, the pixels under its patch, a tap of its filters, places.
+    constexpr std::int64_t places = 24;
+    const std::int64_t pixels = t.at_once * t.patch.loaded_rows() * t.patch.row_pixels(),
+                       registers = round_up(t.outputs + pixels + t.filters + places, 8);
+    Partition part = launch_of_ctas(
+        GroupedRegister::about.name, {t.tiles * t.blocks, s.groups, 1},
+        {t.knobs.threads, std::clamp<std::int64_t>(registers, 48, 232), t.filters * t.values * 4}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     for (const std::int64_t further : {t.filters, t.at_once, t.channels, t.group_filters})
         part.template_arguments.push_back(further);
