@@ -43,19 +43,6 @@ double band_read(const Tiling &t, const Partition &part, std::int64_t begin, std
         odd_halves(begin * row_bytes, {images}));
 }
 
-/// The share of the map's reads that those of other parts of the filters, which pass over the same map, can
-/// be coalesced with.
-double alike_reads(const Tiling &t, const Partition &part) {
-    if (!t.wide)
-        return 1.0;
-    const std::int64_t row_bytes = t.s.w * 4, piece_bytes = t.piece * row_bytes;
-    return alike_in_lines(part.bank_floats * 4,
-                          {{-t.s.h * row_bytes, t.s.n},
-                           {-t.half * row_bytes, 2},
-                           next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
-                           next_turn(piece_bytes, part.stages, part.steps)});
-}
-
 /// What all CTAs ask L2 for: each its filters once, and piece after piece of the map.
 PieceReads count_reads(const Tiling &t, const Partition &part) {
     PieceReads reads;
@@ -70,7 +57,13 @@ PieceReads count_reads(const Tiling &t, const Partition &part) {
     // same SM, have read, as far as L1 reaches back to their common rows.
     if (!t.wide && l1_bytes(part, t.gpu) >= 4.0 * double(part.band_floats) * 4.0)
         reads.coming.bytes = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
-    reads.coming.alike = alike_reads(t, part);
+    const std::int64_t row_bytes = t.s.w * 4, piece_bytes = t.piece * row_bytes;
+    if (t.wide) // with those of other parts of the filters, which pass over the same map
+        reads.coming.alike = alike_in_lines(
+            part.bank_floats * 4, {{-t.s.h * row_bytes, t.s.n},
+                                   {-t.half * row_bytes, 2},
+                                   next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
+                                   next_turn(piece_bytes, part.stages, part.steps)});
     return reads;
 }
 

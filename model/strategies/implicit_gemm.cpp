@@ -38,6 +38,9 @@ struct Tiling {
     bool padded = s.pad_h > 0 || s.pad_w > 0;
     bool wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !padded && s.h * s.w % 4 == 0;
     bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; ///< sums go through shared memory
+    /// Loads of a warp in a step, 128 bits wide, and wavefronts of those of all warps of a CTA.
+    double warp_loads = double(slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
+    double load_wavefronts = double(warps) * warp_loads * gpu.architecture.uniform_wide_wavefronts->value;
 };
 
 /// Why the knobs are none that the kernel has, or why the shape has too few channels for them; "" if neither.
@@ -148,16 +151,6 @@ Partition launch_of(const Tiling &t, std::int64_t registers) {
     return part;
 }
 
-/// Loads of a warp in a step, 128 bits wide.
-double loads_of_warp(const Tiling &t) {
-    return double(t.slice) / t.g.warp_split * (t.g.thread_k + t.g.thread_pixels) / 4.0;
-}
-
-/// Wavefronts of these loads, of all warps of a CTA.
-double load_wavefronts_of(const Tiling &t) {
-    return double(t.warps) * loads_of_warp(t) * t.gpu.architecture.uniform_wide_wavefronts->value;
-}
-
 /// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
 double filter_copy_passes(const Tiling &t) {
     const std::int64_t quads = t.g.tile_k / 4, row_copies = t.slice / 4;
@@ -185,10 +178,10 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork step;
     const double warps = double(t.warps), slice = double(t.slice);
     step.fmas = slice * double(t.g.tile_k) * t.g.tile_pixels;
-    step.shared_wavefronts = load_wavefronts_of(t) + warps * (copies.filters * filter_copy_passes(t) +
-                                                              copies.pixels * pixel_copy_passes(t, copies));
+    step.shared_wavefronts = t.load_wavefronts + warps * (copies.filters * filter_copy_passes(t) +
+                                                          copies.pixels * pixel_copy_passes(t, copies));
     step.instructions =
-        step.fmas / 32.0 + warps * (loads_of_warp(t) + copies.filters * instructions::unrolled_copy +
+        step.fmas / 32.0 + warps * (t.warp_loads + copies.filters * instructions::unrolled_copy +
                                     copies.pixels * instructions::unrolled_copy + instructions::step);
     if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
         step.turns = warps * double(t.slice / 4) / t.g.warp_split;
@@ -248,10 +241,9 @@ struct StepsDone {
 };
 
 StepsDone steps_done(const Tiling &t, const Partition &part) {
-    const double of_step = load_wavefronts_of(t);
     const Banks banks = banks_of(t.gpu.profile);
     const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
-    StepsDone done{all, all, all * of_step};
+    StepsDone done{all, all, all * t.load_wavefronts};
     // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
     // the condition of the store: lanes and warps past the last pixel do none.
     constexpr std::int64_t most_unrolled = 9;                                   // values, as the kernel does
@@ -266,9 +258,10 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
             last_tiles * (1.0 - double(ceil_div(left, warp_pixels) * warp_pixels) / double(t.g.tile_pixels));
         done.load_wavefronts -=
             last_tiles *
-            (of_step - warps_m * double(t.slice) *
-                           (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
-                            row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            (t.load_wavefronts -
+             warps_m * double(t.slice) *
+                 (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }

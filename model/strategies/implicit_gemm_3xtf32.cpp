@@ -64,6 +64,8 @@ struct Tiling : ImplicitGemm3xTf32 {
     std::int64_t filter_tiles = ceil_div(filters, tile_k);
     std::int64_t groups_of_warps = tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
     double warps = double(groups_of_warps * 4); ///< that multiply
+    /// Of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes each.
+    double load_wavefronts = double(depth) * warps * 2.0 * 2.0;
     bool wide_pixels = by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                        s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
     /// Whether a table in shared memory says where values lie.
@@ -144,13 +146,6 @@ struct Block {
     std::int64_t values = rows * row_values, pitch = values + 1;
 };
 
-/// Passes of the stores of a block to shared memory.
-double block_write_passes(const Block &block) {
-    return shared_passes(Banks{}, Block::filters * block.values, 1,
-                         [&](std::int64_t i) { return i / block.values * block.pitch + i % block.values; })
-        .taken;
-}
-
 /// Passes of the loads of `rows` rows: a thread reads four values of its filter and half row, one after
 /// another.
 double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows) {
@@ -187,7 +182,10 @@ Partition prepare_launch(const Tiling &t) {
     // there are; of 128 it splits and writes the parts.
     part.step.instructions =
         (values / 32.0 * instructions::divided_copy + loads / ctas * instructions::copy) / steps;
-    const double write_passes = block_write_passes(block);
+    const double write_passes = // of the stores of a block to shared memory
+        shared_passes(Banks{}, Block::filters * block.values, 1, [&](std::int64_t i) {
+            return i / block.values * block.pitch + i % block.values;
+        }).taken;
     part.step.shared_wavefronts = write_passes / steps;
     part.step.load_bytes = values * 4.0 / steps;
     part.drain.instructions = values / 128.0 * instructions::divided_copy;
@@ -247,12 +245,6 @@ Partition launch_of(const Tiling &t) {
     return part;
 }
 
-/// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
-/// each.
-double load_wavefronts_of(const Tiling &t) {
-    return double(t.depth) * t.warps * 2.0 * 2.0;
-}
-
 /// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
 /// nothing; it writes a zero.
 double value_copy_passes(const Tiling &t) {
@@ -275,7 +267,7 @@ double value_copy_passes(const Tiling &t) {
 double step_wavefronts_of(const Tiling &t) {
     constexpr double wavefront_bytes = 128.0;
     const double depth = t.depth;
-    return load_wavefronts_of(t) +
+    return t.load_wavefronts +
            depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
            depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
 }
@@ -360,8 +352,7 @@ void count_work(Partition &part, const Tiling &t) {
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts =
-        all_steps * (load_wavefronts_of(t) + lookups) + ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts = all_steps * (t.load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
     count_reads(part, t, all_steps);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
     part.new_share = std::min(1.0, t.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));

@@ -95,16 +95,13 @@ struct Tiling : RowRegister {
     /// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled
     /// for sm_90 (NVRTC 13.0), by the counters of loads' waits.
     bool loads_values = (pixels == 1 && (taps == 1 || taps >= 35)) || (pixels == 2 && taps == 9);
+    // Registers of a thread: its window, sums, pixels on their way, addresses. Filter values of halves are
+    // widened ahead of their use.
+    std::int64_t window = s.r * units * (unit + s.s - 1), fetches = ceil_div(tile_w + s.s - 1, threads);
+    std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
+    std::int64_t registers =
+        std::clamp<std::int64_t>(round_up(window + 2 * pixels + fetches + addresses, 8), 32, 255);
 };
-
-/// Registers of a thread: its window, sums, pixels on their way, addresses.
-std::int64_t registers_needed(const Tiling &t) {
-    const std::int64_t window = t.s.r * t.units * (t.unit + t.s.s - 1);
-    const std::int64_t fetches = ceil_div(t.pixels * t.threads + t.s.s - 1, t.threads);
-    // Filter values of halves are widened ahead of their use.
-    const std::int64_t addresses = t.s.dtype == DataType::f16 ? 48 : 24;
-    return std::clamp<std::int64_t>(round_up(window + 2 * t.pixels + fetches + addresses, 8), 32, 255);
-}
 
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
@@ -113,8 +110,7 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
     const std::int64_t tiles_k = ceil_div(filters, tile_k);
     Partition part = launch_of_ctas(
         RowRegister::about.name, {t.tiles_x, t.tiles_y, t.s.n * tiles_k},
-        {t.threads, registers_needed(t), round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)},
-        t.gpu);
+        {t.threads, t.registers, round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)}, t.gpu);
     part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
     add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
