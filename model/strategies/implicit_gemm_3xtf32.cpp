@@ -262,16 +262,6 @@ double value_copy_passes(const Tiling &t) {
     return of_warps * double(lanes) / double(warp_lanes);
 }
 
-/// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
-/// through the same pipe (F12).
-double step_wavefronts_of(const Tiling &t) {
-    constexpr double wavefront_bytes = 128.0;
-    const double depth = t.depth;
-    return t.load_wavefronts +
-           depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
-           depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
-}
-
 /// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
 /// and copies each for every pixel of its own. If channels come in eights, a copy takes its address and the
 /// copy itself. If not, the place of the value is looked up or divided out as well. At a padded edge a thread
@@ -291,7 +281,13 @@ StepWork step_of(const Tiling &t) {
     const double depth = t.depth;
     const Copying its{t};
     step.tensor_fmas = depth * row_values * products_of_parts * t.tile_k * t.tile_pixels;
-    step.shared_wavefronts = step_wavefronts_of(t);
+    // wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass through the same
+    // pipe (F12).
+    constexpr double wavefront_bytes = 128.0;
+    step.shared_wavefronts =
+        t.load_wavefronts +
+        depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
+        depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
     step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
     // A warp waits for where a value lies before it copies it.
     step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;

@@ -136,13 +136,6 @@ Partition launch(const Tiling &t) {
     return part;
 }
 
-/// Warps of a CTA that have outputs in a call of convolve_band.
-std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
-    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
-    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
-                                    papers::threads_per_cta / papers::warp_threads);
-}
-
 /// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
 /// what goes with them by the launch's, its copies by `copying`, the warp instructions of those of all steps.
 void average_step(Partition &part, double copying) {
@@ -176,8 +169,10 @@ void fill_cta(Partition &part, const Tiling &t) {
     if (t.by_filters)
         part.drain.load_bytes = double(t.map_floats(t.rows) * 4);
     part.independent_sums = t.tile.rows * t.tile.group;
-    // Where second halves have none, of an average CTA half of the warps that the first has.
-    part.busy_warps = busy_warps(t.s, t.tile, t.rows, t.filters);
+    // Warps that have outputs in a call of convolve_band. Where second halves have none, of an average CTA
+    // half of those that the first has.
+    const std::int64_t units = ceil_div(t.rows, t.tile.rows) * t.s.q() * ceil_div(t.filters, t.tile.group);
+    part.busy_warps = std::clamp<std::int64_t>(ceil_div(units, warp_lanes), 1, part.threads / warp_lanes);
     if (t.piece == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
     Work &work = part.work;
