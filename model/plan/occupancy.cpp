@@ -3,6 +3,8 @@
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -40,13 +42,13 @@ std::int64_t most_threads(const GpuLimits &limits, std::int64_t registers) {
 std::string does_not_fit(const Launch &launch) {
     if (launch.ctas_per_sm >= 1)
         return "";
-    return "a CTA of " + std::to_string(launch.threads) + " threads with " +
-           std::to_string(launch.shared_bytes) + " bytes of shared memory does not fit an SM";
+    return fmt::format("a CTA of {} threads with {} bytes of shared memory does not fit an SM",
+                       launch.threads, launch.shared_bytes);
 }
 
 std::string too_little_shared_memory(const Launch &launch, const GpuLimits &limits) {
-    return "a CTA needs " + std::to_string(launch.shared_bytes) + " bytes of shared memory, the GPU gives " +
-           std::to_string(limits.shared_bytes_per_cta);
+    return fmt::format("a CTA needs {} bytes of shared memory, the GPU gives {}", launch.shared_bytes,
+                       limits.shared_bytes_per_cta);
 }
 
 void fill_schedule(Partition &partition, const GpuLimits &limits) {

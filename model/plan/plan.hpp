@@ -136,6 +136,13 @@ struct Plan {
     BOOST_DESCRIBE_CLASS(Plan, (), (launches, prepare, workspace_bytes, transformed_fmas), (), ())
 };
 
+/// Calls visit(launch) for each launch, those that prepare first.
+template <class PlanOrConst, class Visit> void each_launch(PlanOrConst &plan, const Visit &visit) {
+    for (auto *launches : {&plan.prepare, &plan.launches})
+        for (auto &part : *launches)
+            visit(part);
+}
+
 /// Whether a launch multiplies on tensor cores: never to be compared as if it were FFMAs.
 bool uses_tensor_cores(const Plan &plan);
 

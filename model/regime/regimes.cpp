@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace convcast {
 namespace {
@@ -30,22 +29,22 @@ struct Occupied {
 Occupied occupied_by(const Partition &part, std::int64_t sms, std::int64_t elsewhere) {
     const std::int64_t ctas = part.ctas - part.idle_ctas, slots = part.ctas_per_sm * sms, rest = ctas % slots;
     Occupied out;
-    out.full = static_cast<double>(ctas / slots);
+    out.full = double(ctas / slots);
     out.waves = out.full + (rest > 0 ? 1.0 : 0.0);
     constexpr std::int64_t halves = 2;
     const std::int64_t images = std::max<std::int64_t>(1, part.grid[1]),
                        shares = ceil_div(rest, halves * images), alone = std::min(shares, elsewhere);
     if (part.idle_ctas > 0 && part.grid[0] == halves * part.parts && ctas < slots &&
         images * (shares + alone) <= sms) {
-        out.with_most = static_cast<double>(images * (shares > alone ? shares - alone : halves * alone));
-        out.with_fewer = static_cast<double>(shares > alone ? images * halves * alone : 0);
+        out.with_most = double(images * (shares > alone ? shares - alone : halves * alone));
+        out.with_fewer = double(shares > alone ? images * halves * alone : 0);
         out.most = shares > alone ? 2.0 : 1.0;
         return out;
     }
     const std::int64_t few = rest / sms, more = rest % sms;
-    out.with_most = static_cast<double>(more > 0 ? more : std::min(rest, sms));
-    out.with_fewer = more > 0 && few > 0 ? static_cast<double>(sms - more) : 0.0;
-    out.most = static_cast<double>(few + (more > 0 ? 1 : 0));
+    out.with_most = double(more > 0 ? more : std::min(rest, sms));
+    out.with_fewer = more > 0 && few > 0 ? double(sms - more) : 0.0;
+    out.most = double(few + (more > 0 ? 1 : 0));
     return out;
 }
 
@@ -53,29 +52,27 @@ Occupied occupied_by(const Partition &part, std::int64_t sms, std::int64_t elsew
 double active_clocks(const Plan &plan, double instructions, double running, const Gpu &gpu) {
     const std::int64_t sms = gpu.limits.sm_count;
     const auto elsewhere = static_cast<std::int64_t>(gpu.architecture.second_round_elsewhere->value);
-    const auto all = static_cast<double>(sms);
+    const auto all = double(sms);
     double ctas = 0.0, waves = 0.0; // with work
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches)
-            ctas += static_cast<double>(part.ctas - part.idle_ctas),
-                waves += occupied_by(part, sms, elsewhere).waves;
+    each_launch(plan, [&](const Partition &part) {
+        ctas += double(part.ctas - part.idle_ctas);
+        waves += occupied_by(part, sms, elsewhere).waves;
+    });
     double busy = 0.0, idle = 0.0; // SMs of all waves; clocks
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            const Occupied slots = occupied_by(part, sms, elsewhere);
-            // An SM with a CTA less ends sooner by the time in which that one's instructions would be issued.
-            const double issued = std::min(1.0, instructions / std::max(1.0, ctas) * slots.most * waves /
-                                                    (gpu.limits.schedulers_per_sm * running));
-            const double last =
-                slots.with_most + (slots.most > 0.0 ? slots.with_fewer * (1.0 - issued / slots.most) : 0.0);
-            busy += slots.full * all + last;
-            const double others = all - slots.with_most - slots.with_fewer;
-            if (part.idle_ctas > 0 && others > 0.0)
-                idle +=
-                    others * (idle_start_clocks +
-                              idle_cta_clocks * std::ceil(static_cast<double>(part.idle_ctas) /
-                                                          (others * static_cast<double>(part.ctas_per_sm))));
-        }
+    each_launch(plan, [&](const Partition &part) {
+        const Occupied slots = occupied_by(part, sms, elsewhere);
+        // An SM with a CTA less ends sooner by the time in which that one's instructions would be issued.
+        const double issued = std::min(1.0, instructions / std::max(1.0, ctas) * slots.most * waves /
+                                                (gpu.limits.schedulers_per_sm * running));
+        const double last =
+            slots.with_most + (slots.most > 0.0 ? slots.with_fewer * (1.0 - issued / slots.most) : 0.0);
+        busy += slots.full * all + last;
+        const double others = all - slots.with_most - slots.with_fewer;
+        if (part.idle_ctas > 0 && others > 0.0)
+            idle += others * (idle_start_clocks +
+                              idle_cta_clocks *
+                                  std::ceil(double(part.idle_ctas) / (others * double(part.ctas_per_sm))));
+    });
     return (waves > 0.0 ? running * busy / waves : running * all) + idle;
 }
 
@@ -96,19 +93,19 @@ Regime measured_regime(double fma_share, double issue_share, double dram_share, 
 std::optional<Regime> paper_regime(const Rules &rules) {
     if (!rules.n_fma || !rules.v_s_bytes || !rules.round_fmas || !rules.round_bytes)
         return std::nullopt;
-    return regime_by_rule(*rules.round_fmas, static_cast<double>(*rules.n_fma), *rules.round_bytes,
-                          static_cast<double>(*rules.v_s_bytes));
+    return regime_by_rule(*rules.round_fmas, double(*rules.n_fma), *rules.round_bytes,
+                          double(*rules.v_s_bytes));
 }
 
 OverLatency over_latency(const Plan &plan, const ConvShape &shape, const Gpu &gpu) {
     const Machine m = machine_of(gpu, shape.dtype, {});
     const Partition &main = main_launch(plan);
-    const double resident = static_cast<double>(std::min(main.ctas_per_sm, ceil_div(main.ctas, m.sm_count)));
-    const double active = static_cast<double>(std::min<std::int64_t>(main.ctas, m.sm_count));
+    const double resident = double(std::min(main.ctas_per_sm, ceil_div(main.ctas, m.sm_count)));
+    const double active = double(std::min<std::int64_t>(main.ctas, m.sm_count));
     const double fmas = resident * main.step.tensor_fmas.value_or(main.step.fmas),
                  rate = main.step.tensor_fmas ? m.tensor_rate : m.ffma_rate,
                  bytes = resident * active * main.step.load_bytes *
-                         static_cast<double>(std::max<std::int64_t>(1, main.stages - 1));
+                         double(std::max<std::int64_t>(1, main.stages - 1));
     return {fmas / (gpu.profile.dram_latency->value.value * rate), bytes / (m.read_bw * m.latency_s)};
 }
 
@@ -120,9 +117,9 @@ Utilisation utilisation_of(const Plan &plan, const Work &work, Seconds time, con
     const GpuProfile &profile = gpu.profile;
     Utilisation out;
     double launches = 0.0; // that follow a gap; one that starts early has its CTAs on the SMs by then
-    for (const std::vector<Partition> *all : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *all)
-            launches += (part.early.value_or(false) ? 0.0 : 1.0) + (part.constant_bytes > 0 ? 1.0 : 0.0);
+    each_launch(plan, [&](const Partition &part) {
+        launches += (part.early.value_or(false) ? 0.0 : 1.0) + (part.constant_bytes > 0 ? 1.0 : 0.0);
+    });
     const double floor_s = profile.launch_floor ? profile.launch_floor->value.value : 0.0;
     const double gap_s = profile.launch_gap ? profile.launch_gap->value.value : floor_s;
     // Launching takes no SM's time; of a forecast near the floor some is left all the same.

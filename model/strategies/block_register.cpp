@@ -3,8 +3,6 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 
@@ -214,8 +212,14 @@ std::int64_t registers_of(const Tiling &o) {
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
-    Partition part;
-    part.kernel = BlockRegister::about.name;
+    constexpr std::int64_t stages = 2;
+    const std::int64_t cap = registers_for(o).cap;
+    Partition part = launch_of_ctas(
+        BlockRegister::about.name, {o.tiles_x * o.tiles_y, ceil_div(o.s.k, o.tile_k), o.s.n},
+        {o.threads, cap,
+         round_up(std::max(stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16),
+         o.short_type ? cap : std::min(cap, registers_of(o))},
+        o.gpu);
     part.template_arguments = {o.s.r,   o.s.s,   o.tile_w,   o.tile_h, o.tile_k,
                                o.width, o.group, o.channels, o.n,      o.wide ? 1 : 0};
     add_element_type(part, o.s);
@@ -223,20 +227,11 @@ Partition launch_of(const Tiling &o) {
                    (o.s.r * o.s.s > 1 ? ""
                     : o.threads <= 64 ? ", 1 x 1"
                                       : "1 x 1");
-    part.grid = {o.tiles_x * o.tiles_y, ceil_div(o.s.k, o.tile_k), o.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = o.threads;
-    part.stages = 2;
+    part.stages = stages;
     part.steps = ceil_div(o.s.c, o.channels);
     part.filter_count = o.s.k;
-    part.busy_warps = ceil_div(part.threads, 32);
     part.independent_sums = o.width * o.group;
-    part.shared_bytes =
-        round_up(std::max(part.stages * o.stage_elements * o.bytes, o.threads_x * o.result_pitch * 4), 16);
-    part.register_cap = registers_for(o).cap;
-    const std::int64_t registers =
-        o.short_type ? part.register_cap : std::min(part.register_cap, registers_of(o));
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers, part.shared_bytes);
     return part;
 }
 
@@ -247,7 +242,11 @@ struct SharedAccess {
     int load_width = int(std::max<std::int64_t>(1, o.n *o.bytes / 4)),
         store_width = o.width % 4 == 0 ? 4 : int(o.width);
     Passes pixel = pixels(load_width);
-    Passes weight = weights(), result = results();
+    Passes weight = shared_passes(o.banks, o.threads, load_width,
+                                  [this](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
+    Passes result = shared_passes(o.banks, o.threads, store_width, [this](std::int64_t t) {
+        return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
+    });
     Passes result_read =
         position_passes(o.banks, {o.group, o.threads_x *o.tile_pixels, o.tile_pixels, o.result_pitch});
     /// That a thread reads of a filter row's pixels. Of a row's last unit the compiler reads only what is
@@ -266,15 +265,6 @@ struct SharedAccess {
     std::int64_t strip_word(std::int64_t t, std::int64_t row_pitch) const {
         const std::int64_t y = t / o.threads_x;
         return y / o.strips * row_pitch + y % o.strips * o.width;
-    }
-    Passes weights() const {
-        return shared_passes(o.banks, o.threads, load_width,
-                             [&](std::int64_t t) { return t % o.threads_x * o.n * o.bytes / 4; });
-    }
-    Passes results() const {
-        return shared_passes(o.banks, o.threads, store_width, [&](std::int64_t t) {
-            return t % o.threads_x * o.result_pitch + strip_word(t, o.tile_w);
-        });
     }
     Passes pixels(int words) const {
         return shared_passes(o.banks, o.threads, words,
@@ -320,16 +310,12 @@ double copying_of_warp(const Tiling &o, Tile tile, std::int64_t warp) {
                    : flat_turns(o.channels * o.rows * o.row_copies) * instructions::divided_copy +
                          channels * flat_turns(std::min(there, o.rows) * o.row_copies) * instructions::copy;
     };
-    // All tiles but the last are full.
-    const std::int64_t full_k = ceil_div(o.s.k, std::int64_t{o.tile_k}) - 1,
-                       full_y = ceil_div(o.s.p(), std::int64_t{o.tile_h}) - 1;
-    const auto average = [](double of_full, double of_last, std::int64_t full) {
-        return (double(full) * of_full + of_last) / double(full + 1);
-    };
     if (tile == Tile::full)
         return of_filters(o.tile_k) + of_pixels(o.rows);
-    return average(of_filters(o.tile_k), of_filters(o.s.k - full_k * o.tile_k), full_k) +
-           average(of_pixels(o.rows), of_pixels(o.s.h - full_y * o.tile_h), full_y);
+    const Loop filters{o.s.k, o.tile_k}, lines{o.s.p(), o.tile_h};
+    const auto of_lines = [&](std::int64_t outputs) { return of_pixels(outputs + o.s.r - 1); };
+    return over(filters, of_filters) / double(filters.turns()) +
+           over(lines, of_lines) / double(lines.turns());
 }
 
 /// Warp instructions of a CTA's copies of a step: of all its warps, and of the one that has most. A row of
@@ -391,7 +377,7 @@ double result_reads_of(const Tiling &o, const SharedAccess &access, std::int64_t
         }
         return double(reads);
     };
-    return double(o.s.n * o.s.k) * over_tiles(o.s.q(), o.tile_w, o.s.p(), o.tile_h, tile_reads);
+    return double(o.s.n * o.s.k) * over(Loop{o.s.q(), o.tile_w}, Loop{o.s.p(), o.tile_h}, tile_reads);
 }
 
 StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas) {
@@ -410,20 +396,7 @@ StepWork drain_of(const Tiling &o, const SharedAccess &access, std::int64_t ctas
     return drain;
 }
 
-/// Bytes of filters that the SMs request from L2.
-double filter_reads_of(const ConvShape &s, const Partition &part, const Gpu &gpu) {
-    // The CTAs of a row of the grid read the same filters.
-    const double filter_bytes = filter_run_bytes(double(s.k) / double(part.grid[1]),
-                                                 double(s.c * s.r * s.s * s.element_bytes()), part, gpu);
-    return filter_reads(filter_bytes, filter_bytes * double(part.grid[1]), double(part.grid[1] * s.n),
-                        double(part.grid[0]), part, gpu);
-}
-
-/// Bytes of pixels that the SMs request from L2, and the share of them that can be coalesced.
-struct PixelReads {
-    double bytes, alike;
-};
-PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
+Reads pixel_reads_of(const Tiling &o, const Partition &part) {
     const double row_pixels = covered(o.tiles_x, o.wide ? o.pitch : o.tile_w + o.s.s - 1, o.tile_w, 0, o.s.w);
     const double tile_row = row_pixels * double(o.bytes) / double(o.tiles_x);
     const double tile_rows = covered(o.tiles_y, o.rows, o.tile_h, 0, o.s.h) / double(o.tiles_y);
@@ -436,7 +409,7 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
             std::min(tile_rows * row_bytes,
                      spanned_bytes(tile_rows * double(o.s.w * o.bytes), o.copy_width * o.bytes));
         // The CTAs of an image read the same pixels, for other filters.
-        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu), 1.0};
+        return {image_reads(o.s, channels * tile_bytes, of_images, part, o.gpu)};
     }
     const std::int64_t plane = o.s.h * o.s.w * 4;
     const Stride tiles_apart{o.tile_w * 4, o.tiles_x}, rows_apart{o.s.w * 4, o.s.h},
@@ -455,32 +428,16 @@ PixelReads pixel_reads_of(const Tiling &o, const Partition &part) {
     return {double(o.s.n) * (of_images * of_cta), alike_in_lines(bank_bytes, runs_apart)};
 }
 
-/// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const SharedAccess &access, const Partition &part) {
+/// Fills in what the cores and shared memory do in the whole launch.
+void fill_core_work(Partition &part, const Tiling &o, const SharedAccess &access) {
     const double ctas = double(part.ctas), steps = double(part.steps);
-    Work work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts =
+    set_core_work(part);
+    part.work.shared_wavefronts =
         ctas * (steps * part.step.shared_wavefronts + access.result_stores * access.result.taken) +
         result_reads_of(o, access, part.ctas);
-    work.shared_conflicts = ctas * (steps * (access.pixel_loads * access.pixel.conflicts() +
-                                             access.weight_loads * access.weight.conflicts()) +
-                                    access.result_stores * access.result.conflicts());
-    return work;
-}
-
-/// Adds what L2 and DRAM see of the whole launch to its work.
-void add_traffic(Partition &part, const Tiling &o) {
-    const double of_filters = filter_reads_of(o.s, part, o.gpu);
-    const PixelReads pixels = pixel_reads_of(o, part);
-    part.work.l2_read_bytes = of_filters + pixels.bytes;
-    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.mergeable_reads =
-        mergeable_reads(of_filters, filter_readers(o.s, tiles, filter_tiles), part, o.gpu) +
-        mergeable_reads(pixels.bytes * pixels.alike, {filter_tiles, tiles}, part, o.gpu);
-    part.work.l2_write_bytes = written_bytes_of_tiles(o.s, o.tile_w, o.tile_h);
-    fill_writes(part, o.s, o.gpu);
+    part.work.shared_conflicts = ctas * (steps * (access.pixel_loads * access.pixel.conflicts() +
+                                                  access.weight_loads * access.weight.conflicts()) +
+                                         access.result_stores * access.result.conflicts());
 }
 
 } // namespace
@@ -490,17 +447,18 @@ Planned BlockRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(o);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    fill_schedule(part, gpu.limits);
     const SharedAccess access{o};
     part.step = step_of(o, access, Tile::average);
     if (const Copying copying = copying_of(o, Tile::full); !o.short_type && copying.all > 0.0)
         part.longest_copier = copying.longest * double(part.busy_warps) / copying.all;
     part.drain = drain_of(o, access, part.ctas);
-    part.work = core_work_of(o, access, part);
+    fill_core_work(part, o, access);
     // Where no SM has two CTAs the launch takes as long as one with a full tile.
     if (part.ctas <= gpu.limits.sm_count)
         part.step = step_of(o, access, Tile::full);
-    add_traffic(part, o);
+    fill_tile_reads(part, filter_tile_reads(s, part, gpu), pixel_reads_of(o, part), s, gpu);
+    part.work.l2_write_bytes = written_bytes_of_tiles(s, tile_w, tile_h);
+    fill_writes(part, s, gpu);
 
     Feasible out = plan_of_launch(std::move(part), gpu, Round::of_sm);
     if (gpu.profile.bank_width)

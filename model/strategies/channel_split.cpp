@@ -2,8 +2,6 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 
@@ -42,7 +40,7 @@ double beyond_l2(double bytes, const Gpu &gpu) {
 Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     const std::int64_t outputs = s.output_elements(), width = outputs % 4 == 0 ? 4 : 1;
     Partition part = side_launch("channel_split_sum", {ceil_div(outputs, sum_threads * width), 1, 1},
-                                 sum_threads, 32, 0, gpu);
+                                 {sum_threads, 32}, gpu);
     part.template_arguments = {width};
     part.operands = {{Memory::workspace, 0}, {Memory::output, 0}};
     part.parts = parts;
@@ -56,9 +54,8 @@ Partition sum_launch(const ConvShape &s, std::int64_t parts, const Gpu &gpu) {
     part.step.load_bytes = double(sum_threads * width * 4) * parts_d / steps;
     part.drain.instructions = warps * instructions::place;
     part.drain.store_bytes = double(sum_threads * width * 4);
-    const double ctas = double(part.ctas), bytes = double(s.output_bytes());
-    part.work.fmas = part.work.shared_wavefronts = part.work.shared_conflicts = 0.0;
-    part.work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
+    const double bytes = double(s.output_bytes());
+    set_core_work(part);
     part.work.l2_read_bytes = parts_d * bytes;
     part.work.l2_write_bytes = bytes;
     part.work.dram_read_bytes = beyond_l2(parts_d * bytes, gpu);
@@ -117,160 +114,112 @@ std::string ChannelSplit::settle(const ConvShape &s, const Gpu &gpu) {
 /// What follows from the division and the knobs. A unit is what a thread computes at a time.
 struct Tiling : Division {
     const ChannelSplit &knobs;
-    std::int64_t band = knobs.tile_h, pieces = ceil_div(s.p(), band);
-    std::int64_t tile_k = knobs.tile_k, filter_pieces = ceil_div(s.k, tile_k);
-    std::int64_t filters = std::min(tile_k, s.k); ///< of a full piece, or all if there are fewer
-    std::int64_t units = ceil_div(band, rows) * s.q() * ceil_div(filters, group); ///< of a step
+    Loop bands{s.p(), knobs.tile_h}, bank{s.k, knobs.tile_k}; ///< of rows of outputs; of filters
+    std::int64_t filters = std::min(bank.tile, s.k);          ///< of a full piece, or all if there are fewer
+    std::int64_t units = ceil_div(bands.tile, rows) * s.q() * ceil_div(filters, group); ///< of a step
     bool wide = s.w % 4 == 0; ///< 16 bytes of the map in a copy
-    // The last of each may be smaller.
-    std::int64_t last_band = s.p() - (pieces - 1) * band, last_filters = s.k - (filter_pieces - 1) * tile_k;
-    std::int64_t last_channels = s.c - (parts - 1) * channels;
 };
-
-/// Registers of a thread at most, as compiled for sm_90 (NVRTC 13.0, 120 settings): a column of three pixels
-/// and fewer leaves some below the cap, so that an SM holds two CTAs.
-std::int64_t registers_of(const Tiling &o, std::int64_t register_cap) {
-    constexpr std::int64_t short_column = 3, of_short_column = 64;
-    return o.rows + o.s.r - 1 <= short_column ? of_short_column : register_cap;
-}
 
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    const std::int64_t stages = o.knobs.stages;
-    Partition part;
-    part.kernel = ChannelSplit::about.name;
+    const std::int64_t stages = o.knobs.stages, bank = o.bank_floats(o.bank.tile),
+                       band = o.band_floats(o.bands.tile);
+    const std::int64_t register_cap =
+        std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
+    // As compiled for sm_90 (NVRTC 13.0, 120 settings) a column of three pixels and fewer leaves some below
+    // the cap, so that an SM holds two CTAs.
+    constexpr std::int64_t short_column = 3, of_short_column = 64;
+    const std::int64_t registers = o.rows + s.r - 1 <= short_column ? of_short_column : register_cap;
+    Partition part = launch_of_ctas(
+        ChannelSplit::about.name, {o.parts, s.n, 1},
+        {cta_threads, register_cap, (bank + stages * o.channels * band) * 4, registers}, o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.rows, group, stages, o.wide ? 1 : 0};
     part.operands = {{Memory::input, 0}, {Memory::filters, 0}, {Memory::workspace, 0}};
     part.parts = o.parts;
-    part.pieces = o.pieces;
-    part.tile_h = o.band;
-    part.tile_k = o.tile_k;
-    part.bank_floats = o.bank_floats(o.tile_k);
-    part.band_floats = o.band_floats(o.band);
-    part.shared_bytes = (part.bank_floats + stages * o.channels * part.band_floats) * 4;
-    part.grid = {o.parts, s.n, 1};
+    part.pieces = o.bands.turns();
+    part.tile_h = o.bands.tile;
+    part.tile_k = o.bank.tile;
+    part.bank_floats = bank;
+    part.band_floats = band;
     part.sharing_ctas = 1.0;
-    part.threads = cta_threads;
-    part.register_cap =
-        std::clamp<std::int64_t>(round_up(o.rows * group + o.rows + s.r - 1 + 2 * group + 36, 8), 96, 128);
     part.stages = stages;
-    part.steps = o.filter_pieces * o.pieces;
+    part.steps = o.bank.turns() * o.bands.turns();
     part.filter_count = 0; // it writes partial sums: memory of its own, not the output
     part.independent_sums = o.rows * group;
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(o.units, 32), 1, cta_threads / 32);
-    part.copy_passes =
-        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
-    part.ctas_per_sm =
-        resident_ctas(o.gpu, part.threads, registers_of(o, part.register_cap), part.shared_bytes);
+    part.copy_passes = copy_passes(o.wide, o.gpu);
     return part;
 }
 
 constexpr double cta_warps = double(cta_threads) / 32.0;
 
-/// Loads of a column of taps, of a thread's pixels.
-double column_loads(const Tiling &o) {
-    return double(o.rows + o.s.r - 1);
-}
-
-/// Warp instructions beside FMAs of all units of a band: for a unit, its place by divisions; for a column of
-/// taps, its loads and an iteration; for an output, its store. Rows and filters past the last are not stored.
-double units_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-    const std::int64_t filled_rows = round_up(band_rows, o.rows), filled = round_up(filters, group);
-    const double there = double(band_rows * filters) / double(filled_rows * filled);
-    const double outputs = double(o.rows * group), columns = double(o.s.s);
-    return double(ceil_div(filled_rows / o.rows * o.s.q() * (filled / group), warp_lanes)) *
-           (instructions::place + there * outputs * instructions::placed_store +
-            double(channels) * (columns * (column_loads(o) + instructions::iteration) + double(o.taps)));
-}
-
-/// Warp instructions of a CTA's copies of a band: its copies of pixels, and for each warp an iteration a
+/// What a CTA does in a band of so many rows, filters and channels. Beside FMAs and copies a unit takes its
+/// place by divisions; a column of taps its loads and an iteration; an output its store. Rows and filters
+/// past the last are not stored. A copy of pixels is one instruction of a warp; each warp has an iteration a
 /// channel and the pipeline step.
-double copying_of_band(const Tiling &o, std::int64_t band_rows, std::int64_t channels) {
-    const std::int64_t copies =
-        ceil_div((band_rows + o.s.r - 1) * o.s.w, o.wide ? 4 * warp_lanes : warp_lanes);
-    return double(channels) * (double(copies) * instructions::copy + cta_warps * instructions::iteration) +
-           cta_warps * instructions::step;
-}
-
-/// Warp instructions of a CTA's copies of a piece of filters: for a filter, its copies of 32 values and the
-/// start of their loop; for each warp, the start of the loop over filters.
-double copying_of_filters(const Tiling &o, std::int64_t filters, std::int64_t channels) {
-    return double(round_up(filters, group)) *
-               (double(ceil_div(channels * o.taps, warp_lanes)) * instructions::copy + instructions::loop) +
-           cta_warps * instructions::loop;
-}
-
-/// Passes of a band through shared memory.
-double band_passes(const Tiling &o, std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-    const Units its{ceil_div(filters, group), ceil_div(band_rows, o.rows) * o.s.q(), o.s.q(), o.rows * o.s.w};
-    return double(channels) * (double(o.s.s) * column_loads(o) * position_passes(o.banks, its).taken +
-                               double(o.taps) * group_passes(o.banks, its, channels * o.taps * group, group));
-}
-
-/// Sum over all CTAs: of_band(rows, filters, channels) of all bands of a piece of filters, and
-/// of_piece(filters, channels).
-template <class OfBand, class OfPiece>
-double sum_over(const Tiling &o, const OfBand &of_band, const OfPiece &of_piece) {
-    const auto piece = [&](std::int64_t filters, std::int64_t channels) {
-        return (double(o.pieces) - 1.0) * of_band(o.band, filters, channels) +
-               of_band(o.last_band, filters, channels) + of_piece(filters, channels);
-    };
-    const auto cta = [&](std::int64_t channels) {
-        return double(o.filter_pieces - 1) * piece(o.tile_k, channels) + piece(o.last_filters, channels);
-    };
-    return double(o.s.n) * (double(o.parts - 1) * cta(o.channels) + cta(o.last_channels));
-}
-
-/// Sets what a CTA does in a step and once.
-void fill_cta(Partition &part, const Tiling &o) {
+Activity band_of(const Tiling &o, std::int64_t rows, std::int64_t filters, std::int64_t channels) {
     const ConvShape &s = o.s;
-    const double t = double(o.taps), here = double(o.channels);
-    part.step.fmas = double(o.units) * double(o.rows * group) * t * here;
-    part.step.turns = double(o.units) / 32.0 * here * double(s.s);
-    part.step.copying = copying_of_band(o, o.band, o.channels) +
-                        copying_of_filters(o, o.filters, o.channels) / double(o.pieces);
-    part.step.instructions =
-        part.step.fmas / 32.0 + units_of_band(o, o.band, o.filters, o.channels) + part.step.copying;
-    part.step.shared_wavefronts = band_passes(o, o.band, o.filters, o.channels);
-    part.step.load_bytes = here * double((o.band + s.r - 1) * s.w) * 4.0;
+    const Units its{ceil_div(filters, group), ceil_div(rows, o.rows) * s.q(), s.q(), o.rows * s.w};
+    const std::int64_t map = (rows + s.r - 1) * s.w, copies = ceil_div(map, o.wide ? 128 : 32);
+    const double column_loads = double(o.rows + s.r - 1), columns = double(s.s), taps = double(o.taps),
+                 here = double(channels), units = double(its.count()),
+                 stored = double(rows * filters) / double(ceil_div(rows, o.rows) * its.groups); // of a unit
+    Activity all;
+    StepWork &work = all.work;
+    work.fmas = units * double(o.rows * group) * taps * here;
+    work.turns = units / 32.0 * here * columns;
+    work.copying = here * (double(copies) * instructions::copy + cta_warps * instructions::iteration) +
+                   cta_warps * instructions::step;
+    work.instructions = work.fmas / 32.0 +
+                        double(ceil_div(its.count(), warp_lanes)) *
+                            (instructions::place + stored * instructions::placed_store +
+                             here * (columns * (column_loads + instructions::iteration) + taps)) +
+                        work.copying;
+    work.shared_wavefronts = all.least_wavefronts =
+        here * (columns * column_loads * position_passes(o.banks, its).taken +
+                taps * group_passes(o.banks, its, channels * o.taps * group, group));
+    work.load_bytes = here * double(map) * 4.0;
+    return all;
+}
+
+/// A CTA's copies of a piece of filters: for a filter, its copies of 32 values and the start of their loop;
+/// for each warp, the start of the loop over filters.
+Activity filters_of(const Tiling &o, std::int64_t filters, std::int64_t channels) {
+    const std::int64_t slots = round_up(filters, group);
+    return does::copies(slots + cta_threads / warp_lanes, slots * ceil_div(channels * o.taps, warp_lanes));
+}
+
+/// Counts a full step, what a CTA does once, and the launch.
+void fill_counts(Partition &part, const Tiling &o) {
+    const ConvShape &s = o.s;
+    Activity once;
+    once.work.instructions = cta_warps * instructions::warp;
+    once.work.load_bytes = double(s.k * o.channels * o.taps) * 4.0;
+    set_core_work(
+        part,
+        double(s.n) * over(Loop{s.c, o.channels}, o.bank, [&](std::int64_t channels, std::int64_t filters) {
+            return over(o.bands, [&](std::int64_t rows) { return band_of(o, rows, filters, channels); }) +
+                   filters_of(o, filters, channels);
+        }) + double(part.ctas) * once);
+    part.step = (band_of(o, o.bands.tile, o.filters, o.channels) +
+                 1.0 / double(part.pieces) * filters_of(o, o.filters, o.channels))
+                    .work;
     part.step.store_bytes = written_bytes_of_columns(s, o.rows) / double(s.output_bytes()) *
-                            double(o.filters * o.band * s.q()) * 4.0;
-    part.drain.load_bytes = double(s.k) * here * t * 4.0;
-    part.drain.instructions = cta_warps * instructions::warp;
-}
-
-/// What the cores and shared memory do in the whole launch.
-Work core_work_of(const Tiling &o, const Partition &part) {
-    const ConvShape &s = o.s;
-    const double all_units =
-        double((o.pieces - 1) * ceil_div(o.band, o.rows) + ceil_div(o.last_band, o.rows)) *
-        double(s.q() * ceil_div(s.k, group) * s.n); // of one channel part
-    const double fmas = all_units * double(s.c) * double(o.rows * group) * double(o.taps);
-    const auto of_band = [&](std::int64_t band_rows, std::int64_t filters, std::int64_t channels) {
-        return units_of_band(o, band_rows, filters, channels) + copying_of_band(o, band_rows, channels);
-    };
-    Work work;
-    work.fmas = fmas;
-    work.shared_wavefronts = sum_over(
-        o, [&](auto... of) { return band_passes(o, of...); }, [](auto...) { return 0.0; });
-    work.shared_conflicts = 0.0;
-    work.instructions = fmas / 32.0 +
-                        sum_over(o, of_band, [&](auto... of) { return copying_of_filters(o, of...); }) +
-                        double(part.ctas) * part.drain.instructions;
-    return work;
+                            double(o.filters * o.bands.tile * s.q()) * 4.0;
+    part.drain = once.work;
 }
 
 /// Bytes that a CTA requests from L2 for a band of a channel, on average.
 double map_bytes_of(const Tiling &o, const Partition &part) {
     const ConvShape &s = o.s;
-    const double band_bytes = (double(s.p()) / double(o.pieces) + double(s.r - 1)) * double(s.w) * 4.0;
+    const double run_bytes = band_bytes(s, part.pieces);
     if (!o.wide) // bands of whole planes share the sectors at their ends
-        return std::min(spanned_bytes(band_bytes), channel_of_run_bytes(s, o.channels));
+        return std::min(spanned_bytes(run_bytes), channel_of_run_bytes(s, o.channels));
     const std::int64_t plane = s.h * s.w * 4, buffer = part.band_floats * 4;
-    const Stride bands_apart{o.band * s.w * 4, o.pieces}, parts_apart{o.channels * plane, o.parts},
+    const Stride bands_apart{part.tile_h * s.w * 4, part.pieces}, parts_apart{o.channels * plane, o.parts},
         images_apart{s.c * plane, s.n};
-    return wide_copy_bytes(band_bytes,
+    return wide_copy_bytes(run_bytes,
                            odd_halves(part.bank_floats * 4, {{buffer - plane, o.channels},
                                                              {o.channels * buffer, o.knobs.stages},
                                                              parts_apart,
@@ -286,7 +235,7 @@ void add_traffic(Partition &part, const Tiling &o) {
     const double filter_run = double(o.channels) * double(o.taps) * 4.0;
     Work &work = part.work;
     work.l2_read_bytes =
-        double(s.n) * double(s.c) * double(o.filter_pieces) * double(o.pieces) * map_bytes_of(o, part) +
+        double(s.n) * double(s.c) * double(o.bank.turns()) * double(part.pieces) * map_bytes_of(o, part) +
         double(part.ctas) * double(s.k) * spanned_bytes(filter_run);
     work.l2_write_bytes = parts * written_bytes_of_columns(s, o.rows);
     part.partial_write_bytes = written_in_part(*work.l2_write_bytes, parts * bytes);
@@ -299,10 +248,9 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned ChannelSplit::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Division{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
-    fill_cta(part, o);
-    part.work = core_work_of(o, part);
+    fill_counts(part, o);
     add_traffic(part, o);
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.plan.workspace_bytes = o.parts * s.output_bytes();
@@ -319,12 +267,12 @@ void ChannelSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Pa
     const Tiling o{Division{s, gpu}, *this};
     walk.cuts = {{&OutputBox::images, 1, 1},
                  {&OutputBox::channels, o.channels, 0},
-                 {&OutputBox::filters, o.tile_k},
-                 {&OutputBox::rows, o.band}};
+                 {&OutputBox::filters, o.bank.tile},
+                 {&OutputBox::rows, o.bands.tile}};
     walk.buffers = {{"filters", CopiedTensor::filters, launch.bank_floats * 4, 1},
                     {"map", CopiedTensor::map, o.channels * launch.band_floats * 4, stages}};
     walk.threads = {launch.threads, 1, o.rows, 1, group};
-    walk.pixels = band_pixels(s, o.band);
+    walk.pixels = band_pixels(s, o.bands.tile);
     walk.remark =
         fmt::format("C' = {} an SM. The {} partial sums of each output go through global memory; a second "
                     "launch adds them.",

@@ -47,18 +47,19 @@ struct Depthwise {
 std::string Depthwise::outside(const ConvShape &s) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (s.groups != s.c)
-        return "only depthwise shapes, whose groups are as many as their channels; this one has " +
-               std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
+        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
+                           "{} groups of {} channels",
+                           s.groups, s.c);
     if (s.k / s.c > most_multiplier)
-        return "more than " + std::to_string(most_multiplier) + " filters a channel";
+        return fmt::format("more than {} filters a channel", most_multiplier);
     for (const std::int64_t size :
          {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w})
         if (size > most)
-            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+            return fmt::format("a size of {} exceeds 32 bits", size);
     if (s.r > most_filter_rows || s.r * s.s > 4096)
-        return "a filter of more than " + std::to_string(most_filter_rows) + " rows or 4096 taps";
+        return fmt::format("a filter of more than {} rows or 4096 taps", most_filter_rows);
     if ((s.r - 1) * s.dilation_h + 1 > most_window)
-        return "a filter that reaches over more than " + std::to_string(most_window) + " rows";
+        return fmt::format("a filter that reaches over more than {} rows", most_window);
     if ((s.h + 2 * s.pad_h) * s.w > most || s.p() * s.q() > most || s.n * s.k > most ||
         s.filter_elements() + most_planes * s.r * s.s * (s.k / s.c) > most)
         return "a plane or a number of planes exceeds 32 bits";
@@ -131,11 +132,11 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
         rows = int(rows_of_thread(s, s.r <= 9 ? 8 : most_rows));
     const std::int64_t plane = s.p() * s.q();
     if (planes > s.c)
-        return "planes = " + std::to_string(planes) + " exceeds the " + std::to_string(s.c) + " channels";
+        return fmt::format("planes = {} exceeds the {} channels", planes, s.c);
     rows = int(std::min<std::int64_t>(rows, s.p()));
     if (planes > 1 && (s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p())))
-        return "several planes of a CTA have all their rows, " + std::to_string(most_tile_h) +
-               " at most: give tile_h or planes";
+        return fmt::format("several planes of a CTA have all their rows, {} at most: give tile_h or planes",
+                           most_tile_h);
     if (planes == 0) {
         const std::int64_t fit = outputs / (plane * (s.k / s.c));
         const bool bands = s.p() > most_tile_h || (tile_h != 0 && tile_h < s.p());
@@ -157,17 +158,25 @@ std::string Depthwise::settle_for(std::int64_t outputs, const ConvShape &s) {
         threads = int(round_up(ceil_div(units, ceil_div(units, most_threads)), warp_lanes));
     }
     if (t.window > most_window)
-        return "rows = " + std::to_string(rows) + " reach over " + std::to_string(t.window) +
-               " rows of pixels, at most " + std::to_string(most_window) + " are built";
+        return fmt::format("rows = {} reach over {} rows of pixels, at most {} are built", rows, t.window,
+                           most_window);
     if (threads % 32 != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     return "";
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = Depthwise::about.name;
+    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
+    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
+    // pixels of the largest.
+    constexpr std::int64_t places = 32;
+    const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
+    const std::int64_t register_cap = std::clamp<std::int64_t>(
+        round_up(pixels + t.rows + std::min<std::int64_t>(t.column_taps, 8) + places, 8), 48, 232);
+    Partition part =
+        launch_of_ctas(Depthwise::about.name, {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1},
+                       {t.threads, register_cap, t.shared_bytes()}, gpu);
     part.template_arguments = {s.r,
                                s.s,
                                t.whole ? s.h : 0,
@@ -185,24 +194,12 @@ Partition launch_of(const Tiling &t, const Gpu &gpu) {
                                t.staged ? 1 : 0};
     part.variant = t.whole ? "whole columns" : "";
     add_element_type(part, s);
-    part.grid = {ceil_div(s.n * s.c, t.planes), ceil_div(s.p(), t.tile_h), 1};
     part.sharing_ctas = 1.0;
     part.tile_h = t.tile_h;
-    part.threads = t.threads;
-    part.shared_bytes = t.shared_bytes();
-    // Of a thread: its sums, pixels and taps of as many columns as are under way, places. As compiled for
-    // sm_90 (NVRTC 13.0): one column of filters of three taps, two of larger ones that are unrolled, a few
-    // pixels of the largest.
-    constexpr std::int64_t places = 32;
-    const std::int64_t pixels = s.s <= 3 ? t.window_loads() : s.s <= 7 ? 2 * t.window_loads() : t.rows;
-    part.register_cap = std::clamp<std::int64_t>(
-        round_up(pixels + t.rows + std::min<std::int64_t>(t.column_taps, 8) + places, 8), 48, 232);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     part.steps = 1;
     part.barriers = t.staged ? 2 : 1;
     part.filter_count = s.k;
-    part.copy_passes =
-        t.by_sixteen ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.by_sixteen, gpu);
     part.independent_sums = t.rows;
     part.busy_warps = ceil_div(std::min(part.threads, t.units(t.planes, t.tile_h)), warp_lanes);
     return part;
@@ -246,13 +243,14 @@ Activity cta_of(const Tiling &t, const Gpu &gpu, std::int64_t planes, std::int64
         does::ffmas(units, turns, s.s * t.column_fmas()) +
         does::loads(turns * s.s * t.window_loads(), pixel_passes(t, banks_of(gpu.profile), units)) +
         does::loads(turns * tap_loads, {uniform, uniform}) + does::iterations(turns, s.s <= 7 ? 0 : s.s) +
-        (t.whole ? does::divisions(turns) : does::places(turns));
+        (t.whole ? does::priced(turns, instructions::divided_copy)
+                 : does::priced(turns, instructions::place));
     if (t.staged)
         all += does::loads(turns * t.rows, {1.0, 1.0}) +
                does::copies(warps, ceil_div(outputs, out_vector * warp_lanes)) +
                does::loads(ceil_div(outputs, out_vector * warp_lanes), {4.0, 4.0});
     else
-        all += does::stores(turns * t.rows);
+        all += does::priced(turns * t.rows, instructions::store);
     all.work.load_bytes = double(planes) * t.band_bytes() + double(values * t.bytes);
     all.work.store_bytes = double(outputs * s.result_bytes());
     return all;
@@ -300,7 +298,7 @@ Planned Depthwise::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"more than 65535 bands of rows: take a larger tile_h"};
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     set_core_work(part,
                   over(Loop{s.n * s.c, t.planes}, Loop{s.p(), t.tile_h},

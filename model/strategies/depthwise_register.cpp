@@ -36,10 +36,11 @@ struct DepthwiseRegister {
 
 std::string DepthwiseRegister::outside(const ConvShape &s) {
     if (s.groups != s.c)
-        return "only depthwise shapes, whose groups are as many as their channels; this one has " +
-               std::to_string(s.groups) + " groups of " + std::to_string(s.c) + " channels";
+        return fmt::format("only depthwise shapes, whose groups are as many as their channels; this one has "
+                           "{} groups of {} channels",
+                           s.groups, s.c);
     if (s.r * s.s > most_taps)
-        return "a filter of more than " + std::to_string(most_taps) + " taps";
+        return fmt::format("a filter of more than {} taps", most_taps);
     return outside_patches(s);
 }
 
@@ -54,9 +55,19 @@ struct Tiling {
     // compiled.
     std::int64_t words = patch.loaded_rows() * patch.row_words();
     static constexpr std::int64_t places = 13;
-    std::int64_t register_cap() const;
-    std::int64_t registers() const;
-    std::int64_t at_once() const;
+    /// 48 pixels or two rows of them, where there are more.
+    std::int64_t pixels = std::min(patch.loaded_rows() * patch.row_pixels(),
+                                   std::max<std::int64_t>(48, 2 * patch.row_pixels()));
+    /// Of a thread at most: its sums, its filter, its pixels, and 24 for places.
+    std::int64_t register_cap =
+        std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
+    /// As compiled for sm_90 (NVRTC 13.0): all loads come first, and sums take the registers of pixels that
+    /// were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as many. Other
+    /// architectures are taken to be alike.
+    std::int64_t registers = std::min(register_cap, round_up(words + taps + places, 8));
+    /// Words of pixels that are on their way at once, for which there are registers.
+    std::int64_t at_once =
+        std::clamp<std::int64_t>(register_cap - taps - places, 1, std::max<std::int64_t>(1, words));
 };
 
 /// Gives the free knobs their values. Returns why a given one is wrong, or "".
@@ -71,45 +82,23 @@ std::string DepthwiseRegister::settle(const ConvShape &s, const Gpu &) {
     if (threads == 0)
         threads = 64;
     if (threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     const std::int64_t outputs = std::int64_t{rows} * columns;
     if (outputs > most_outputs || outputs * s.r * s.s > most_products)
-        return "patches of " + std::to_string(outputs) + " outputs are too large: at most " +
-               std::to_string(std::min(most_outputs, most_products / (s.r * s.s))) + " are built";
+        return fmt::format("patches of {} outputs are too large: at most {} are built", outputs,
+                           std::min(most_outputs, most_products / (s.r * s.s)));
     return PatchRows{s, rows, columns}.too_many_loads();
-}
-
-/// Registers of a thread at most: its sums, its filter, 48 pixels or two rows of them, and 24 for places.
-std::int64_t Tiling::register_cap() const {
-    const std::int64_t row = patch.row_pixels(),
-                       pixels = std::min(patch.loaded_rows() * row, std::max<std::int64_t>(48, 2 * row));
-    return std::clamp<std::int64_t>(round_up(patch.rows * patch.columns + taps + pixels + 24, 8), 48, 200);
-}
-
-/// Registers of a thread as compiled for sm_90 (NVRTC 13.0): all its loads come first, and its sums take the
-/// registers of pixels that were used up. Rounded up to multiples of 8, 411 of 539 settings have exactly as
-/// many. Other architectures are taken to be alike.
-std::int64_t Tiling::registers() const {
-    return std::min(register_cap(), round_up(words + taps + places, 8));
-}
-
-/// Words of pixels that are on their way at once, for which there are registers.
-std::int64_t Tiling::at_once() const {
-    return std::clamp<std::int64_t>(register_cap() - taps - places, 1, std::max<std::int64_t>(1, words));
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = DepthwiseRegister::about.name;
+    Partition part =
+        launch_of_ctas(DepthwiseRegister::about.name, {ceil_div(t.image_patches, t.knobs.threads), s.n, 1},
+                       {t.knobs.threads, t.register_cap, 0, t.registers}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     part.template_arguments.push_back(t.multiplier);
     add_element_type(part, s);
-    part.grid = {ceil_div(t.image_patches, t.knobs.threads), s.n, 1};
     part.sharing_ctas = 1.0;
-    part.threads = t.knobs.threads;
-    part.register_cap = t.register_cap();
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, t.registers(), 0);
     part.steps = 1;
     part.barriers = 0;
     part.filter_count = s.k;
@@ -183,7 +172,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{"more than 65535 images, of which each has CTAs of its own"};
     const Tiling t{s, *this};
     Partition part = launch_of(t, gpu);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     set_core_work(part, double(s.n) * over(Loop{t.image_patches, threads},
                                            [&](std::int64_t some) { return cta_of(t, some, {}); }));
@@ -191,7 +180,7 @@ Planned DepthwiseRegister::plan(const ConvShape &s, const Gpu &gpu) {
     part.step = cta_of(t, std::min<std::int64_t>(threads, t.image_patches), passes_of(t)).work;
     part.drain.store_bytes = part.step.store_bytes;
     part.step.store_bytes = 0.0;
-    part.drain.line_waits = double(std::max<std::int64_t>(1, ceil_div(t.words, t.at_once())) - 1);
+    part.drain.line_waits = double(std::max<std::int64_t>(1, ceil_div(t.words, t.at_once)) - 1);
     add_traffic(part, t, gpu);
     part.step.load_bytes = *part.work.l2_read_bytes / double(part.ctas);
     return plan_of_launch(std::move(part), gpu, Round::of_sm);

@@ -43,87 +43,38 @@ double band_read(const Tiling &t, const Partition &part, std::int64_t begin, std
         odd_halves(begin * row_bytes, {images}));
 }
 
-/// Sums over CTAs, beside the launch's work.
-struct Sums {
-    double copying = 0.0;   ///< warp instructions of all steps' copies
-    double map_reads = 0.0; ///< bytes that L1 does not have
-};
-
-/// Adds `times` CTAs that have one half of every piece for `count` filters.
-void add_ctas(Partition &part, Sums &sums, const Tiling &t, std::int64_t half, std::int64_t count,
-              double times) {
-    Work &work = part.work;
-    StepWork step;
-    double written = 0.0;
-    std::int64_t rows_before = -1;
-    for (std::int64_t piece = 0; piece < part.pieces; ++piece) {
-        const std::int64_t rows = t.count_of(piece, half);
-        if (rows != rows_before) {
-            step = band_work(t.s, t.tile, rows, count);
-            written = band_written_bytes(t.s, t.tile, rows, count);
-            rows_before = rows;
-        }
-        *work.fmas += times * step.fmas;
-        const double copies = t.map_copies(rows) + piece_instructions(part.pieces);
-        *work.instructions += times * (step.instructions + copies);
-        sums.copying += times * (piece < part.steps ? copies : 0.0);
-        *work.shared_wavefronts += times * step.shared_wavefronts;
-        *work.l2_write_bytes += times * written;
-        if (rows > 0)
-            sums.map_reads += times * band_read(t, part, t.begin_of(piece, half), rows, piece % part.stages);
-    }
-    *work.instructions += times * (cta_instructions + t.filter_copies(count));
-    *work.l2_read_bytes += times * spanned_bytes(double(count * t.taps) * 4.0);
-}
-
-/// The share of the map's reads that those of other parts of the filters, which pass over the same map, can
-/// be coalesced with.
-double alike_reads(const Tiling &t, const Partition &part) {
-    if (!t.wide)
-        return 1.0;
-    const std::int64_t row_bytes = t.s.w * 4, piece_bytes = t.piece * row_bytes;
-    return alike_in_lines(part.bank_floats * 4,
-                          {{-t.s.h * row_bytes, t.s.n},
-                           {-t.half * row_bytes, 2},
-                           next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
-                           next_turn(piece_bytes, part.stages, part.steps)});
-}
-
-Partition launch_with_work(const Tiling &t) {
-    Partition part = launch(t);
-    fill_cta(part, t);
-    // CTAs of one wave start in lockstep, and with them their first units.
-    if (part.waves == 1)
-        part.store_rounds = std::max(
-            1.0, double(ceil_div(t.half, t.tile.rows) * t.s.q() * ceil_div(t.filters, t.tile.group)) /
-                     double(part.threads));
-    Sums sums;
-    over_ctas(t, [&](std::int64_t half, std::int64_t count, double times) {
-        add_ctas(part, sums, t, half, count, times);
+/// What all CTAs ask L2 for: each its filters once, and piece after piece of the map.
+PieceReads count_reads(const Tiling &t, const Partition &part) {
+    PieceReads reads;
+    over_ctas(t, [&](std::int64_t half, std::int64_t filters, double times) {
+        for (std::int64_t piece = 0; piece < part.pieces; ++piece)
+            if (const std::int64_t rows = t.count_of(piece, half); rows > 0)
+                reads.coming.bytes +=
+                    times * band_read(t, part, t.begin_of(piece, half), rows, piece % part.stages);
+        reads.staying += times * spanned_bytes(double(filters * t.taps) * 4.0);
     });
     // Copies of 16 bytes pass L1. Others find there what the CTA's other pieces and the other half, on the
     // same SM, have read, as far as L1 reaches back to their common rows.
     if (!t.wide && l1_bytes(part, t.gpu) >= 4.0 * double(part.band_floats) * 4.0)
-        sums.map_reads = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
-    *part.work.l2_read_bytes += sums.map_reads;
-    part.mergeable_reads =
-        mergeable_reads(sums.map_reads * alike_reads(t, part), {double(t.shares), 1.0}, part, t.gpu);
-    finish_work(part, t, sums.copying);
-    // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
-    // destination lie 16 bytes apart in a sector.
-    part.step.load_bytes = sums.map_reads / double((part.ctas - part.idle_ctas) * part.steps);
-    return part;
+        reads.coming.bytes = double(t.shares * t.s.n * (t.s.h * t.s.w * 4));
+    const std::int64_t row_bytes = t.s.w * 4, piece_bytes = t.piece * row_bytes;
+    if (t.wide) // with those of other parts of the filters, which pass over the same map
+        reads.coming.alike = alike_in_lines(
+            part.bank_floats * 4, {{-t.s.h * row_bytes, t.s.n},
+                                   {-t.half * row_bytes, 2},
+                                   next_buffer(part.band_floats * 4, piece_bytes, part.stages, part.steps),
+                                   next_turn(piece_bytes, part.stages, part.steps)});
+    return reads;
 }
 
 } // namespace
 
 Planned FilterSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu, false, launch_with_work);
+    return plan_of(*this, s, gpu, false, count_reads);
 }
 
 void FilterSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    walk =
-        buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, false, pieces}, launch);
+    walk = walk_of(*this, s, gpu, false, launch);
 }
 
 namespace strategies {

@@ -2,8 +2,6 @@
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 /// FMAs of a thread in a step, where the plan chooses its channels; so it never chooses more channels than
@@ -127,8 +125,10 @@ struct Tiling : Bank, FilterStream {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    Partition part;
-    part.kernel = FilterStream::about.name;
+    const std::int64_t band_floats = round_up(o.map_floats(o.tile_h), 4);
+    Partition part = launch_of_ctas(
+        FilterStream::about.name, {o.shares.turns(), s.n, 1},
+        {32 * o.warps, cap_for(o, o.rows), (o.floats + o.stages * o.channels * band_floats) * 4}, o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.rows, o.group, o.channels, o.stages, o.wide ? 1 : 0};
     part.variant = o.warps <= 2  ? "two warps at most" // each copies many times a step
                    : o.taps == 1 ? "1 x 1" // nothing between the loads of one channel and the next
@@ -137,20 +137,13 @@ Partition launch_of(const Tiling &o) {
     part.pieces = o.bands.turns();
     part.tile_h = o.tile_h;
     part.bank_floats = o.floats;
-    part.band_floats = round_up(o.map_floats(o.tile_h), 4);
-    part.shared_bytes = (o.floats + o.stages * o.channels * part.band_floats) * 4;
-    part.register_cap = cap_for(o, o.rows);
-    part.grid = {o.shares.turns(), s.n, 1};
+    part.band_floats = band_floats;
     part.sharing_ctas = double(part.grid[0]);
-    part.threads = 32 * o.warps;
     part.stages = o.stages;
     part.steps = part.pieces * o.chunks;
     part.filter_count = s.k;
-    part.busy_warps = o.warps;
-    part.copy_passes =
-        o.wide ? o.gpu.architecture.wide_copy_passes->value : o.gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(o.wide, o.gpu);
     part.independent_sums = o.rows * o.group;
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
@@ -184,7 +177,7 @@ Activity band_of(const Tiling &o, std::int64_t filters, std::int64_t rows, std::
                                does::copies(o.warps, copies, std::min(o.warps, copies)) +
                                does::fetched(o.map_floats(rows))) +
            does::starts(steps * o.warps) +
-           ends * (does::placed_stores(warps * sums) + does::stored(rows * q * filters));
+           ends * (does::priced(warps * sums, instructions::placed_store) + does::stored(rows * q * filters));
 }
 
 /// Counts a full step, what a CTA does once, and the launch.
@@ -244,7 +237,7 @@ void add_traffic(Partition &part, const Tiling &o) {
 Planned FilterStream::plan(const ConvShape &s, const Gpu &gpu) {
     const Tiling o{Bank{s, gpu}, *this};
     Partition part = launch_of(o);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

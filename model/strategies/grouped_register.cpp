@@ -70,11 +70,10 @@ struct Tiling {
 std::string too_large(const PatchRows &patch, std::int64_t outputs) {
     const std::int64_t taps = patch.s.r * patch.s.s, pixels = patch.window_h * patch.window_w;
     if (outputs > most_outputs || outputs * taps > most_products)
-        return std::to_string(outputs) + " outputs of a thread are too many: at most " +
-               std::to_string(std::min(most_outputs, most_products / taps)) + " are built";
+        return fmt::format("{} outputs of a thread are too many: at most {} are built", outputs,
+                           std::min(most_outputs, most_products / taps));
     if (pixels > most_pixels)
-        return std::to_string(pixels) + " pixels under a patch are too many: at most " +
-               std::to_string(most_pixels) + " are built";
+        return fmt::format("{} pixels under a patch are too many: at most {} are built", pixels, most_pixels);
     return patch.too_many_loads();
 }
 
@@ -99,10 +98,9 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (filters == 0)
         filters = widest_divisor(group_filters, 8);
     if (!power_of_two_in(filters, 1, 8))
-        return "filters must be 1, 2, 4 or 8, got " + std::to_string(filters);
+        return fmt::format("filters must be 1, 2, 4 or 8, got {}", filters);
     if (group_filters % filters != 0)
-        return "filters = " + std::to_string(filters) + " does not divide the " +
-               std::to_string(group_filters) + " filters of a group";
+        return fmt::format("filters = {} does not divide the {} filters of a group", filters, group_filters);
     constexpr std::int64_t usual_rows = 2;
     if (rows == 0)
         rows = int(rows_of_patch(s, usual_rows));
@@ -110,7 +108,7 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (threads == 0)
         threads = 128;
     if (threads % warp_lanes != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(threads);
+        return fmt::format("threads must be a multiple of 32, got {}", threads);
     const auto outputs = [&] { return std::int64_t{rows} * columns * filters; };
     const auto refused = [&] { return too_large({s, rows, columns}, outputs()); };
     for (std::string why = refused(); !why.empty(); why = refused())
@@ -126,36 +124,26 @@ std::string GroupedRegister::settle(const ConvShape &s, const Gpu &) {
     if (channels == 0)
         channels = loads_together(patch, outputs(), 4) ? 4 : loads_together(patch, outputs(), 2) ? 2 : 1;
     if (!power_of_two_in(channels, 1, 4) || !loads_together(patch, outputs(), channels))
-        return "channels must be 1, 2 or 4 and divide the " + std::to_string(s.c / s.groups) +
-               " channels of a group, with at most " + std::to_string(most_pixels_at_once) + " pixels and " +
-               std::to_string(most_products) + " products of a thread at once, got " +
-               std::to_string(channels);
+        return fmt::format("channels must be 1, 2 or 4 and divide the {} channels of a group, with at most "
+                           "{} pixels and {} products of a thread at once, got {}",
+                           s.c / s.groups, most_pixels_at_once, most_products, channels);
     return "";
-}
-
-/// Registers of a thread: its sums, the pixels under its patch, a tap of its filters, places.
-std::int64_t registers_of(const Tiling &t) {
-    constexpr std::int64_t places = 24;
-    return std::clamp<std::int64_t>(
-        round_up(t.outputs + t.at_once * t.patch.loaded_rows() * t.patch.row_pixels() + t.filters + places,
-                 8),
-        48, 232);
 }
 
 Partition launch_of(const Tiling &t, const Gpu &gpu) {
     const ConvShape &s = t.s;
-    Partition part;
-    part.kernel = GroupedRegister::about.name;
+    // Of a thread: its sums, the pixels under its patch, a tap of its filters, places.
+    constexpr std::int64_t places = 24;
+    const std::int64_t pixels = t.at_once * t.patch.loaded_rows() * t.patch.row_pixels(),
+                       registers = round_up(t.outputs + pixels + t.filters + places, 8);
+    Partition part = launch_of_ctas(
+        GroupedRegister::about.name, {t.tiles * t.blocks, s.groups, 1},
+        {t.knobs.threads, std::clamp<std::int64_t>(registers, 48, 232), t.filters * t.values * 4}, gpu);
     part.template_arguments = patch_arguments(t.patch);
     for (const std::int64_t further : {t.filters, t.at_once, t.channels, t.group_filters})
         part.template_arguments.push_back(further);
     add_element_type(part, s);
-    part.grid = {t.tiles * t.blocks, s.groups, 1};
     part.sharing_ctas = double(t.blocks);
-    part.threads = t.knobs.threads;
-    part.shared_bytes = t.filters * t.values * 4;
-    part.register_cap = registers_of(t);
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, part.register_cap, part.shared_bytes);
     part.steps = t.channels / t.at_once;
     part.barriers = 0; // of a step: the only barrier of a CTA follows the copy of its filters
     part.filter_count = s.k;
@@ -183,8 +171,9 @@ Activity step_of(const Tiling &t, const Gpu &gpu, std::int64_t threads) {
 Activity once_of(const Tiling &t, std::int64_t threads) {
     const std::int64_t warps = ceil_div(threads, warp_lanes), all_warps = t.knobs.threads / warp_lanes;
     Activity all = does::starts(all_warps) +
-                   does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) + does::places(warps) +
-                   does::stores(warps * t.filters * t.patch.rows);
+                   does::copies(all_warps, ceil_div(t.filters * t.values, warp_lanes)) +
+                   does::priced(warps, instructions::place) +
+                   does::priced(warps * t.filters * t.patch.rows, instructions::store);
     all.work.store_bytes = double(threads * t.outputs * t.s.result_bytes());
     return all;
 }
@@ -231,7 +220,7 @@ Planned GroupedRegister::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, gpu);
     if (part.shared_bytes > gpu.limits.shared_bytes_per_cta)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     const std::int64_t full = std::min<std::int64_t>(threads, t.patches);
     part.step = step_of(t, gpu, full).work;

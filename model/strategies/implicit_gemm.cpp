@@ -38,6 +38,9 @@ struct Tiling {
     bool padded = s.pad_h > 0 || s.pad_w > 0;
     bool wide_pixels = s.r * s.s == 1 && s.stride_h * s.stride_w == 1 && !padded && s.h * s.w % 4 == 0;
     bool meets = g.split * g.warp_split > 1 || s.p() * s.q() % 4 != 0; ///< sums go through shared memory
+    /// Loads of a warp in a step, 128 bits wide, and wavefronts of those of all warps of a CTA.
+    double warp_loads = double(slice) / g.warp_split * (g.thread_k + g.thread_pixels) / 4.0;
+    double load_wavefronts = double(warps) * warp_loads * gpu.architecture.uniform_wide_wavefronts->value;
 };
 
 /// Why the knobs are none that the kernel has, or why the shape has too few channels for them; "" if neither.
@@ -53,8 +56,8 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
     if (g.stages < 2)
         return "stages must be at least 2";
     if (g.slice_channels > s.c / s.groups)
-        return "slice_channels = " + std::to_string(g.slice_channels) + " exceeds the " +
-               std::to_string(s.c / s.groups) + " channels of a group";
+        return fmt::format("slice_channels = {} exceeds the {} channels of a group", g.slice_channels,
+                           s.c / s.groups);
     return "";
 }
 
@@ -65,18 +68,15 @@ std::string check_tiling(const Tiling &t) {
     if (const std::string why = check_warps(t.g); !why.empty())
         return why;
     if (t.by_filter ? t.slice / 4 < t.g.warp_split : t.slice % t.g.warp_split != 0)
-        return "a slice of " + std::to_string(t.slice) + " values has no " + std::to_string(t.g.warp_split) +
-               " parts";
+        return fmt::format("a slice of {} values has no {} parts", t.slice, t.g.warp_split);
     if (t.by_filter && t.threads < t.slice / 4)
-        return "a row of " + std::to_string(t.slice) +
-               " values has more 16-byte copies than a CTA has threads";
+        return fmt::format("a row of {} values has more 16-byte copies than a CTA has threads", t.slice);
     if (const std::string why = check_split(t.g.split, t.steps); !why.empty())
         return why;
     if (t.threads > t.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(t.threads) + " threads";
+        return fmt::format("a CTA would have {} threads", t.threads);
     if (t.g.filters == 2 && t.threads < t.g.tile_k / 4)
-        return "a row of " + std::to_string(t.g.tile_k) +
-               " filters has more 16-byte copies than a CTA has threads";
+        return fmt::format("a row of {} filters has more 16-byte copies than a CTA has threads", t.g.tile_k);
     return "";
 }
 
@@ -133,35 +133,22 @@ std::int64_t registers_for(const Tiling &t, const ThreadCopies &copies) {
     return registers < sums + t.g.thread_k + t.g.thread_pixels + beside ? 0 : registers;
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
+    const std::int64_t sums = t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0;
     Partition part = tile_launch(ImplicitGemm::about.name, t, g.split, t.s.h, t.s.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
-                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2});
+                                  t.rows, g.stages, g.warp_split, g.split, g.filters == 2},
+                                 {t.threads, registers, 4 * std::max(g.stages * t.stage_floats, sums)});
     if (g.split > 1) // sums of each turn of each CTA
         set_cluster(part, g, g.warp_split, part.threads);
     part.stages = g.stages;
-    part.busy_warps = t.warps;
     part.independent_sums = g.thread_k * g.thread_pixels;
     // A filter's values that come four at once all lie in one register bank, and of eight pixels a thread
     // some lie there too: no order avoids FFMAs that read two registers of a bank (F3).
     part.snaked = !(t.by_filter && t.g.thread_pixels == 8);
-    part.shared_bytes = 4 * std::max(g.stages * t.stage_floats,
-                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
-    part.register_cap = registers;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
-}
-
-/// Loads of a warp in a step, 128 bits wide.
-double loads_of_warp(const Tiling &t) {
-    return double(t.slice) / t.g.warp_split * (t.g.thread_k + t.g.thread_pixels) / 4.0;
-}
-
-/// Wavefronts of these loads, of all warps of a CTA.
-double load_wavefronts_of(const Tiling &t) {
-    return double(t.warps) * loads_of_warp(t) * t.gpu.architecture.uniform_wide_wavefronts->value;
 }
 
 /// Passes of a warp's asynchronous copy of filters, which shares the pipe with the loads.
@@ -191,10 +178,10 @@ StepWork step_of(const Tiling &t, const ThreadCopies &copies) {
     StepWork step;
     const double warps = double(t.warps), slice = double(t.slice);
     step.fmas = slice * double(t.g.tile_k) * t.g.tile_pixels;
-    step.shared_wavefronts = load_wavefronts_of(t) + warps * (copies.filters * filter_copy_passes(t) +
-                                                              copies.pixels * pixel_copy_passes(t, copies));
+    step.shared_wavefronts = t.load_wavefronts + warps * (copies.filters * filter_copy_passes(t) +
+                                                          copies.pixels * pixel_copy_passes(t, copies));
     step.instructions =
-        step.fmas / 32.0 + warps * (loads_of_warp(t) + copies.filters * instructions::unrolled_copy +
+        step.fmas / 32.0 + warps * (t.warp_loads + copies.filters * instructions::unrolled_copy +
                                     copies.pixels * instructions::unrolled_copy + instructions::step);
     if (t.by_filter) { // a turn loads a quad of values of each filter and only then multiplies
         step.turns = warps * double(t.slice / 4) / t.g.warp_split;
@@ -254,10 +241,9 @@ struct StepsDone {
 };
 
 StepsDone steps_done(const Tiling &t, const Partition &part) {
-    const double of_step = load_wavefronts_of(t);
     const Banks banks = banks_of(t.gpu.profile);
     const double all = double(part.ctas) / double(t.g.split) * double(t.steps);
-    StepsDone done{all, all, all * of_step};
+    StepsDone done{all, all, all * t.load_wavefronts};
     // In a single step without a loop and with four pixels a thread the compiler puts all arithmetic under
     // the condition of the store: lanes and warps past the last pixel do none.
     constexpr std::int64_t most_unrolled = 9;                                   // values, as the kernel does
@@ -272,9 +258,10 @@ StepsDone steps_done(const Tiling &t, const Partition &part) {
             last_tiles * (1.0 - double(ceil_div(left, warp_pixels) * warp_pixels) / double(t.g.tile_pixels));
         done.load_wavefronts -=
             last_tiles *
-            (of_step - warps_m * double(t.slice) *
-                           (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
-                            row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
+            (t.load_wavefronts -
+             warps_m * double(t.slice) *
+                 (double(left / warp_pixels) * row_load_passes(banks, t.g, t.lanes_n, t.lanes_n) +
+                  row_load_passes(banks, t.g, t.lanes_n, ceil_div(left % warp_pixels, 4))));
     }
     return done;
 }
@@ -403,25 +390,16 @@ void count_work(Partition &part, const Tiling &t) {
 Partition prepare_launch(const Tiling &t) {
     constexpr std::int64_t tile = 32;
     const std::int64_t values = t.steps * t.slice;
-    Partition part = side_launch("implicit_gemm_filters",
-                                 {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups}, 256,
-                                 32, tile * (tile + 1) * 4, t.gpu);
+    Partition part = prepare_filters(
+        "implicit_gemm_filters", {ceil_div(values, tile), ceil_div(t.padded_filters, tile), t.s.groups},
+        {256, 32, tile * (tile + 1) * 4}, t.s.groups * values * t.padded_filters * 4, t.s, t.gpu);
     part.template_arguments = {t.channels, t.filters, t.s.r, t.s.s, t.g.slice_channels, t.rows};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // Each of eight warps reads four rows, turns them through shared memory and writes four.
     part.step.instructions = 8 * instructions::warp;
     part.step.shared_wavefronts = 8 * 8;
     part.step.load_bytes = double(tile * tile * 4);
     part.drain.store_bytes = double(tile * tile * 4);
-    const double ctas = double(part.ctas);
-    part.work.fmas = 0.0;
-    part.work.instructions = ctas * part.step.instructions;
-    part.work.shared_wavefronts = ctas * part.step.shared_wavefronts;
-    part.work.shared_conflicts = 0.0;
-    part.work.l2_read_bytes = double(t.s.filter_bytes());
-    part.work.l2_write_bytes = double(t.s.groups * values * t.padded_filters * 4);
-    part.work.dram_read_bytes = double(t.s.filter_bytes());
-    part.work.dram_write_bytes = 0.0;
+    set_core_work(part);
     return part;
 }
 
@@ -540,11 +518,9 @@ std::string ImplicitGemm::outside(const ConvShape &s) {
 SettingsOf<ImplicitGemm> ImplicitGemm::settings(const ConvShape &s, const Gpu &gpu) const {
     const bool clusters = capability_of(gpu.profile) >= least_cluster_capability;
     if (split > 1 && !clusters)
-        return Infeasible{
-            "split = " + std::to_string(split) +
-            " shares the channels over a cluster of CTAs, which needs compute capability 9.0 or "
-            "newer; " +
-            gpu.profile.id + " has " + gpu.profile.compute_capability};
+        return Infeasible{fmt::format("split = {} shares the channels over a cluster of CTAs, which needs "
+                                      "compute capability 9.0 or newer; {} has {}",
+                                      split, gpu.profile.id, gpu.profile.compute_capability)};
     std::vector<ImplicitGemm> found;
     const std::int64_t pixels = s.n * s.p() * s.q();
     const auto add = [&](int k, int k_of_thread, int pixels_of_thread) {
@@ -593,23 +569,14 @@ Planned ImplicitGemm::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
     if (part.grid[0] > most_tiles)
         return Infeasible{"more than 2^30 CTAs; take larger tiles"};
-    fill_schedule(part, gpu.limits);
     part.step = step_of(t, copies);
     part.busiest_scheduler = busiest_scheduler_of(t);
     part.drain = drain_of(t, copies);
     count_work(part, t);
 
     Feasible out = plan_of_launch(std::move(part), gpu);
-    if (filters == 2) {
-        out.plan.workspace_bytes = s.groups * t.steps * t.slice * t.padded_filters * 4;
-        Partition &main = out.plan.launches.front();
-        main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-        main.early = true;
-        *main.work.dram_read_bytes -= double(s.filter_bytes()); // they are in L2
-        out.plan.prepare = {prepare_launch(t)};
-        if (out.plan.prepare[0].grid[1] > 65535)
-            return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    }
+    if (filters == 2)
+        return with_filters(std::move(out), prepare_launch(t), s);
     return out;
 }
 

@@ -40,8 +40,8 @@ std::string ImplicitGemm3xTf32::outside(const ConvShape &s) {
     // of many.
     constexpr std::int64_t least_products = 8;
     if (s.products() < least_products)
-        return "a sum of " + std::to_string(s.products()) +
-               " products, fewer than 8, would be less accurate than FP32";
+        return fmt::format("a sum of {} products, fewer than 8, would be less accurate than FP32",
+                           s.products());
     return "";
 }
 
@@ -64,6 +64,8 @@ struct Tiling : ImplicitGemm3xTf32 {
     std::int64_t filter_tiles = ceil_div(filters, tile_k);
     std::int64_t groups_of_warps = tile_pixels / 64, threads = (groups_of_warps + 1) * group_threads;
     double warps = double(groups_of_warps * 4); ///< that multiply
+    /// Of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes each.
+    double load_wavefronts = double(depth) * warps * 2.0 * 2.0;
     bool wide_pixels = by_channel && s.r * s.s == 1 && s.stride_h * s.stride_w == 1 &&
                        s.pad_h + s.pad_w == 0 && s.h * s.w % 4 == 0;
     /// Whether a table in shared memory says where values lie.
@@ -144,13 +146,6 @@ struct Block {
     std::int64_t values = rows * row_values, pitch = values + 1;
 };
 
-/// Passes of the stores of a block to shared memory.
-double block_write_passes(const Block &block) {
-    return shared_passes(Banks{}, Block::filters * block.values, 1,
-                         [&](std::int64_t i) { return i / block.values * block.pitch + i % block.values; })
-        .taken;
-}
-
 /// Passes of the loads of `rows` rows: a thread reads four values of its filter and half row, one after
 /// another.
 double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows) {
@@ -166,13 +161,14 @@ double block_read_passes(const Tiling &t, const Block &block, std::int64_t rows)
 /// The launch that splits the filters and lays them out.
 Partition prepare_launch(const Tiling &t) {
     const Block block{t};
-    Partition part = side_launch(
+    Partition part = prepare_filters(
         "implicit_gemm_3xtf32_filters",
-        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups}, 128,
-        40, Block::filters * block.pitch * 4, t.gpu);
+        {ceil_div(t.padded_rows, block.rows), t.filter_tiles * t.tile_k / Block::filters, t.s.groups},
+        {128, 40, Block::filters * block.pitch * 4},
+        t.s.groups * t.filter_tiles * t.padded_rows * t.tile_k * row_values * 8, // two floats a value
+        t.s, t.gpu);
     part.template_arguments = {t.channels,    t.filters,  t.taps,      t.tile_k,
                                t.padded_rows, block.rows, t.by_channel};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     // A thread's batches of reads wait for each other: what each brings goes to shared memory before the
     // next.
     constexpr std::int64_t under_way = 8;
@@ -186,26 +182,20 @@ Partition prepare_launch(const Tiling &t) {
     // there are; of 128 it splits and writes the parts.
     part.step.instructions =
         (values / 32.0 * instructions::divided_copy + loads / ctas * instructions::copy) / steps;
-    const double write_passes = block_write_passes(block);
+    const double write_passes = // of the stores of a block to shared memory
+        shared_passes(Banks{}, Block::filters * block.values, 1, [&](std::int64_t i) {
+            return i / block.values * block.pitch + i % block.values;
+        }).taken;
     part.step.shared_wavefronts = write_passes / steps;
     part.step.load_bytes = values * 4.0 / steps;
     part.drain.instructions = values / 128.0 * instructions::divided_copy;
     part.drain.shared_wavefronts = block_read_passes(t, block, block.rows);
     part.drain.store_bytes = values * 8.0;
-    part.work.fmas = 0.0;
     const double rows_there = double(t.padded_rows) / double(part.grid[0] * block.rows); // none behind them
     part.work.instructions = ctas * (steps * part.step.instructions + rows_there * part.drain.instructions);
-    const double blocks = double(part.grid[0]);
-    part.work.shared_wavefronts =
-        ctas *
-        (write_passes + ((blocks - 1.0) * part.drain.shared_wavefronts +
-                         block_read_passes(t, block, t.padded_rows - (part.grid[0] - 1) * block.rows)) /
-                            blocks);
-    part.work.l2_read_bytes = double(t.s.filter_bytes());
-    part.work.l2_write_bytes =
-        double(t.s.groups * t.filter_tiles * t.padded_rows * t.tile_k * row_values * 8);
-    part.work.dram_read_bytes = double(t.s.filter_bytes());
-    part.work.dram_write_bytes = 0.0;
+    const double read_passes = over(Loop{t.padded_rows, block.rows},
+                                    [&](std::int64_t rows) { return block_read_passes(t, block, rows); });
+    part.work.shared_wavefronts = ctas * (write_passes + read_passes / double(part.grid[0]));
     return part;
 }
 
@@ -230,40 +220,29 @@ std::string check_tiling(const Tiling &t) {
         return why;
     constexpr std::int64_t least_beside_sums = 32;
     if (t.consumer < t.tile_k + least_beside_sums)
-        return "the sums of " + std::to_string(t.tile_pixels) + " pixels by " + std::to_string(t.tile_k) +
-               " filters need more registers than an SM has";
+        return fmt::format("the sums of {} pixels by {} filters need more registers than an SM has",
+                           t.tile_pixels, t.tile_k);
     if (t.pixel_tiles * t.filter_tiles * t.split > std::int64_t{1} << 30)
         return "more than 2^30 CTAs; take larger tiles";
     return "";
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t) {
-    Partition part = tile_launch(ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
-                                 {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled,
-                                  t.producer, t.consumer});
+    const std::int64_t sums = t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0;
+    Partition part = tile_launch(
+        ImplicitGemm3xTf32::about.name, t, t.split, t.s.h, t.s.w,
+        {t.tile_k, t.tile_pixels, t.depth, t.stages, t.split, t.by_channel, t.tabled, t.producer, t.consumer},
+        {t.threads, t.cap, std::max(t.stages * t.stage_bytes, sums) + t.extra_bytes});
     part.variant = t.split > 1 ? "clusters" : "";
-    part.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
-    part.early = true;
     constexpr std::int64_t consumers = 128;
     if (t.split > 1)
         set_cluster(part, t, 1, t.groups_of_warps * consumers);
     part.stages = t.stages;
     part.busy_warps = t.groups_of_warps * 4;
     part.copy_warps = 4;
-    part.shared_bytes = std::max(t.stages * t.stage_bytes,
-                                 t.split > 1 ? std::int64_t{t.tile_k} * (t.tile_pixels + 4) * 4 : 0) +
-                        t.extra_bytes;
-    part.register_cap = t.cap;
     part.architecture_features = true; // wgmma
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
-}
-
-/// Wavefronts of the loads of a step: a consumer warp reads its pixels by two 64-bit loads a row, two passes
-/// each.
-double load_wavefronts_of(const Tiling &t) {
-    return double(t.depth) * t.warps * 2.0 * 2.0;
 }
 
 /// F12: passes of the asynchronous copies of one value for all pixels of a tile. A lane without a pixel reads
@@ -272,26 +251,15 @@ double value_copy_passes(const Tiling &t) {
     const std::int64_t width = t.wide_pixels ? 4 : 1, units = t.tile_pixels / width,
                        lanes = std::min(warp_lanes, units), // that copy the same value
         there = ceil_div(std::min<std::int64_t>(t.pixels, t.tile_pixels), width);
-    const auto passes = [&](std::int64_t with_pixels) {
-        return t.wide_pixels ? copy_passes_of(with_pixels, 4, [](std::int64_t lane) { return 4 * lane; })
-                             : copy_passes_of(with_pixels, 1,
-                                              [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
+    const auto passes = [&](std::int64_t active) {
+        return t.wide_pixels
+                   ? copy_passes_of(active, 4, [](std::int64_t lane) { return 4 * lane; })
+                   : copy_passes_of(active, 1, [&](std::int64_t lane) { return first_tap_of(t.s, lane); });
     };
-    const std::int64_t all = ceil_div(units, lanes), full = there / lanes, rest = there % lanes;
-    const std::int64_t empty = all - full - (rest > 0 ? 1 : 0);
+    const Loop with_pixels{there, lanes};
     const double of_warps =
-        double(full) * passes(lanes) + (rest > 0 ? passes(rest) : 0.0) + double(empty) * passes(0);
+        over(with_pixels, passes) + double(ceil_div(units, lanes) - with_pixels.turns()) * passes(0);
     return of_warps * double(lanes) / double(warp_lanes);
-}
-
-/// Wavefronts of a step: wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass
-/// through the same pipe (F12).
-double step_wavefronts_of(const Tiling &t) {
-    constexpr double wavefront_bytes = 128.0;
-    const double depth = t.depth;
-    return load_wavefronts_of(t) +
-           depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
-           depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
 }
 
 /// Warp instructions of a producer for a row, as its loops are written. A thread has some of a row's values,
@@ -313,7 +281,13 @@ StepWork step_of(const Tiling &t) {
     const double depth = t.depth;
     const Copying its{t};
     step.tensor_fmas = depth * row_values * products_of_parts * t.tile_k * t.tile_pixels;
-    step.shared_wavefronts = step_wavefronts_of(t);
+    // wgmma reads a row's filters for each product and 64 pixels. Asynchronous copies pass through the same
+    // pipe (F12).
+    constexpr double wavefront_bytes = 128.0;
+    step.shared_wavefronts =
+        t.load_wavefronts +
+        depth * products_of_parts * double(t.groups_of_warps) * t.tile_k * 32.0 / wavefront_bytes +
+        depth * 2.0 * t.tile_k * 32.0 / wavefront_bytes + depth * row_values * value_copy_passes(t);
     step.copying = 4.0 * (instructions::place + instructions::step + depth * row_copying_of(t, its));
     // A warp waits for where a value lies before it copies it.
     step.turns = t.tabled ? 4.0 * depth * its.values : 0.0;
@@ -374,15 +348,13 @@ void count_work(Partition &part, const Tiling &t) {
     work.fmas = 0.0;
     work.tensor_fmas = all_steps * *part.step.tensor_fmas;
     work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
-    work.shared_wavefronts =
-        all_steps * (load_wavefronts_of(t) + lookups) + ctas * part.drain.shared_wavefronts;
+    work.shared_wavefronts = all_steps * (t.load_wavefronts + lookups) + ctas * part.drain.shared_wavefronts;
     count_reads(part, t, all_steps);
     // The taps of a channel read nearly the same pixels, and the prepared filters are in L2.
     part.new_share = std::min(1.0, t.depth * (t.by_channel ? 1.0 : double(row_values)) / double(t.taps));
     work.l2_write_bytes = written_bytes(t.s, StoredAlong::planes);
     // Where runs meet inside a sector, each of two warps writes its part of it when it comes to its end.
     fill_writes(part, t.s, t.gpu);
-    *work.dram_read_bytes -= double(t.s.filter_bytes()); // prepared, they are in L2
 }
 
 /// Buffers for as many CTAs an SM as registers allow, each with two at least and no more than four: what a
@@ -434,23 +406,17 @@ Planned ImplicitGemm3xTf32::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{why};
     Partition part = launch_of(t);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA needs " + std::to_string(part.shared_bytes) +
-                          " bytes of shared memory and " + std::to_string(part.register_cap * part.threads) +
-                          " registers, the GPU gives " + std::to_string(gpu.limits.shared_bytes_per_cta) +
-                          " and " + std::to_string(gpu.limits.registers_per_sm)};
-    fill_schedule(part, gpu.limits);
+        return Infeasible{
+            fmt::format("a CTA needs {} bytes of shared memory and {} registers, the GPU gives {} and {}",
+                        part.shared_bytes, part.register_cap * part.threads, gpu.limits.shared_bytes_per_cta,
+                        gpu.limits.registers_per_sm)};
     part.step = step_of(t);
     part.drain = drain_of(t);
     count_work(part, t);
 
     Feasible out = plan_of_launch(std::move(part), gpu);
     out.paper_round_fmas = *out.plan.launches[0].step.tensor_fmas / products_of_parts;
-    out.plan.workspace_bytes =
-        s.groups * t.filter_tiles * t.padded_rows * tile_k * row_values * 8; // two floats a value
-    out.plan.prepare = {prepare_launch(t)};
-    if (out.plan.prepare[0].grid[1] > 65535)
-        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
-    return out;
+    return with_filters(std::move(out), prepare_launch(t), s);
 }
 
 namespace strategies {

@@ -2,14 +2,16 @@
 
 #include "every_strategy.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,35 +31,31 @@ std::size_t find_knob(const std::string &text, const StrategyKind &kind, const s
         known.push_back(knob.name);
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end())
-        throw UsageError("strategy '" + text + "': " + kind.name + " has no knob '" + name + "'" +
-                         did_you_mean(name, known) + " Knobs: " + join(known));
+        throw UsageError(fmt::format("strategy '{}': {} has no knob '{}'{} Knobs: {}", text, kind.name, name,
+                                     did_you_mean(name, known), join(known)));
     return static_cast<std::size_t>(found - known.begin());
 }
 
 void parse_knobs(Strategy &strategy, const std::string &text, std::string_view rest) {
-    std::vector<std::string> seen;
-    while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        const std::string item(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    std::vector<std::string> items = split(rest, ','), seen;
+    if (items.back().empty()) // no knobs, or a comma behind the last
+        items.pop_back();
+    for (const std::string &item : items) {
         const std::size_t equals = item.find('=');
         if (equals == std::string::npos)
-            throw UsageError("strategy '" + text + "': expected knob=value, got '" + item +
-                             "'. Example: " + to_text(Strategy{strategy.kind, strategy.kind->usual}));
+            throw UsageError(fmt::format("strategy '{}': expected knob=value, got '{}'. Example: {}", text,
+                                         item, to_text(Strategy{strategy.kind, strategy.kind->usual})));
         const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
         const std::size_t place = find_knob(text, *strategy.kind, name);
         const KnobDoc &knob = strategy.kind->knobs[place];
         if (std::find(seen.begin(), seen.end(), name) != seen.end())
-            throw UsageError("strategy '" + text + "': '" + name + "' stands twice");
+            throw UsageError(fmt::format("strategy '{}': '{}' stands twice", text, name));
         seen.push_back(name);
-        int number = 0;
-        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc{} || end != value.data() + value.size() || number < knob.low ||
-            number > knob.high)
-            throw UsageError("strategy '" + text + "': " + name + " must be an integer from " +
-                             std::to_string(knob.low) + " to " + std::to_string(knob.high) + ", got '" +
-                             value + "'");
-        strategy.knobs[place] = number;
+        const std::optional<int> number = number_of<int>(value);
+        if (!number || *number < knob.low || *number > knob.high)
+            throw UsageError(fmt::format("strategy '{}': {} must be an integer from {} to {}, got '{}'", text,
+                                         name, knob.low, knob.high, value));
+        strategy.knobs[place] = *number;
     }
 }
 
@@ -69,18 +67,19 @@ const std::vector<const StrategyKind *> &strategy_kinds() {
         for (const auto &[file, kind] : strategies::every) {
             all.push_back(&kind());
             if (kind().name != file)
-                throw std::logic_error("model/strategies/" + std::string(file) +
-                                       ".cpp registers a strategy named " + kind().name +
-                                       ": about.name must be the file's name");
+                throw std::logic_error(fmt::format("model/strategies/{}.cpp registers a strategy named {}: "
+                                                   "about.name must be the file's name",
+                                                   file, kind().name));
         }
         std::ranges::sort(all, {},
                           [](const StrategyKind *kind) { return std::tie(kind->place, kind->name); });
         const auto twice = std::ranges::adjacent_find(all, {}, &StrategyKind::place);
         if (twice != all.end())
-            throw std::logic_error("model/strategies/" + twice[0]->name + ".cpp and " + twice[1]->name +
-                                   ".cpp both say that they stand at place " +
-                                   std::to_string(twice[0]->place) +
-                                   " in lists: give one of them a number of its own in `about`");
+            throw std::logic_error(
+                fmt::format("model/strategies/{}.cpp and {}.cpp both say that they stand at "
+                            "place {} in lists: give one of them a number of its own in "
+                            "`about`",
+                            twice[0]->name, twice[1]->name, twice[0]->place));
         return all;
     }();
     return kinds;
@@ -110,9 +109,9 @@ Strategy parse_strategy(const std::string &text) {
     const std::string name = text.substr(0, colon);
     const StrategyKind *kind = find_kind(name);
     if (kind == nullptr)
-        throw UsageError("unknown strategy '" + name + "'" + did_you_mean(name, strategy_names()) +
-                         " Known: " + join(strategy_names()) +
-                         ". Example: stride_fixed_block:segment_bytes=64,tile_w=128");
+        throw UsageError(fmt::format(
+            "unknown strategy '{}'{} Known: {}. Example: stride_fixed_block:segment_bytes=64,tile_w=128",
+            name, did_you_mean(name, strategy_names()), join(strategy_names())));
     Strategy strategy{kind, kind->usual};
     parse_knobs(strategy, text, std::string_view(text).substr(std::min(colon + 1, text.size())));
     return strategy;
@@ -121,7 +120,7 @@ Strategy parse_strategy(const std::string &text) {
 std::string to_text(const Strategy &strategy) {
     std::string text = strategy.kind->name;
     for (std::size_t i = 0; i < strategy.knobs.size(); ++i)
-        text += (i == 0 ? ":" : ",") + strategy.kind->knobs[i].name + "=" + std::to_string(strategy.knobs[i]);
+        text += fmt::format("{}{}={}", i == 0 ? ":" : ",", strategy.kind->knobs[i].name, strategy.knobs[i]);
     return text;
 }
 

@@ -49,35 +49,6 @@ double band_read(const Tiling &t, const Partition &part, std::int64_t rows) {
                            odd_halves(0, {images, parts}));
 }
 
-/// Adds `times` CTAs that have one half of every piece for `rows` rows, and to `copying` the warp
-/// instructions of their steps' copies.
-void add_ctas(Partition &part, double &copying, const Tiling &t, std::int64_t half, std::int64_t rows,
-              double times) {
-    Work &work = part.work;
-    StepWork step;
-    double written = 0.0;
-    std::int64_t count_before = -1;
-    *work.instructions += times * (cta_instructions + t.map_copies(rows));
-    for (std::int64_t piece = 0; piece < part.pieces; ++piece) {
-        const std::int64_t count = t.count_of(piece, half);
-        *work.instructions += times * piece_instructions(part.pieces);
-        copying += times * (piece < part.steps ? piece_instructions(part.pieces) : 0.0);
-        if (count <= 0)
-            continue;
-        if (count != count_before) {
-            step = band_work(t.s, t.tile, rows, count);
-            written = band_written_bytes(t.s, t.tile, rows, count);
-            count_before = count;
-        }
-        *work.fmas += times * step.fmas;
-        const double copies = t.filter_copies(count);
-        *work.instructions += times * (step.instructions + copies);
-        copying += times * copies;
-        *work.shared_wavefronts += times * step.shared_wavefronts;
-        *work.l2_write_bytes += times * written;
-    }
-}
-
 /// What all CTAs ask L2 for of the filters: all parts of the map go through all of them at the same time.
 double filter_reads(const Tiling &t, const Partition &part) {
     const auto halves = double(t.piece > 1 ? 2 : 1);
@@ -91,30 +62,23 @@ double filter_reads(const Tiling &t, const Partition &part) {
     return (first_bands + (all_bands - first_bands) * lost) * of_image;
 }
 
-Partition launch_with_work(const Tiling &t) {
-    Partition part = launch(t);
-    fill_cta(part, t);
-    part.drain.load_bytes = double(t.map_floats(t.rows) * 4);
-    double copying = 0.0;
-    over_ctas(t, [&](std::int64_t half, std::int64_t rows, double times) {
-        *part.work.l2_read_bytes += times * band_read(t, part, rows);
-        add_ctas(part, copying, t, half, rows, times);
+PieceReads count_reads(const Tiling &t, const Partition &part) {
+    PieceReads reads;
+    over_ctas(t, [&](std::int64_t, std::int64_t rows, double times) {
+        reads.staying += times * band_read(t, part, rows);
     });
-    const double of_filters = filter_reads(t, part);
-    *part.work.l2_read_bytes += of_filters;
-    part.mergeable_reads = mergeable_reads(of_filters, {double(t.shares), 1.0}, part, t.gpu);
-    finish_work(part, t, copying);
-    return part;
+    reads.coming.bytes = filter_reads(t, part);
+    return reads;
 }
 
 } // namespace
 
 Planned MapSplit::plan(const ConvShape &s, const Gpu &gpu) {
-    return plan_of(*this, s, gpu, true, launch_with_work);
+    return plan_of(*this, s, gpu, true, count_reads);
 }
 
 void MapSplit::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, const Partition &launch) const {
-    walk = buffers == one_buffer ? split_walk::walk(s, gpu, launch) : walk_of({s, gpu, true, pieces}, launch);
+    walk = walk_of(*this, s, gpu, true, launch);
 }
 
 namespace strategies {

@@ -3,8 +3,6 @@
 #include "model/strategies/parts/division.hpp"
 #include "model/strategies/strategy.hpp"
 
-#include <fmt/format.h>
-
 namespace convcast {
 namespace {
 
@@ -95,8 +93,9 @@ struct Tiling : MapStream {
 /// Grid, threads, shared memory, registers and how many CTAs an SM holds.
 Partition launch_of(const Tiling &o) {
     const ConvShape &s = o.s;
-    Partition part;
-    part.kernel = MapStream::about.name;
+    Partition part = launch_of_ctas(
+        MapStream::about.name, {o.rows.turns(), s.n, 1},
+        {32 * o.warps, o.register_cap, round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4}, o.gpu);
     part.template_arguments = {s.r, s.s, s.w, o.columns, group, o.stages, o.wide ? 1 : 0};
     part.parts = o.gpu.limits.sm_count;
     part.tile_h = o.rows.tile;
@@ -104,11 +103,7 @@ Partition launch_of(const Tiling &o) {
     part.pieces = o.pieces;
     part.band_floats = round_up(o.map_floats(o.rows.tile), 4);
     part.bank_floats = o.tile_k * o.channels.tile * o.taps;
-    part.shared_bytes = round_up(o.shared_floats(s, o.rows.tile, o.pieces), 4) * 4;
-    part.grid = {o.rows.turns(), s.n, 1};
     part.sharing_ctas = 1.0;
-    part.register_cap = o.register_cap;
-    part.threads = 32 * o.warps;
     part.stages = o.filters.turns() > 1 ? o.stages : 1; // each piece starts anew
     part.steps = o.pieces * o.filters.turns();
     part.filter_count = s.k;
@@ -117,9 +112,8 @@ Partition launch_of(const Tiling &o) {
     deal_out(part, o.gpu, o.warps, [&](std::int64_t warp) {
         return warp % o.groups < o.real_groups ? ceil_div(o.blocks - warp / o.groups, o.position_warps) : 0;
     });
-    part.copy_passes = o.gpu.architecture.narrow_copy_passes->value; // of filters, which it transposes
+    part.copy_passes = copy_passes(false, o.gpu); // of filters, which it transposes
     part.independent_sums = group * o.columns;
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     return part;
 }
 
@@ -156,8 +150,9 @@ Activity step_of(const Tiling &o, std::int64_t rows, std::int64_t channels, std:
     return copies_of(o, rows, channels, filters, o.warps) + does::ffmas(warp_lanes * turns, turns, fmas) +
            does::loads(turns * pixels, {1.0, 1.0}) +
            does::loads(turns * o.taps * group / 4, {uniform, uniform}) +
-           does::iterations(turns, whole ? 0 : o.s.r) + does::places(blocks) +
-           does::divisions(blocks * columns) + (pieces - 1.0) / pieces * does::stores(sums) +
+           does::iterations(turns, whole ? 0 : o.s.r) + does::priced(blocks, instructions::place) +
+           does::priced(blocks * columns, instructions::divided_copy) +
+           (pieces - 1.0) / pieces * does::priced(sums, instructions::store) +
            1.0 / pieces * does::stored(rows * o.s.q() * filters);
 }
 
@@ -236,8 +231,7 @@ void add_traffic(Partition &part, const Tiling &o) {
                            mergeable_reads(o.wide ? map.alike : 0.0, {readers, 1.0}, part, gpu);
     part.work.l2_read_bytes = map.requested + stream.filters + stream.sums;
     part.work.l2_write_bytes = pieces * written_bytes_of_flat_rows(s, part.tile_h); // each stores its sums
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, pieces * output_bytes);
-    fill_dram(part.work, s, gpu);
+    fill_writes(part, s, gpu, pieces);
     // The sums of a piece are read again by the next, when all that is resident has stored its own.
     const double at_once = std::min(1.0, double(part.ctas_per_sm * gpu.limits.sm_count) / ctas);
     const double again_bytes = (pieces - 1.0) * output_bytes * lost_from_l2(at_once * output_bytes, gpu);
@@ -253,7 +247,7 @@ Planned MapStream::plan(const ConvShape &s, const Gpu &gpu) {
         return Infeasible{
             fmt::format("tile_k = {} needs {} warps, a CTA has at most {}", tile_k, o.groups, o.most_warps)};
     Partition part = launch_of(o);
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     fill_counts(part, o);
     add_traffic(part, o);

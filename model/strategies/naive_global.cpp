@@ -1,5 +1,6 @@
 // The baseline that the CNN papers start from: one thread per output, everything from global memory.
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -73,7 +74,7 @@ std::string NaiveGlobal::outside(const ConvShape &s) {
     for (const std::int64_t size : {s.n, s.c, s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.k, s.r * s.s,
                                     s.stride_h, s.stride_w, s.dilation_h * s.r, s.dilation_w * s.s})
         if (size > int_max)
-            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+            return fmt::format("a size of {} exceeds 32 bits", size);
     return "";
 }
 
@@ -81,32 +82,28 @@ std::string NaiveGlobal::outside(const ConvShape &s) {
 
 Planned NaiveGlobal::plan(const ConvShape &s, const Gpu &gpu) {
     if (threads % 32 != 0)
-        return Infeasible{"threads must be a multiple of 32, got " + std::to_string(threads)};
+        return Infeasible{fmt::format("threads must be a multiple of 32, got {}", threads)};
     const std::int64_t outputs = s.output_elements(), channels = s.c / s.groups;
     const bool padded = s.pad_h > 0 || s.pad_w > 0;
-    Partition part;
-    part.kernel = about.name;
     // As the kernel does: the taps of a small filter are unrolled, of a smaller one where each is checked.
     const bool unrolled = s.r * s.s <= (padded ? 16 : 64);
+    Partition part = launch_of_ctas(
+        about.name, {ceil_div(outputs, threads), 1, 1},
+        {threads, s.r * s.s == 1 ? 32 : 64, 0, registers_of(s.r * s.s, padded, unrolled)}, gpu);
     part.variant = std::string(padded ? "padded" : "") + (unrolled ? ""
                                                           : padded ? ", a loop of taps"
                                                                    : "a loop of taps");
     part.template_arguments = {s.r, s.s, threads, padded ? 1 : 0, outputs + threads > int_max ? 1 : 0};
-    part.grid = {ceil_div(outputs, threads), 1, 1};
     part.sharing_ctas = double(part.grid[0]) / double(s.n);
     if (part.grid[0] > int_max)
-        return Infeasible{std::to_string(outputs) + " outputs need more than 2^31 - 1 CTAs of " +
-                          std::to_string(threads) + " threads"};
-    part.threads = threads;
-    part.register_cap = s.r * s.s == 1 ? 32 : 64;
+        return Infeasible{
+            fmt::format("{} outputs need more than 2^31 - 1 CTAs of {} threads", outputs, threads)};
     part.steps = channels;
     part.filter_count = s.k;
     part.busy_warps = ceil_div(std::min<std::int64_t>(threads, outputs), 32);
     part.barriers = 0;
-    part.ctas_per_sm = resident_ctas(gpu, threads, registers_of(s.r * s.s, padded, unrolled), 0);
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(threads) + " threads does not fit an SM"};
-    fill_schedule(part, gpu.limits);
+        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", threads)};
 
     // A tap is two loads, an FMA and a turn of its loop; where there is padding each of its coordinates is
     // compared. A thread finds its output with three divisions, of 64 bits where there are so many outputs.

@@ -1,5 +1,6 @@
 // The CNN papers' second step (Vadlamudi): a CTA per filter, the filter and the input tile in shared memory.
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -79,43 +80,42 @@ std::string NaiveShared::settle(const ConvShape &s, const Gpu &gpu) {
         tile_h = int(std::min<std::int64_t>(32, s.p()));
     const Tiling t{*this, s, gpu};
     if (t.threads > limits.max_threads_per_cta)
-        return "tile_w * tile_h = " + std::to_string(t.threads) + " exceeds the " +
-               std::to_string(limits.max_threads_per_cta) + " threads of a CTA";
+        return fmt::format("tile_w * tile_h = {} exceeds the {} threads of a CTA", t.threads,
+                           limits.max_threads_per_cta);
     const std::int64_t bank_floats = round_up(t.filter_floats, 4), most = limits.shared_bytes_per_cta / 4;
     if (bank_floats > most)
-        return "a filter of " + std::to_string(t.filter_floats * 4) +
-               " bytes exceeds a CTA's shared memory of " + std::to_string(limits.shared_bytes_per_cta);
+        return fmt::format("a filter of {} bytes exceeds a CTA's shared memory of {}", t.filter_floats * 4,
+                           limits.shared_bytes_per_cta);
     const bool fits = bank_floats + t.tile_floats <= most;
     if (map == 1 && !fits)
-        return "map = 1: the input tile of " + std::to_string(t.tile_floats * 4) +
-               " bytes does not fit beside the filter in shared memory";
+        return fmt::format(
+            "map = 1: the input tile of {} bytes does not fit beside the filter in shared memory",
+            t.tile_floats * 4);
     if (map == 0)
         map = fits ? 1 : 2;
     return "";
 }
 
 Partition launch_of(const Tiling &t) {
-    Partition part;
-    part.kernel = NaiveShared::about.name;
+    const std::int64_t bank_floats = round_up(t.filter_floats, 4),
+                       band_floats = t.shared_map ? t.tile_floats : 0;
+    const std::int64_t register_cap = t.shared_map ? 40 : 64;
+    Partition part = launch_of_ctas(NaiveShared::about.name, {t.tiles_x * t.tiles_y, t.s.k, t.s.n},
+                                    {t.threads, register_cap, (bank_floats + band_floats) * 4,
+                                     t.shared_map ? register_cap : registers_of_global_map(t.s)},
+                                    t.gpu);
     part.variant = t.shared_map ? "map in shared memory"
                    : t.unrolled ? "map in global memory"
                                 : "map in global memory, a loop of taps";
     part.template_arguments = {
         t.s.r, t.s.s, t.tile_w, t.tile_h, t.s.stride_h, t.s.stride_w, t.shared_map ? 1 : 0};
-    part.grid = {t.tiles_x * t.tiles_y, t.s.k, t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = t.threads;
-    part.bank_floats = round_up(t.filter_floats, 4);
-    part.band_floats = t.shared_map ? t.tile_floats : 0;
-    part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
-    part.register_cap = t.shared_map ? 40 : 64;
+    part.bank_floats = bank_floats;
+    part.band_floats = band_floats;
     part.steps = t.shared_map ? 1 : t.s.c;
     part.filter_count = t.s.k;
-    part.busy_warps = ceil_div(t.threads, 32);
     part.barriers = t.shared_map ? 1 : 0;
-    part.copy_passes = t.shared_map ? t.gpu.architecture.narrow_copy_passes->value : 0.0;
-    part.ctas_per_sm = resident_ctas(
-        t.gpu, t.threads, t.shared_map ? part.register_cap : registers_of_global_map(t.s), part.shared_bytes);
+    part.copy_passes = t.shared_map ? copy_passes(false, t.gpu) : 0.0;
     return part;
 }
 
@@ -142,7 +142,8 @@ Warps warps_of(const Tiling &t) {
     const auto gathered_pixels = [&](std::int64_t columns_inside, std::int64_t rows_inside) {
         return gathered(t.threads, 1, reads(columns_inside, rows_inside, t.s.w));
     };
-    const Passes pixels = over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, tile_pixels);
+    const Loop columns{t.s.q(), t.tile_w}, rows{t.s.p(), t.tile_h};
+    const Passes pixels = over(columns, rows, tile_pixels);
     const double active = pixels.least / t.tiles; // without conflicts one pass each
     // If an SM has one CTA, the busiest SM's may be a full one; the more CTAs, the nearer they are to the
     // average.
@@ -151,8 +152,7 @@ Warps warps_of(const Tiling &t) {
     const double fullest =
         tile_pixels(std::min<std::int64_t>(t.tile_w, t.s.q()), std::min<std::int64_t>(t.tile_h, t.s.p()))
             .least;
-    const double taken =
-        t.shared_map ? pixels.taken : over_tiles(t.s.q(), t.tile_w, t.s.p(), t.tile_h, gathered_pixels);
+    const double taken = t.shared_map ? pixels.taken : over(columns, rows, gathered_pixels);
     return {active, active + std::max(0.0, fullest - active) / of_an_sm, taken / pixels.least,
             pixels.conflicts()};
 }
@@ -179,8 +179,8 @@ double copies_of(const Tiling &t) {
     // A warp that has nothing left to copy leaves the loop. Pixels find row and channel by divisions, but for
     // a tile of one pixel, where the number of the copy is that of the channel.
     const auto turns_of = [&](std::int64_t copies) { // of all warps; the last of a CTA may not be whole
-        const std::int64_t left = copies % t.threads;
-        return double(copies / t.threads * ceil_div(t.threads, 32) + ceil_div(left, warp_lanes));
+        return over(Loop{copies, t.threads},
+                    [](std::int64_t threads) { return double(ceil_div(threads, warp_lanes)); });
     };
     const double pixel_copy = t.rows * t.columns > 1 ? instructions::divided_copy : instructions::copy;
     return (t.shared_map ? pixel_copy * turns_of(t.tile_floats) : 0.0) +
@@ -267,7 +267,7 @@ Planned NaiveShared::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (part.grid[0] > std::numeric_limits<std::int32_t>::max())
         return Infeasible{"the grid exceeds 2^31 - 1 CTAs in x; take a larger tile"};
-    if (const std::string why = schedule(part, gpu); !why.empty())
+    if (const std::string why = does_not_fit(part); !why.empty())
         return Infeasible{why};
     const Warps warps = warps_of(tiling);
     fill_step(part, tiling, warps);

@@ -1,5 +1,6 @@
 // A patch of the image in registers while all filters pass by; C = 1.
 #include "model/strategies/strategy.hpp"
+
 #include <array>
 #include <numeric>
 
@@ -121,10 +122,9 @@ struct WarpCounts {
 double tap_passes(const Banks &banks, std::int64_t taps, std::int64_t threads) {
     constexpr std::int64_t quad = 4;
     const auto loads = [&](int width) {
-        const auto passes = [&](std::int64_t lanes) {
+        return over(Loop{threads, warp_lanes}, [&](std::int64_t lanes) {
             return shared_passes(banks, lanes, width, [](std::int64_t) { return 0; }).taken;
-        };
-        return double(threads / warp_lanes) * passes(warp_lanes) + passes(threads % warp_lanes);
+        });
     };
     if (taps == 1)
         return loads(4) / double(quad);
@@ -143,14 +143,12 @@ TapCopies tap_copies(const Tiling &o) {
     TapCopies copies;
     if (!o.shares_taps)
         return copies;
-    copies.of_cta = double(ceil_div(o.bank_values(o.tile_k), warp_lanes));
-    // The last CTA of a class has the filters that are left.
-    for (std::int64_t which = 0; which < o.classes; ++which) {
-        const std::int64_t its_filters = (o.s.k + o.classes - 1 - which) / o.classes;
-        const std::int64_t left = its_filters % o.tile_k;
-        copies.of_all += double(its_filters / o.tile_k) * copies.of_cta +
-                         double(ceil_div(o.bank_values(left), warp_lanes));
-    }
+    const auto of_filters = [&](std::int64_t filters) {
+        return double(ceil_div(o.bank_values(filters), warp_lanes));
+    };
+    copies.of_cta = of_filters(o.tile_k);
+    for (std::int64_t which = 0; which < o.classes; ++which)
+        copies.of_all += over(Loop{(o.s.k + o.classes - 1 - which) / o.classes, o.tile_k}, of_filters);
     copies.of_all *= double(o.position_ctas * (o.chunks * o.s.n));
     return copies;
 }
@@ -177,7 +175,7 @@ std::string PatchRegister::outside(const ConvShape &s) {
     if (const std::string why = outside_papers(s); !why.empty())
         return why;
     if (s.c != 1)
-        return "the single-channel kernels need c = 1, got c = " + std::to_string(s.c);
+        return fmt::format("the single-channel kernels need c = 1, got c = {}", s.c);
     if (s.r * s.s > 64)
         return "a patch of more than 64 taps does not stay in registers";
     return s.q() > 65536 ? "rows of more than 65536 outputs exceed the stores' offsets" : "";
@@ -186,11 +184,11 @@ std::string PatchRegister::outside(const ConvShape &s) {
 /// Why the strategy has no such knobs; "" if it has.
 std::string refused(const PatchRegister &knobs, const ConvShape &s) {
     if (knobs.threads % 32 != 0)
-        return "threads must be a multiple of 32, got " + std::to_string(knobs.threads);
+        return fmt::format("threads must be a multiple of 32, got {}", knobs.threads);
     if (knobs.vector != 0 && knobs.vector != 1 && knobs.vector != 4)
-        return "vector must be 1 or 4, got " + std::to_string(knobs.vector);
+        return fmt::format("vector must be 1 or 4, got {}", knobs.vector);
     if (knobs.vector == 4 && s.p() * s.q() % 4 != 0)
-        return "planes of " + std::to_string(s.p() * s.q()) + " outputs have no aligned vectors of 4";
+        return fmt::format("planes of {} outputs have no aligned vectors of 4", s.p() * s.q());
     return "";
 }
 
@@ -202,26 +200,20 @@ bool is_possible(const Outputs &o, const Gpu &gpu, std::int64_t threads) {
 }
 
 Infeasible impossible(const PatchRegister &knobs) {
-    return Infeasible{"rows = " + std::to_string(knobs.rows) + ", vector = " + std::to_string(knobs.vector) +
-                      ", threads = " + std::to_string(knobs.threads) +
-                      ": more rows than the map has, or more threads or registers than there are"};
+    return Infeasible{fmt::format("rows = {}, vector = {}, threads = {}: more rows than the map has, or more "
+                                  "threads or registers than there are",
+                                  knobs.rows, knobs.vector, knobs.threads)};
 }
 
 Partition launch_of(const Tiling &o) {
-    Partition part;
-    part.kernel = PatchRegister::about.name;
+    Partition part = launch_of_ctas(
+        PatchRegister::about.name, {o.position_ctas, o.filter_ctas, o.chunks * o.s.n},
+        {o.threads, o.register_cap, o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0, registers_of(o)}, o.gpu);
     part.template_arguments = {o.s.r,  o.s.s,     o.rows,   o.vector,           o.s.q(),
                                o.band, o.classes, o.chunks, o.streamed ? 1 : 0, o.shares_taps ? 0 : 1};
-    part.grid = {o.position_ctas, o.filter_ctas, o.chunks * o.s.n};
-    part.threads = o.threads;
     part.tile_k = o.tile_k;
     part.filter_count = o.s.k;
-    part.shared_bytes = o.shares_taps ? o.bank_values(o.tile_k) * 4 : 0;
-    part.register_cap = o.register_cap;
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, registers_of(o), part.shared_bytes);
     part.sharing_ctas = double(o.position_ctas * o.filter_ctas * o.chunks);
-    part.stages = 1;
-    part.steps = 1;
     part.busy_warps = ceil_div(std::min(part.threads, o.positions), warp_lanes);
     part.independent_sums = o.rows * o.vector;
     return part;
@@ -344,8 +336,7 @@ Planned PatchRegister::plan(const ConvShape &s, const Gpu &gpu) {
     if (part.grid[1] > 65535 || part.grid[2] > 65535 || o.positions > std::int64_t{1} << 30)
         return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_k"};
     if (part.ctas_per_sm < 1)
-        return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
-    fill_schedule(part, gpu.limits);
+        return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
     const WarpCounts counts{o};
     const TapCopies copies = tap_copies(o);
     count_cta(part, o, counts, copies);

@@ -1,6 +1,7 @@
 // Chen, Algorithm 1 (the special case): K rows of the image kept in registers, filters in constant memory.
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 
 namespace convcast {
@@ -39,7 +40,7 @@ std::string RowRegister::outside(const ConvShape &s) {
     if (const std::string why = outside_papers(s, Elements::floats_and_short); !why.empty())
         return why;
     if (s.c != 1)
-        return "Chen's special case needs c = 1, got c = " + std::to_string(s.c);
+        return fmt::format("Chen's special case needs c = 1, got c = {}", s.c);
     return s.r * s.s > constant_bank_bytes / s.element_bytes()
                ? "one filter exceeds the 64 KB of constant memory"
                : "";
@@ -60,15 +61,14 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
     if (unit == 0)
         unit = int(papers::bank_ratio(bank_width_of(gpu), s.element_bytes()));
     if (unit != 1 && unit != 2 && unit != 4)
-        return "unit must be 1, 2 or 4, got " + std::to_string(unit);
+        return fmt::format("unit must be 1, 2 or 4, got {}", unit);
     if (tile_w == 0)
         tile_w = int(std::min<std::int64_t>(256, round_up(s.q(), 32 * unit)));
     if (units == 0)
         for (units = std::max(1, 4 / unit); units > 1 && tile_w % (32 * unit * units) != 0; units /= 2) {
         }
     if (tile_w % (32 * unit * units) != 0)
-        return "tile_w = " + std::to_string(tile_w) +
-               " is no multiple of 32 * unit * units = " + std::to_string(32 * unit * units);
+        return fmt::format("tile_w = {} is no multiple of 32 * unit * units = {}", tile_w, 32 * unit * units);
     if (tile_h == 0)
         tile_h = 8;
     const std::int64_t filters = launch_filters(s);
@@ -76,8 +76,8 @@ std::string RowRegister::settle(const ConvShape &s, const Gpu &gpu) {
         tile_k = int(filters);
     constexpr std::int64_t most_launches = 256;
     if (ceil_div(s.k, filters) > most_launches)
-        return std::to_string(s.k) + " filters need more than " + std::to_string(most_launches) +
-               " launches of 64 KB of constant memory each";
+        return fmt::format("{} filters need more than {} launches of 64 KB of constant memory each", s.k,
+                           most_launches);
     return "";
 }
 
@@ -95,39 +95,33 @@ struct Tiling : RowRegister {
     /// Whether filter values are loaded into registers instead of being operands of the FFMAs: as compiled
     /// for sm_90 (NVRTC 13.0), by the counters of loads' waits.
     bool loads_values = (pixels == 1 && (taps == 1 || taps >= 35)) || (pixels == 2 && taps == 9);
+    // Registers of a thread: its window, sums, pixels on their way, addresses. Filter values of halves are
+    // widened ahead of their use.
+    std::int64_t window = s.r * units * (unit + s.s - 1), fetches = ceil_div(tile_w + s.s - 1, threads);
+    std::int64_t addresses = s.dtype == DataType::f16 ? 48 : 24;
+    std::int64_t registers =
+        std::clamp<std::int64_t>(round_up(window + 2 * pixels + fetches + addresses, 8), 32, 255);
 };
-
-/// Registers of a thread: its window, sums, pixels on their way, addresses.
-std::int64_t registers_needed(const Tiling &t) {
-    const std::int64_t window = t.s.r * t.units * (t.unit + t.s.s - 1);
-    const std::int64_t fetches = ceil_div(t.pixels * t.threads + t.s.s - 1, t.threads);
-    // Filter values of halves are widened ahead of their use.
-    const std::int64_t addresses = t.s.dtype == DataType::f16 ? 48 : 24;
-    return std::clamp<std::int64_t>(round_up(window + 2 * t.pixels + fetches + addresses, 8), 32, 255);
-}
 
 /// The launch of the filters from `begin` on, `tile_k` of them a CTA.
 Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
-    Partition part;
-    part.kernel = RowRegister::about.name;
+    const std::int64_t filters = std::min(launch_filters(t.s), t.s.k - begin);
+    tile_k = std::min(tile_k, filters);
+    const std::int64_t tiles_k = ceil_div(filters, tile_k);
+    Partition part = launch_of_ctas(
+        RowRegister::about.name, {t.tiles_x, t.tiles_y, t.s.n * tiles_k},
+        {t.threads, t.registers, round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16)}, t.gpu);
     part.template_arguments = {t.s.r, t.s.s, t.threads, t.unit, t.units, t.whole_units ? 1 : 0};
     add_element_type(part, t.s);
     part.variant = t.loads_values ? "filter values loaded" : "";
     part.filter_begin = begin;
-    part.filter_count = std::min(launch_filters(t.s), t.s.k - begin);
-    part.constant_bytes = part.filter_count * t.taps * t.bytes;
+    part.filter_count = filters;
+    part.constant_bytes = filters * t.taps * t.bytes;
     part.tile_h = t.tile_h;
-    part.tile_k = std::min(tile_k, part.filter_count);
-    const std::int64_t tiles_k = ceil_div(part.filter_count, part.tile_k);
-    part.grid = {t.tiles_x, t.tiles_y, t.s.n * tiles_k};
+    part.tile_k = tile_k;
     part.sharing_ctas = double(t.tiles_x * t.tiles_y * tiles_k);
-    part.threads = t.threads;
-    part.shared_bytes = round_up((t.tile_w + (t.window_units - 1) * t.unit) * t.bytes, 16);
-    part.register_cap = registers_needed(t);
-    part.ctas_per_sm = resident_ctas(t.gpu, t.threads, part.register_cap, part.shared_bytes);
     part.stages = 2;
     part.steps = std::min<std::int64_t>(t.tile_h, t.s.p());
-    part.busy_warps = t.threads / 32;
     // The loop over filters is unrolled twice.
     part.independent_sums = 2 * t.pixels;
     return part;
@@ -138,7 +132,8 @@ Partition launch_of(const Tiling &t, std::int64_t begin, std::int64_t tile_k) {
 struct Row {
     const Tiling &t;
     std::int64_t unit_bytes = t.unit * t.bytes;
-    Passes read = unit_reads();
+    Passes read = shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
+                                [this](std::int64_t thread) { return thread * unit_bytes / 4; });
     // Short elements are widened: a pixel on its way into the window, a filter value for every row.
     bool widens_filters = t.s.dtype == DataType::f16,
          widens_pixels = widens_filters || (t.s.dtype == DataType::i8 && t.unit > 1);
@@ -158,11 +153,6 @@ struct Row {
         computing * (double(t.taps) * (double(t.pixels) + (widens_filters ? 2.0 : 1.0)) + stores);
     /// Of a CTA. In the last fetch only warps that have pixels of the row store any.
     double wavefronts = double(ceil_div(t.row_pixels, warp_lanes)) + window * read.taken;
-
-    Passes unit_reads() const {
-        return shared_passes(t.banks, t.threads, int(std::max<std::int64_t>(1, unit_bytes / 4)),
-                             [&](std::int64_t thread) { return thread * unit_bytes / 4; });
-    }
 };
 
 /// One step is one output row of the tile, all its filters.
@@ -248,8 +238,7 @@ Planned RowRegister::plan(const ConvShape &s, const Gpu &gpu) {
         if (part.grid[1] > 65535 || part.grid[2] > 65535)
             return Infeasible{"the grid exceeds 65535 in y or z; take a larger tile_h or tile_k"};
         if (part.ctas_per_sm < 1)
-            return Infeasible{"a CTA of " + std::to_string(part.threads) + " threads does not fit an SM"};
-        fill_schedule(part, gpu.limits);
+            return Infeasible{fmt::format("a CTA of {} threads does not fit an SM", part.threads)};
         fill_step(part, tiling, row);
         fill_work(part, tiling, row);
         launches.push_back(std::move(part));

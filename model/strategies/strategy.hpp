@@ -26,6 +26,8 @@
 #include "model/work/totals.hpp"
 
 // IWYU pragma: begin_exports
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -144,34 +146,95 @@ inline void add_element_type(Partition &part, const ConvShape &s) {
         part.template_arguments.push_back(static_cast<std::int64_t>(s.dtype));
 }
 
-/// O2: fills in how the grid of a launch falls into waves. Why an SM holds no CTA of it; "" if it holds one.
-inline std::string schedule(Partition &part, const Gpu &gpu) {
-    std::string why = does_not_fit(part);
-    if (why.empty())
-        fill_schedule(part, gpu.limits);
-    return why;
+/// What cores and shared memory do in a launch whose CTAs all do the same, without conflicts.
+inline void set_core_work(Partition &part) {
+    const double ctas = double(part.ctas), steps = double(part.steps);
+    const StepWork &step = part.step, &drain = part.drain;
+    part.work.fmas = ctas * steps * step.fmas;
+    part.work.instructions = ctas * (steps * step.instructions + drain.instructions);
+    part.work.shared_wavefronts = ctas * (steps * step.shared_wavefronts + drain.shared_wavefronts);
+    part.work.shared_conflicts = 0.0;
 }
 
 /// F21, W7: what of the sectors written, whose bytes are filled in, is written in part, and what DRAM sees.
-inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu) {
-    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, double(s.output_bytes()));
+/// The outputs are stored `times` over.
+inline void fill_writes(Partition &part, const ConvShape &s, const Gpu &gpu, double times = 1.0) {
+    part.partial_write_bytes = written_in_part(*part.work.l2_write_bytes, times * double(s.output_bytes()));
     fill_dram(part.work, s, gpu);
 }
 
-/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
-inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid,
-                             std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes,
-                             const Gpu &gpu) {
+/// What a CTA takes up of an SM.
+struct CtaSize {
+    std::int64_t threads = 0, register_cap = 0, shared_bytes = 0;
+    std::int64_t registers = register_cap; ///< of a thread as compiled, where they are fewer than the cap
+};
+
+/// A launch of such CTAs, all of whose warps are busy, and how they fall into waves if an SM holds any. The
+/// work is left out.
+inline Partition launch_of_ctas(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                                const CtaSize &cta, const Gpu &gpu) {
     Partition part;
     part.kernel = kernel;
     part.grid = grid;
-    part.threads = threads;
-    part.register_cap = registers;
-    part.shared_bytes = shared_bytes;
-    part.busy_warps = threads / warp_lanes;
+    part.threads = cta.threads;
+    part.register_cap = cta.register_cap;
+    part.shared_bytes = cta.shared_bytes;
+    part.busy_warps = ceil_div(cta.threads, warp_lanes);
+    part.ctas_per_sm = resident_ctas(gpu, cta.threads, cta.registers, cta.shared_bytes);
+    if (part.ctas_per_sm > 0)
+        fill_schedule(part, gpu.limits);
+    return part;
+}
+
+/// Bytes that all CTAs request from L2, and the share of them that can be coalesced (W6).
+struct Reads {
+    double bytes = 0.0, alike = 1.0;
+};
+
+/// Bytes of filters that the SMs request from L2 through L1, where the CTAs of a row of the grid read the
+/// same filters (W4).
+inline Reads filter_tile_reads(const ConvShape &s, const Partition &part, const Gpu &gpu) {
+    const double tiles = double(part.grid[1]),
+                 of_tile = filter_run_bytes(double(s.k) / tiles, double(s.products() * s.element_bytes()),
+                                            part, gpu);
+    return {
+        filter_reads(of_tile, of_tile * tiles, double(part.grid[1] * s.n), double(part.grid[0]), part, gpu)};
+}
+
+/// Fills in what a launch reads, of which the grid has tiles of the map along x, of filters along y and
+/// images along z.
+inline void fill_tile_reads(Partition &part, const Reads &filters, const Reads &map, const ConvShape &s,
+                            const Gpu &gpu) {
+    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
+    part.work.l2_read_bytes = filters.bytes + map.bytes;
+    part.mergeable_reads =
+        mergeable_reads(filters.bytes * filters.alike, filter_readers(s, tiles, filter_tiles), part, gpu) +
+        mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, gpu);
+}
+
+/// A launch that prepares what the main one reads, or finishes what it leaves; its work is left out.
+inline Partition side_launch(const char *kernel, const std::array<std::int64_t, 3> &grid, const CtaSize &cta,
+                             const Gpu &gpu) {
+    Partition part = launch_of_ctas(kernel, grid, cta, gpu);
     part.independent_sums = 4;
-    part.ctas_per_sm = resident_ctas(gpu, threads, registers, shared_bytes);
-    fill_schedule(part, gpu.limits);
+    return part;
+}
+
+/// Passes through shared memory per 128 bytes that asynchronous copies of 16 bytes a lane, or of 4, write.
+inline double copy_passes(bool wide, const Gpu &gpu) {
+    return wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+}
+
+/// The launch that lays filters out in the workspace, `written` bytes of them. What its CTAs do is left out.
+inline Partition prepare_filters(const char *kernel, const std::array<std::int64_t, 3> &grid,
+                                 const CtaSize &cta, std::int64_t written, const ConvShape &s,
+                                 const Gpu &gpu) {
+    Partition part = side_launch(kernel, grid, cta, gpu);
+    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
+    part.work.fmas = 0.0;
+    part.work.l2_read_bytes = part.work.dram_read_bytes = double(s.filter_bytes());
+    part.work.l2_write_bytes = double(written);
+    part.work.dram_write_bytes = 0.0;
     return part;
 }
 

@@ -2,6 +2,7 @@
 // need.
 #include "model/base/readable.hpp"
 #include "model/strategies/strategy.hpp"
+
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -69,12 +70,12 @@ std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, 
     if (segment_bytes == 1 && channel_bytes <= largest_channel_bytes)
         segment_bytes = int(channel_bytes);
     if (const int bytes = segment_bytes; bytes != 32 && bytes != 64 && bytes != 128 && bytes != channel_bytes)
-        return "segment_bytes must be 32, 64, 128 or, up to " + std::to_string(largest_channel_bytes) +
-               ", r * s * 4 = " + std::to_string(channel_bytes) + "; got " + std::to_string(bytes);
+        return fmt::format("segment_bytes must be 32, 64, 128 or, up to {}, r * s * 4 = {}; got {}",
+                           largest_channel_bytes, channel_bytes, bytes);
     if (tile_w == 0)
         tile_w = int(std::min<std::int64_t>(128, round_up(flat_positions(s), 32)));
     if (tile_w % 32 != 0)
-        return "tile_w must be a multiple of 32, got " + std::to_string(tile_w);
+        return fmt::format("tile_w must be a multiple of 32, got {}", tile_w);
     if (tile_k == 0) {
         const std::int64_t wanted = round_up(least_tile_k(rules).value_or(64), 16);
         tile_k = int(std::min({wanted, round_up(s.k, 16), largest_tile_k}));
@@ -85,10 +86,9 @@ std::string StrideFixedBlock::settle_by(const Rules &rules, const ConvShape &s, 
         filters_per_thread = tile_k >= 64 ? 8 : 4;
     const int per_thread = filters_per_thread;
     if (per_thread != 4 && per_thread != 8 && per_thread != 16)
-        return "filters_per_thread must be 4, 8 or 16, got " + std::to_string(per_thread);
+        return fmt::format("filters_per_thread must be 4, 8 or 16, got {}", per_thread);
     if (tile_k % per_thread != 0)
-        return "tile_k = " + std::to_string(tile_k) +
-               " is no multiple of filters_per_thread = " + std::to_string(per_thread);
+        return fmt::format("tile_k = {} is no multiple of filters_per_thread = {}", tile_k, per_thread);
     return "";
 }
 
@@ -110,8 +110,20 @@ struct Tiling : StrideFixedBlock {
 };
 
 Partition launch_of(const Tiling &t) {
-    Partition part;
-    part.kernel = StrideFixedBlock::about.name;
+    const std::int64_t threads = 32 * t.tile_k / t.per_thread;
+    constexpr std::int64_t addresses = 60;
+    std::int64_t register_cap = std::clamp<std::int64_t>(
+        round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
+    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(threads, 1);
+        register_cap > most)
+        register_cap = most / 8 * 8;
+    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
+    constexpr std::int64_t kept = 24;
+    Partition part = launch_of_ctas(
+        StrideFixedBlock::about.name,
+        {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n},
+        {threads, register_cap, t.stage_floats * 4 * t.stages, register_cap - (t.segment == 1 ? kept : 0)},
+        t.gpu);
     part.template_arguments = {t.s.r,
                                t.s.s,
                                t.segment,
@@ -121,28 +133,13 @@ Partition launch_of(const Tiling &t) {
                                t.per_thread,
                                t.wide_lines ? 1 : 0,
                                t.wide_filters ? 1 : 0};
-    part.grid = {ceil_div(flat_positions(t.s), t.tile_w), ceil_div(t.s.k, t.tile_k), t.s.n};
     part.sharing_ctas = double(part.grid[0] * part.grid[1]);
-    part.threads = 32 * t.tile_k / t.per_thread;
     part.stages = t.stages;
     part.steps = ceil_div(t.values, t.segment);
     part.filter_count = t.s.k;
-    part.busy_warps = part.threads / 32;
-    part.copy_passes = t.wide_lines && t.wide_filters ? t.gpu.architecture.wide_copy_passes->value
-                                                      : t.gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.wide_lines && t.wide_filters, t.gpu);
     part.independent_sums = t.per_thread * t.columns;
-    part.shared_bytes = t.stage_floats * 4 * t.stages;
-    part.variant = std::to_string(t.per_thread) + " filters a thread";
-    constexpr std::int64_t addresses = 60;
-    part.register_cap = std::clamp<std::int64_t>(
-        round_up(t.per_thread * t.columns + 4 * t.per_thread + t.columns + addresses, 8), 64, 255);
-    if (const std::int64_t most = t.gpu.limits.registers_per_sm / std::max<std::int64_t>(part.threads, 1);
-        part.register_cap > most)
-        part.register_cap = most / 8 * 8;
-    // A segment of a single value keeps nothing for a next one, as compiled for sm_90 (NVRTC 13.0).
-    constexpr std::int64_t kept = 24;
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, part.register_cap - (t.segment == 1 ? kept : 0),
-                                     part.shared_bytes);
+    part.variant = fmt::format("{} filters a thread", t.per_thread);
     return part;
 }
 
@@ -152,10 +149,9 @@ std::string does_not_fit(const Partition &part, const Tiling &t) {
         return "the grid exceeds 65535 in y; take a larger tile_k";
     if (part.threads > t.gpu.limits.max_threads_per_cta ||
         part.register_cap < t.per_thread * t.columns + 4 * t.per_thread + t.columns + 24)
-        return "tile_k = " + std::to_string(t.tile_k) +
-               " with filters_per_thread = " + std::to_string(t.per_thread) +
-               " and tile_w = " + std::to_string(t.tile_w) +
-               " needs more registers or threads than a CTA has";
+        return fmt::format("tile_k = {} with filters_per_thread = {} and tile_w = {} needs more registers or "
+                           "threads than a CTA has",
+                           t.tile_k, t.per_thread, t.tile_w);
     if (part.ctas_per_sm < 1)
         return too_little_shared_memory(part, t.gpu.limits);
     return "";
@@ -192,13 +188,7 @@ void fill_step(Partition &part, const Tiling &t) {
                               col * instructions::placed_store * double(t.s.k) / double(part.grid[1]);
 }
 
-/// What all CTAs ask L2 for, and the share of it that SMs can have coalesced (W6).
-struct Reads {
-    double bytes, alike;
-};
-
-Reads filter_reads(const Tiling &t, const Partition &part) {
-    const double tiles = double(part.grid[1]);
+Reads filter_reads_of(const Tiling &t, const Partition &part) {
     if (t.wide_filters) { // wide copies pass L1
         const std::initializer_list<Stride> apart = {
             {(t.pitch - t.values) * 4, t.tile_k},
@@ -209,13 +199,7 @@ Reads filter_reads(const Tiling &t, const Partition &part) {
         const bool inside = inside_lines(t.segment * 4, {t.pitch * 4, t.stage_floats * 4, t.values * 4});
         return {bytes * double(part.grid[0] * t.s.n), inside ? 1.0 : alike_in_lines(0, apart)};
     }
-    // Narrow copies find in L1 what an earlier step has read. The CTAs of a row of the grid read the same
-    // filters.
-    const double bytes = tiles * filter_run_bytes(double(t.s.k) / tiles, double(t.values) * 4.0, part, t.gpu);
-    const double of_tile = bytes / tiles;
-    return {convcast::filter_reads(of_tile, bytes, double(part.grid[1] * t.s.n), double(part.grid[0]), part,
-                                   t.gpu),
-            1.0};
+    return filter_tile_reads(t.s, part, t.gpu); // narrow copies find in L1 what an earlier step has read
 }
 
 /// Floats of one line that lie inside the image, summed over the tiles and averaged over the filter's rows.
@@ -254,7 +238,7 @@ Offsets line_offsets(const Tiling &t, std::int64_t steps) {
     return {(lines_at[1] + lines_at[3] + lines_at[5] + lines_at[7]) / all_at, lines_at[0] / all_at};
 }
 
-Reads map_reads(const Tiling &t, const Partition &part) {
+Reads map_reads_of(const Tiling &t, const Partition &part) {
     const double line_bytes = clipped_floats(t, part.grid[0]) * 4.0;
     const double tiles = double(part.grid[0]), readers = double(part.grid[1] * t.s.n), rows = double(t.s.r);
     if (t.wide_lines) {
@@ -273,25 +257,7 @@ Reads map_reads(const Tiling &t, const Partition &part) {
     const double reads = readers * all_lines * (double(t.s.c) * rows * apart);
     // CTAs of other filters may read on the same SM what is still in L1.
     const double of_images = double(part.grid[0] * part.grid[1]), of_cta = reads / double(t.s.n) / of_images;
-    return {image_reads(t.s, of_cta, of_images, part, t.gpu), 1.0};
-}
-
-/// The work of the whole launch.
-void fill_work(Partition &part, const Tiling &t) {
-    const double ctas = double(part.ctas), steps = double(part.steps);
-    Work &work = part.work;
-    work.fmas = ctas * steps * part.step.fmas;
-    work.instructions = ctas * (steps * part.step.instructions + part.drain.instructions);
-    work.shared_wavefronts = ctas * steps * part.step.shared_wavefronts;
-    work.shared_conflicts = 0.0;
-    const Reads filters = filter_reads(t, part), map = map_reads(t, part);
-    work.l2_read_bytes = filters.bytes + map.bytes;
-    const double tiles = double(part.grid[0]), filter_tiles = double(part.grid[1]);
-    part.mergeable_reads = mergeable_reads(filters.bytes * filters.alike,
-                                           filter_readers(t.s, tiles, filter_tiles), part, t.gpu) +
-                           mergeable_reads(map.bytes * map.alike, {filter_tiles, tiles}, part, t.gpu);
-    work.l2_write_bytes = written_bytes_of_flat_rows(t.s, t.s.p());
-    fill_writes(part, t.s, t.gpu);
+    return {image_reads(t.s, of_cta, of_images, part, t.gpu)};
 }
 
 /// The paper's numbers of the setting, and where it breaks the paper's rules.
@@ -304,11 +270,9 @@ void StrideFixedBlock::add_rules(Feasible &out, const ConvShape &s, const Gpu &g
     rules.step_lines = papers::lines_per_segment(segment_bytes, s.s);
     rules.step_bytes = step_bytes(s);
     if (segment_bytes % 32 != 0)
-        rules.remarks.push_back("rule 1: S = " + std::to_string(segment_bytes) +
-                                " is no multiple of 32 bytes");
+        rules.remarks.push_back(fmt::format("rule 1: S = {} is no multiple of 32 bytes", segment_bytes));
     if (rules.tile_k_min && tile_k < *rules.tile_k_min)
-        rules.remarks.push_back("M' = " + std::to_string(tile_k) + " is below rule 3's " +
-                                std::to_string(*rules.tile_k_min));
+        rules.remarks.push_back(fmt::format("M' = {} is below rule 3's {}", tile_k, *rules.tile_k_min));
     if (step_bytes(s) * 2 > gpu.limits.shared_bytes_per_sm)
         rules.remarks.push_back("rule 4: a step's bytes exceed S_shared / 2");
     out.paper_round_fmas = double(*rules.step_fma);
@@ -327,9 +291,11 @@ Planned StrideFixedBlock::plan(const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(tiling);
     if (const std::string why = does_not_fit(part, tiling); !why.empty())
         return Infeasible{why, false, std::move(out.rules)};
-    fill_schedule(part, gpu.limits);
     fill_step(part, tiling);
-    fill_work(part, tiling);
+    set_core_work(part);
+    fill_tile_reads(part, filter_reads_of(tiling, part), map_reads_of(tiling, part), s, gpu);
+    part.work.l2_write_bytes = written_bytes_of_flat_rows(s, s.p());
+    fill_writes(part, s, gpu);
     out.plan.launches = {std::move(part)};
     return out;
 }
@@ -345,10 +311,9 @@ void StrideFixedBlock::walk(Walk &walk, const ConvShape &s, const Gpu &gpu, cons
                     {"map", CopiedTensor::map, t.lines * t.buffered_line * 4, stages}};
     walk.threads = {32, t.tile_k / t.per_thread, 1, t.columns, t.per_thread, 32};
     walk.pixels = {t.lines, t.tile_w + s.s - 1, t.lines, t.tile_w};
-    walk.remark = "A step brings S = " + std::to_string(segment_bytes) +
-                  " bytes of each of M' = " + std::to_string(tile_k) +
-                  " filters, and W'x = " + std::to_string(tile_w) + " pixels of the " +
-                  count_text(t.lines, "line") + " that they touch.";
+    walk.remark = fmt::format("A step brings S = {} bytes of each of M' = {} filters, and W'x = {} pixels of "
+                              "the {} that they touch.",
+                              segment_bytes, tile_k, tile_w, count_text(t.lines, "line"));
 }
 
 namespace strategies {

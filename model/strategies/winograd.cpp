@@ -1,5 +1,6 @@
 // Winograd's minimal filtering: fewer multiplications, for additions and more data in between.
 #include "model/strategies/strategy.hpp"
+
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -90,15 +91,10 @@ double lost_after(double between, const Gpu &gpu) {
 /// others take their place, and are written to DRAM then.
 void share_out_dram_writes(Plan &plan, const Gpu &gpu) {
     double written = 0.0;
-    const auto each = [&](const auto &visit) {
-        for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-            for (Partition &part : *launches)
-                visit(part.work);
-    };
-    each([&](Work &work) { written += work.l2_write_bytes.value_or(0.0); });
+    each_launch(plan, [&](const Partition &part) { written += part.work.l2_write_bytes.value_or(0.0); });
     const double beyond = std::max(0.0, written - double(l2_room(gpu)));
-    each([&](Work &work) {
-        work.dram_write_bytes = beyond * work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
+    each_launch(plan, [&](Partition &part) {
+        part.work.dram_write_bytes = beyond * part.work.l2_write_bytes.value_or(0.0) / std::max(1.0, written);
     });
 }
 
@@ -131,13 +127,12 @@ Partition filters_launch(const Sizes &o) {
     const double instructions =
         taps * (1.0 + instructions::copy) + lines * (o.tap_fmas + 2.0 * p) + 3.0 * p * p + instructions::warp;
     const std::int64_t registers = o.s.r == 5 ? (o.points == 8 ? 120 : 96) : o.points == 8 ? 72 : 64;
-    Partition part =
-        side_launch("winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
-                    threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4, o.gpu);
+    Partition part = prepare_filters(
+        "winograd_filters", {ceil_div(o.channels, tile_c), ceil_div(o.filter_pitch, tile_k), 1},
+        {threads, registers, tile_k * (tile_c * o.s.r * o.s.r + 1) * 4}, o.filter_bytes, o.s, o.gpu);
     count_instructions(part, o.channels * o.filter_pitch, instructions,
                        taps * instructions::copy + 2.0 * p * p + instructions::warp, o.gpu);
     part.template_arguments = {o.points, o.s.r, o.slice_channels};
-    part.operands = {{Memory::filters, 0}, {Memory::workspace, 0}};
     Work &work = part.work;
     work.fmas = double(o.channels * o.filter_pitch) * lines * o.tap_fmas;
     // Filters are a word further apart than they are long: a warp that copies the end of one and the start
@@ -152,8 +147,6 @@ Partition filters_launch(const Sizes &o) {
     work.shared_wavefronts = ctas * stores.taken + reads;
     work.shared_conflicts = ctas * stores.conflicts();
     part.step.shared_wavefronts = *work.shared_wavefronts / ctas;
-    work.l2_read_bytes = work.dram_read_bytes = double(o.s.filter_bytes());
-    work.l2_write_bytes = double(o.filter_bytes);
     share_out(part);
     return part;
 }
@@ -182,7 +175,7 @@ Partition input_launch(const Sizes &o, std::int64_t begin, std::int64_t tiles) {
     // another load; a thread finds its tile by five divisions.
     const std::int64_t lanes = o.channels * round_up(tiles, line_floats);
     Partition part = side_launch("winograd_input", {ceil_div(lanes, transform_threads), 1, 1},
-                                 transform_threads, o.points == 8 ? 128 : 64, 0, o.gpu);
+                                 {transform_threads, o.points == 8 ? 128 : 64}, o.gpu);
     count_instructions(part, lanes,
                        values * (instructions::guard + warps_at_edges(o.s, o.tile) * instructions::guard) +
                            2.0 * p * o.pixel_operations + instructions::warp,
@@ -235,9 +228,9 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
     // tile by shuffles, and each row of them is compared, read and stored.
     const std::int64_t lanes = o.s.k * round_up(tiles, line_floats);
     const std::int64_t registers = o.points == 8 ? 104 : o.points == 6 ? 56 : 40;
-    Partition part =
-        side_launch("winograd_output", {ceil_div(lanes, transform_threads), 1, 1}, transform_threads,
-                    registers, staged ? transform_threads * o.tile * o.tile * 4 : 0, o.gpu);
+    Partition part = side_launch(
+        "winograd_output", {ceil_div(lanes, transform_threads), 1, 1},
+        {transform_threads, registers, staged ? transform_threads * o.tile * o.tile * 4 : 0}, o.gpu);
     count_instructions(part, lanes,
                        double(planes) * instructions::guard + (p + m) * o.back_operations +
                            instructions::warp +
@@ -272,25 +265,24 @@ Partition output_launch(const Sizes &o, std::int64_t tiles, double lost) {
 
 /// The launch that multiplies at every point of `tiles` tiles.
 std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t tiles, double lost) {
-    Partition part;
-    part.kernel = Winograd::about.name;
-    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
-                               o.thread_pixels, o.slice_channels, o.stages};
-    part.threads = std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels);
     const std::int64_t pixel_tiles = ceil_div(tiles, o.tile_pixels), filter_tiles = ceil_div(o.s.k, o.tile_k);
     const std::int64_t planes = o.planes;
     if (pixel_tiles * filter_tiles > std::int64_t{1} << 30)
         return Infeasible{"more than 2^30 CTAs; take larger tiles or more chunks"};
-    part.grid = {pixel_tiles * filter_tiles, planes, 1};
+    const std::int64_t sums = std::int64_t{o.thread_k} * o.thread_pixels;
+    Partition part =
+        launch_of_ctas(Winograd::about.name, {pixel_tiles * filter_tiles, planes, 1},
+                       {std::int64_t{o.tile_k} / o.thread_k * (o.tile_pixels / o.thread_pixels),
+                        // Accumulators, two buffers of fragments, addresses.
+                        round_up(sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8),
+                        std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4},
+                       o.gpu);
+    part.template_arguments = {o.tile_k,        o.tile_pixels,    o.thread_k,
+                               o.thread_pixels, o.slice_channels, o.stages};
     part.stages = o.stages;
     part.steps = o.channels / o.slice_channels;
-    part.busy_warps = part.threads / 32;
-    part.independent_sums = o.thread_k * o.thread_pixels;
+    part.independent_sums = sums;
     part.snaked = true;
-    part.shared_bytes = std::int64_t{o.stages} * o.slice_channels * (o.tile_k + o.tile_pixels) * 4;
-    // Accumulators, two buffers of fragments, addresses.
-    part.register_cap = round_up(part.independent_sums + 2 * (o.thread_k + o.thread_pixels) + 32, 8);
-    part.ctas_per_sm = resident_ctas(o.gpu, part.threads, part.register_cap, part.shared_bytes);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, o.gpu.limits)};
     // CTAs that start while the launch before still runs crowd on the SMs that are free then. Where all find
@@ -339,12 +331,10 @@ std::variant<Partition, Infeasible> product_launch(const Sizes &o, std::int64_t 
     part.drain.store_bytes = double(std::min<std::int64_t>(o.tile_k, o.s.k)) *
                              double(std::min<std::int64_t>(o.tile_pixels, tiles)) * 4.0;
 
-    const double ctas = double(part.ctas), all_steps = ctas * double(part.steps);
+    const double all_steps = double(part.ctas * part.steps);
+    set_core_work(part);
     Work &work = part.work;
-    work.fmas = all_steps * part.step.fmas;
-    work.instructions = all_steps * part.step.instructions + ctas * part.drain.instructions;
     work.shared_wavefronts = all_steps * warps * loads * o.gpu.architecture.uniform_wide_wavefronts->value;
-    work.shared_conflicts = 0.0;
     work.l2_read_bytes = all_steps * part.step.load_bytes;
     const double filter_tiles_d = double(filter_tiles), pixel_tiles_d = double(pixel_tiles);
     part.mergeable_reads =
@@ -394,8 +384,7 @@ SettingsOf<Winograd> Winograd::settings(const ConvShape &s, const Gpu &) const {
 Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const auto no = [](std::string why) { return Infeasible{std::move(why)}; };
     if (tile % 2 != 0 || tile < 2 || tile + s.r - 1 > 8)
-        return no("F(" + std::to_string(tile) + "x" + std::to_string(tile) + ", " + std::to_string(s.r) +
-                  "x" + std::to_string(s.s) + ") has other than 4, 6 or 8 points");
+        return no(fmt::format("F({}x{}, {}x{}) has other than 4, 6 or 8 points", tile, tile, s.r, s.s));
     if (!power_of_two_in(tile_k, 32, 128) || !power_of_two_in(tile_pixels, 16, 256))
         return no("tile_k must be 32, 64 or 128 and tile_pixels 16, 32, 64, 128 or 256");
     if (!power_of_two_in(thread_k, 4, 8) || !power_of_two_in(thread_pixels, 4, 8))
@@ -405,9 +394,8 @@ Planned Winograd::plan(const ConvShape &s, const Gpu &gpu) {
     const std::int64_t lanes_n = std::min(8, tile_pixels / thread_pixels), lanes_m = 32 / lanes_n;
     const std::int64_t threads = std::int64_t{tile_k} / thread_k * (tile_pixels / thread_pixels);
     if (lanes_n < 4 || tile_k % (thread_k * lanes_m) != 0)
-        return no("a tile of " + std::to_string(tile_k) + " filters and " + std::to_string(tile_pixels) +
-                  " tiles has no whole warps of threads with " + std::to_string(thread_k) + " x " +
-                  std::to_string(thread_pixels));
+        return no(fmt::format("a tile of {} filters and {} tiles has no whole warps of threads with {} x {}",
+                              tile_k, tile_pixels, thread_k, thread_pixels));
     if (threads < std::max(tile_k, tile_pixels) / 4)
         return no("a row of the slice has more 16-byte copies than a CTA has threads");
     const Sizes o{*this, s, gpu};

@@ -30,16 +30,6 @@ Activity operator*(double times, const Activity &one) {
 namespace does {
 namespace {
 
-double number(std::int64_t count) {
-    return double(count);
-}
-
-Activity priced(std::int64_t count, double instructions) {
-    Activity all;
-    all.work.instructions = number(count) * instructions;
-    return all;
-}
-
 Activity copying(double instructions) {
     Activity all;
     all.work.instructions = all.work.copying = instructions;
@@ -48,59 +38,49 @@ Activity copying(double instructions) {
 
 } // namespace
 
+Activity priced(std::int64_t count, double instructions) {
+    Activity all;
+    all.work.instructions = double(count) * instructions;
+    return all;
+}
+
 Activity ffmas(std::int64_t threads, std::int64_t warps, std::int64_t each) {
     Activity all = priced(warps * each, 1.0);
-    all.work.fmas = number(threads * each);
+    all.work.fmas = double(threads * each);
     return all;
 }
 
 Activity loads(std::int64_t times, const Passes &passes, std::int64_t warps) {
     Activity all = priced(times * warps, 1.0);
-    all.work.shared_wavefronts = number(times) * passes.taken;
-    all.least_wavefronts = number(times) * passes.least;
+    all.work.shared_wavefronts = double(times) * passes.taken;
+    all.least_wavefronts = double(times) * passes.least;
     return all;
 }
 
 Activity iterations(std::int64_t outer, std::int64_t inner) {
     Activity all = priced(outer * (1 + inner), instructions::iteration);
-    all.work.turns = number(outer * std::max<std::int64_t>(1, inner));
+    all.work.turns = double(outer * std::max<std::int64_t>(1, inner));
     return all;
 }
 
-Activity places(std::int64_t count) {
-    return priced(count, instructions::place);
-}
-
-Activity divisions(std::int64_t count) {
-    return priced(count, instructions::divided_copy);
-}
-
-Activity stores(std::int64_t count) {
-    return priced(count, instructions::store);
-}
-
-Activity placed_stores(std::int64_t count) {
-    return priced(count, instructions::placed_store);
-}
-
 Activity copies(std::int64_t loops, std::int64_t copies, std::int64_t entered) {
-    return copying(number(loops) * instructions::loop + number(entered) * instructions::iteration +
-                   number(copies) * instructions::copy);
+    return copying(double(loops) * instructions::loop + double(entered) * instructions::iteration +
+                   double(copies) * instructions::copy);
 }
 
 Activity starts(std::int64_t warps) {
-    return copying(number(warps) * instructions::warp);
+    return copying(double(warps) * instructions::warp);
 }
 
 Activity fetched(std::int64_t floats) {
     Activity all;
-    all.work.load_bytes = number(floats) * 4.0;
+    all.work.load_bytes = double(floats) * 4.0;
     return all;
 }
 
 Activity stored(std::int64_t floats) {
     Activity all;
-    all.work.store_bytes = number(floats) * 4.0;
+    all.work.store_bytes = double(floats) * 4.0;
     return all;
 }
 

@@ -32,12 +32,11 @@ struct Loop {
 
 /// Sum over the turns of a loop: of body(things of the turn).
 template <class Body> auto over(const Loop &loop, const Body &body) {
-    const auto times = [](std::int64_t count) { return double(count); };
     if (loop.last() == loop.tile)
-        return times(loop.turns()) * body(loop.tile);
+        return double(loop.turns()) * body(loop.tile);
     auto sum = body(loop.last());
     if (loop.turns() > 1)
-        sum += times(loop.turns() - 1) * body(loop.tile);
+        sum += double(loop.turns() - 1) * body(loop.tile);
     return sum;
 }
 template <class Body> auto over(const Loop &outer, const Loop &inner, const Body &body) {
@@ -68,11 +67,8 @@ Activity loads(std::int64_t times, const Passes &passes, std::int64_t warps = 1)
 /// Loops of `outer` iterations together, each of them with a loop of `inner` that is not unrolled: 0 none.
 Activity iterations(std::int64_t outer, std::int64_t inner = 0);
 
-// Each at its price in instructions.hpp.
-Activity places(std::int64_t count);        ///< of an output or a pixel, found by two divisions
-Activity divisions(std::int64_t count);     ///< by which a place is found
-Activity stores(std::int64_t count);        ///< of an output, at a constant offset
-Activity placed_stores(std::int64_t count); ///< of an output, whose place and bounds are computed
+/// So many of what has a price in instructions.hpp: places, stores.
+Activity priced(std::int64_t count, double instructions);
 
 // To shared memory, and not left to the busy warps (StepWork::copying).
 /// Copies in loops: `loops` are set up, of which `entered` make any, where a kernel pays for that.

@@ -99,25 +99,24 @@ void apply(Partition &part, const CompiledWork &kernel, const Facts &facts,
 }
 
 Plan with_facts(Plan plan, const Facts &facts, const Architecture &architecture) {
-    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (Partition &part : *launches)
-            if (const CompiledWork *its = facts_for(part, facts))
-                apply(part, *its, facts, architecture);
+    each_launch(plan, [&](Partition &part) {
+        if (const CompiledWork *its = facts_for(part, facts))
+            apply(part, *its, facts, architecture);
+    });
     return plan;
 }
 
 std::vector<std::string> borrowed_facts(const Plan &plan, const Facts &facts) {
     std::vector<std::string> said;
-    for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (const Partition &part : *launches) {
-            const CompiledWork *its = facts_for(part, facts);
-            if (its == nullptr || its->variant == part.variant)
-                continue;
-            std::string sentence = fmt::format("facts of {}: {} was not counted and takes those of {}",
-                                               part.kernel, quoted(part.variant), quoted(its->variant));
-            if (std::find(said.begin(), said.end(), sentence) == said.end())
-                said.push_back(std::move(sentence));
-        }
+    each_launch(plan, [&](const Partition &part) {
+        const CompiledWork *its = facts_for(part, facts);
+        if (its == nullptr || its->variant == part.variant)
+            return;
+        std::string sentence = fmt::format("facts of {}: {} was not counted and takes those of {}",
+                                           part.kernel, quoted(part.variant), quoted(its->variant));
+        if (std::find(said.begin(), said.end(), sentence) == said.end())
+            said.push_back(std::move(sentence));
+    });
     if (const Partition &main = main_launch(plan);
         !facts.kernels.empty() && facts_for(main, facts) == nullptr)
         said.push_back(fmt::format(

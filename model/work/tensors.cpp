@@ -2,6 +2,7 @@
 
 #include "model/base/divide.hpp"
 #include "model/paper/papers.hpp"
+#include "model/work/activity.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -127,11 +128,6 @@ double written_to_dram(double outputs, const Work &work, const Gpu &gpu) {
 
 } // namespace
 
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu) {
-    work.dram_read_bytes = input_read_bytes(shape, gpu.architecture) + double(shape.filter_bytes());
-    work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
-}
-
 std::int64_t first_tap_of(const ConvShape &s, std::int64_t pixel) {
     return pixel / (s.p() * s.q()) * (s.c * s.h * s.w) + pixel / s.q() % s.p() * s.stride_h * s.w +
            pixel % s.q() * s.stride_w;
@@ -164,7 +160,7 @@ double written_bytes_of_tiles(const ConvShape &shape, std::int64_t tile_w, std::
     const bool several = tile_w < q || tile_h < p;
     const std::int64_t grid = several ? std::gcd(p * q, std::gcd(tile_h * q, tile_w)) : p * q;
     return double(shape.n * shape.k) *
-           over_tiles(q, tile_w, p, tile_h, [&](std::int64_t columns, std::int64_t rows) {
+           over(Loop{q, tile_w}, Loop{p, tile_h}, [&](std::int64_t columns, std::int64_t rows) {
                return stored_bytes({tile_w, columns, rows, q}, grid, shape.result_bytes());
            });
 }
@@ -183,13 +179,11 @@ double lost_from_l2(double bytes, const Gpu &gpu) {
 }
 
 void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes) {
-    fill_dram(work, shape, gpu);
-    const double read = input_read_bytes(shape, gpu.architecture);
+    const double read = input_read_bytes(shape, gpu.architecture), once = read + double(shape.filter_bytes());
     const double image = double(shape.input_bytes()) / double(shape.n);
-    *work.dram_read_bytes += std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
+    work.dram_read_bytes = once + std::max(0.0, passes - 1.0) * read * lost_from_l2(image, gpu);
     if (work.l2_read_bytes) // which every byte from DRAM passes
-        work.dram_read_bytes = std::min(*work.dram_read_bytes,
-                                        std::max(*work.l2_read_bytes, read + double(shape.filter_bytes())));
+        work.dram_read_bytes = std::min(*work.dram_read_bytes, std::max(*work.l2_read_bytes, once));
     work.dram_write_bytes = written_to_dram(double(shape.output_bytes()), work, gpu);
 }
 

@@ -18,24 +18,6 @@ double spanned_bytes(double bytes, std::int64_t grain = 4);
 /// number of bytes, up to a sector, that all starts are multiples of.
 std::int64_t row_grain(const ConvShape &shape, std::int64_t step, std::int64_t pad = 0);
 
-/// Sums count(columns, rows) over the tiles of a map of q by p outputs, where a tile has so many columns and
-/// rows of outputs. All tiles but the last of a row and of a column are full.
-template <class Count>
-auto over_tiles(std::int64_t q, std::int64_t tile_w, std::int64_t p, std::int64_t tile_h,
-                const Count &count) {
-    const std::int64_t full_x = (q - 1) / tile_w, full_y = (p - 1) / tile_h;
-    const std::int64_t last_x = q - full_x * tile_w, last_y = p - full_y * tile_h;
-    const double x = double(full_x), y = double(full_y);
-    auto sum = count(last_x, last_y);
-    if (full_x > 0)
-        sum += x * count(tile_w, last_y);
-    if (full_y > 0)
-        sum += y * count(last_x, tile_h);
-    if (full_x > 0 && full_y > 0)
-        sum += x * y * count(tile_w, tile_h);
-    return sum;
-}
-
 /// Bytes of a channel's rows that a band of outputs needs, on average over `bands` of them, at stride 1.
 double band_bytes(const ConvShape &shape, std::int64_t bands);
 
@@ -128,12 +110,9 @@ double lost_from_l2(double bytes, const Gpu &gpu);
 /// stride leaves others out.
 double input_read_bytes(const ConvShape &shape, const Architecture &architecture);
 
-/// W7: fills in the DRAM traffic of a call that starts with a cold L2. Inputs are read once; of the output,
-/// what L2 cannot keep is written.
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu);
-
-/// W7 and F13: the same for a call that reads its input `passes` times, each image from end to end before it
-/// starts again.
-void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes);
+/// W7 and F13: fills in the DRAM traffic of a call that starts with a cold L2. It reads its filters once and
+/// its input `passes` times, each image from end to end before it starts again; of the output, what L2 cannot
+/// keep is written.
+void fill_dram(Work &work, const ConvShape &shape, const Gpu &gpu, double passes = 1.0);
 
 } // namespace convcast

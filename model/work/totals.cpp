@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 namespace convcast {
 
 Work total_work(const Plan &plan) {
     Work total;
     const auto add = [&](std::optional<double> Work::*field) {
-        for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-            for (const Partition &part : *launches)
-                if (part.work.*field)
-                    total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
+        each_launch(plan, [&](const Partition &part) {
+            if (part.work.*field)
+                total.*field = (total.*field).value_or(0.0) + *(part.work.*field);
+        });
     };
     for (const auto field : {&Work::fmas, &Work::tensor_fmas, &Work::instructions, &Work::shared_wavefronts,
                              &Work::shared_conflicts, &Work::l2_read_bytes, &Work::l2_write_bytes,
@@ -38,24 +37,23 @@ Plan with_work(Plan plan, const Work &counted) {
     const double loads = ratio(&Work::l2_read_bytes),
                  wavefronts = ratio(counted.shared_wavefronts_by_address ? &Work::shared_wavefronts_by_address
                                                                          : &Work::shared_wavefronts);
-    for (std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
-        for (Partition &part : *launches) {
-            for (StepWork *work : {&part.step, &part.drain}) {
-                const double its_ffmas = work->fmas / 32.0;
-                const double its_others = std::max(0.0, work->instructions - its_ffmas);
-                work->fmas *= ratio(&Work::fmas);
-                work->instructions = work->fmas / 32.0 + its_others * other_ratio;
-                work->copying *= other_ratio;
-                work->shared_wavefronts *= wavefronts;
-                work->load_bytes *= loads;
-            }
-            for (const auto field : {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes,
-                                     &Work::dram_write_bytes})
-                if (part.work.*field)
-                    part.work.*field = *(part.work.*field) * ratio(field);
-            if (part.partial_write_bytes)
-                *part.partial_write_bytes *= ratio(&Work::l2_write_bytes);
+    each_launch(plan, [&](Partition &part) {
+        for (StepWork *work : {&part.step, &part.drain}) {
+            const double its_ffmas = work->fmas / 32.0;
+            const double its_others = std::max(0.0, work->instructions - its_ffmas);
+            work->fmas *= ratio(&Work::fmas);
+            work->instructions = work->fmas / 32.0 + its_others * other_ratio;
+            work->copying *= other_ratio;
+            work->shared_wavefronts *= wavefronts;
+            work->load_bytes *= loads;
         }
+        for (const auto field :
+             {&Work::l2_read_bytes, &Work::l2_write_bytes, &Work::dram_read_bytes, &Work::dram_write_bytes})
+            if (part.work.*field)
+                part.work.*field = *(part.work.*field) * ratio(field);
+        if (part.partial_write_bytes)
+            *part.partial_write_bytes *= ratio(&Work::l2_write_bytes);
+    });
     return plan;
 }
 

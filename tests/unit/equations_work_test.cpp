@@ -2,6 +2,7 @@
 #include "model/plan/occupancy.hpp"
 #include "model/work/activity.hpp"
 #include "model/work/compiled.hpp"
+#include "model/work/instructions.hpp"
 #include "model/work/l2_sectors.hpp"
 #include "model/work/tensors.hpp"
 
@@ -59,7 +60,8 @@ TEST(Activity, AListIsCountedAtItsPrices) {
     // Two warps, each 8 FFMAs a lane, 3 times a load of two wavefronts of which one is a conflict, 4
     // iterations with 2 inner ones each; a copy loop of 6 copies; a store.
     const Activity list = does::ffmas(40, 2, 8) + does::loads(3, {2.0, 1.0}, 2) + does::iterations(4, 2) +
-                          does::copies(2, 6, 1) + does::stores(1) + does::fetched(10) + does::stored(5);
+                          does::copies(2, 6, 1) + does::priced(1, instructions::store) + does::fetched(10) +
+                          does::stored(5);
     const StepWork &work = list.work;
     EXPECT_EQ(work.fmas, 40 * 8);
     EXPECT_EQ(work.copying, 2 * 20 + 1 * 5 + 6 * 14);

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace convcast;
@@ -15,6 +18,51 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 namespace {
+
+/// What is forecast of a strategy for a shape, with what is known of the GPU.
+Case case_of(const std::string &strategy, const std::string &shape, const char *gpu = "h200") {
+    const GpuProfile profile = find_profile(gpu);
+    return predict(parse_strategy(strategy), ConvShape::parse(shape), profile, knowledge_for(profile));
+}
+
+/// The same of a strategy that does the shape.
+Case good_case(const std::string &strategy, const std::string &shape) {
+    Case item = case_of(strategy, shape);
+    EXPECT_EQ(item.status, Status::ok) << strategy << " " << shape << ": " << item.reason.value_or("");
+    return item;
+}
+
+/// Its plan, and the first launch of it.
+Plan plan_of(const std::string &strategy, const std::string &shape) {
+    return good_case(strategy, shape).prediction.value().plan.value();
+}
+Partition partition_of(const std::string &strategy, const std::string &shape) {
+    return plan_of(strategy, shape).launches.at(0);
+}
+/// The plan of a setting that has all knobs: it runs with these.
+Plan plan_of_setting(const char *knobs, const char *shape) {
+    const Case item = good_case(knobs, shape);
+    EXPECT_EQ(item.strategy, knobs);
+    return item.prediction.value().plan.value();
+}
+
+/// A setting that is refused, and words of the reason.
+struct Refusal {
+    std::string setting;
+    const char *shape, *why;
+    std::optional<Status> status = std::nullopt; ///< absent: any but ok
+    const char *gpu = "h200";
+};
+void refuses(const std::vector<Refusal> &refusals) {
+    for (const Refusal &row : refusals) {
+        SCOPED_TRACE(row.setting + " " + row.shape);
+        const Case item = case_of(row.setting, row.shape, row.gpu);
+        EXPECT_NE(item.status, Status::ok);
+        EXPECT_EQ(item.status, row.status.value_or(item.status));
+        EXPECT_THAT(item.reason.value_or(""), HasSubstr(row.why));
+    }
+}
+constexpr Status unsupported = Status::unsupported, infeasible = Status::infeasible;
 
 TEST(Strategies, TextRoundTripsWithEveryKnob) {
     for (const StrategyDoc &doc : strategy_docs()) {
@@ -28,70 +76,52 @@ TEST(Strategies, TextRoundTripsWithEveryKnob) {
 }
 
 TEST(Strategies, BadTextsSayWhatWasExpected) {
-    const auto refuses = [](const char *text, const char *says) {
-        EXPECT_THAT([=] { parse_strategy(text); }, ThrowsMessage<UsageError>(HasSubstr(says))) << text;
-    };
-    refuses("fitler_split", "did you mean 'filter_split'?");
-    refuses("stride_fixed_block:tile_x=3", "did you mean 'tile_w'?");
-    refuses("stride_fixed_block:tile_w=abc", "tile_w must be an integer from 0 to 256");
-    refuses("stride_fixed_block:tile_w=1000", "got '1000'");
-    refuses("map_split:pieces", "expected knob=value");
-    refuses("map_split:pieces=1,pieces=2", "stands twice");
-    refuses("", "unknown strategy");
+    for (const auto &[text, says] : std::initializer_list<std::pair<const char *, const char *>>{
+             {"fitler_split", "did you mean 'filter_split'?"},
+             {"stride_fixed_block:tile_x=3", "did you mean 'tile_w'?"},
+             {"stride_fixed_block:tile_w=abc", "tile_w must be an integer from 0 to 256"},
+             {"stride_fixed_block:tile_w=1000", "got '1000'"},
+             {"map_split:pieces", "expected knob=value"},
+             {"map_split:pieces=1,pieces=2", "stands twice"},
+             {"", "unknown strategy"}})
+        EXPECT_THAT([text = text] { parse_strategy(text); }, ThrowsMessage<UsageError>(HasSubstr(says)))
+            << text;
 }
 
 TEST(Strategies, ResolvedTextHasNoAutomaticKnobLeft) {
-    const GpuProfile h200 = find_profile("h200");
     for (const char *shape : {"n1c1h224w224k64r3s3", "n1c64h56w56k64r3s3"})
         for (const std::string &name : strategy_names()) {
-            const Case item =
-                predict(parse_strategy(name), ConvShape::parse(shape), h200, knowledge_for(h200));
+            const Case item = case_of(name, shape);
             if (item.status != Status::ok)
                 continue;
             EXPECT_THAT(*item.strategy, testing::Not(testing::ContainsRegex("=0(,|$)")));
-            const Case again =
-                predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
+            const Case again = case_of(*item.strategy, shape);
             EXPECT_EQ(*again.strategy, *item.strategy);
             EXPECT_EQ(again.prediction->time_s, item.prediction->time_s);
         }
 }
 
 TEST(Strategies, EachSaysWhatItCannotDo) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item =
-            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
-        return item.reason.value_or("");
-    };
-    EXPECT_THAT(reason("filter_split", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
-    EXPECT_THAT(reason("stride_fixed_block", "n1c1h8w8k4r3s3"), HasSubstr("c = 1 has filter_split"));
-    EXPECT_THAT(reason("map_split", "n1c1h8w8k4r3s3_pad1x1"), HasSubstr("no padding"));
-    EXPECT_THAT(reason("row_register", "n1c1h8w8k4r3s3_str2x2"), HasSubstr("stride 1"));
-    EXPECT_THAT(reason("filter_split:pieces=7", "n1c1h8w8k4r3s3"), HasSubstr("exceeds the 6 output rows"));
-    EXPECT_THAT(reason("filter_split", "n1c1h4w60000k4r3s3"), HasSubstr("do not fit"));
-    EXPECT_THAT(reason("stride_fixed_block:tile_k=20,filters_per_thread=16", "n1c8h8w8k4r3s3"),
-                HasSubstr("no multiple of filters_per_thread"));
-    EXPECT_THAT(reason("row_register:tile_w=48", "n1c1h8w80k4r3s3"), HasSubstr("no multiple of"));
+    refuses({
+        {"filter_split", "n1c2h8w8k4r3s3", "need c = 1"},
+        {"stride_fixed_block", "n1c1h8w8k4r3s3", "c = 1 has filter_split"},
+        {"map_split", "n1c1h8w8k4r3s3_pad1x1", "no padding"},
+        {"row_register", "n1c1h8w8k4r3s3_str2x2", "stride 1"},
+        {"filter_split:pieces=7", "n1c1h8w8k4r3s3", "exceeds the 6 output rows"},
+        {"filter_split", "n1c1h4w60000k4r3s3", "do not fit"},
+        {"stride_fixed_block:tile_k=20,filters_per_thread=16", "n1c8h8w8k4r3s3",
+         "no multiple of filters_per_thread"},
+        {"row_register:tile_w=48", "n1c1h8w80k4r3s3", "no multiple of"},
+    });
 }
 
 TEST(Strategies, HugeShapesAreAnsweredAtOnce) {
-    const GpuProfile h200 = find_profile("h200");
     for (const char *shape : {"n1c1h1000000000w1k1000r1s1", "n60000c100h30000w30000k1000r1s1",
                               "n1c1h1w1000000000k7r1s1", "n1c1h30000w30000k60000r31s31"})
         for (const std::string &name : strategy_names()) {
-            const Case item =
-                predict(parse_strategy(name), ConvShape::parse(shape), h200, knowledge_for(h200));
+            const Case item = case_of(name, shape);
             EXPECT_TRUE(item.status == Status::ok || item.reason.has_value()) << name << " " << shape;
         }
-}
-
-/// The only launch of a strategy on a shape.
-Partition partition_of(const char *strategy, const char *shape) {
-    const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"),
-                              knowledge_for(find_profile("h200")));
-    EXPECT_EQ(item.status, Status::ok) << strategy << " " << shape << ": " << item.reason.value_or("");
-    return item.prediction->plan->launches.at(0);
 }
 
 TEST(PatchRegister, CountsByHand) {
@@ -144,26 +174,14 @@ TEST(PatchRegister, LargeOutputsLeaveTheMapInL2) {
 }
 
 TEST(PatchRegister, SaysWhatDoesNotFit) {
-    const auto reason = [](const char *strategy, const char *shape) {
-        return predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile("h200"),
-                       knowledge_for(find_profile("h200")))
-            .reason.value_or("");
-    };
-    EXPECT_THAT(reason("patch_register", "n1c2h8w8k4r3s3"), HasSubstr("need c = 1"));
-    EXPECT_THAT(reason("patch_register:vector=4", "n1c1h7w7k4r3s3"), HasSubstr("planes of 25 outputs"));
-    EXPECT_THAT(reason("patch_register:vector=4,rows=8", "n1c1h10w12k6r3s3"),
-                HasSubstr("more rows than the map has"));
-    EXPECT_THAT(reason("patch_register:rows=8", "n1c1h7w7k4r3s3"), HasSubstr("more rows than the map has"));
-    EXPECT_THAT(reason("patch_register:threads=48", "n1c1h8w8k4r3s3"), HasSubstr("multiple of 32"));
-    EXPECT_THAT(reason("patch_register:vector=2", "n1c1h8w8k4r3s3"), HasSubstr("1 or 4"));
-}
-
-/// That a setting is refused on an H200, and that the reason has the words `why`.
-void refuses(const char *setting, const char *shape, Status status, const char *why) {
-    const GpuProfile h200 = find_profile("h200");
-    const Case item = predict(parse_strategy(setting), ConvShape::parse(shape), h200, knowledge_for(h200));
-    EXPECT_EQ(item.status, status) << setting << " " << shape;
-    EXPECT_THAT(item.reason.value_or(""), HasSubstr(why)) << setting << " " << shape;
+    refuses({
+        {"patch_register", "n1c2h8w8k4r3s3", "need c = 1"},
+        {"patch_register:vector=4", "n1c1h7w7k4r3s3", "planes of 25 outputs"},
+        {"patch_register:vector=4,rows=8", "n1c1h10w12k6r3s3", "more rows than the map has"},
+        {"patch_register:rows=8", "n1c1h7w7k4r3s3", "more rows than the map has"},
+        {"patch_register:threads=48", "n1c1h8w8k4r3s3", "multiple of 32"},
+        {"patch_register:vector=2", "n1c1h8w8k4r3s3", "1 or 4"},
+    });
 }
 
 TEST(DepthwiseRegister, CountsByHand) {
@@ -182,23 +200,18 @@ TEST(DepthwiseRegister, CountsByHand) {
 }
 
 TEST(DepthwiseRegister, RefusesWhatIsTooMuchToUnroll) {
-    refuses("depthwise_register", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
-    refuses("depthwise_register", "n1c4h40w40k4r9s9_g4", Status::unsupported, "more than 49 taps");
-    refuses("depthwise_register", "n1c4h512w512k4r3s3_pad200x200_dil200x200_g4", Status::unsupported,
-            "401 x 401");
-    refuses("depthwise_register", "n1c4h4097w8k4r2s1_dil4096x1_g4", Status::unsupported, "4097 x 1");
-    refuses("depthwise_register", "n1c1h1w1000000001k1r1s2_dil1x1000000000", Status::unsupported,
-            "1 x 1000000001");
-    refuses("depthwise_register:rows=8", "n1c4h8003w8k4r3s3_str1000x1_g4", Status::infeasible, "7003 rows");
-    refuses("depthwise_register:columns=4", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible,
-            "does not divide the 14");
-    refuses("depthwise_register:columns=3", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible, "1, 2 or 4");
-    refuses("depthwise_register:threads=33", "n1c4h14w14k4r3s3_pad1x1_g4", Status::infeasible,
-            "multiple of 32");
-    const GpuProfile h200 = find_profile("h200");
-    const Case far = predict(parse_strategy("depthwise_register"),
-                             ConvShape::parse("n1c4h8003w8k4r3s3_str1000x1_g4"), h200, knowledge_for(h200));
-    EXPECT_EQ(far.status, Status::ok) << far.reason.value_or("");
+    refuses({
+        {"depthwise_register", "n1c8h8w8k8r3s3_g4", "4 groups of 8 channels", unsupported},
+        {"depthwise_register", "n1c4h40w40k4r9s9_g4", "more than 49 taps", unsupported},
+        {"depthwise_register", "n1c4h512w512k4r3s3_pad200x200_dil200x200_g4", "401 x 401", unsupported},
+        {"depthwise_register", "n1c4h4097w8k4r2s1_dil4096x1_g4", "4097 x 1", unsupported},
+        {"depthwise_register", "n1c1h1w1000000001k1r1s2_dil1x1000000000", "1 x 1000000001", unsupported},
+        {"depthwise_register:rows=8", "n1c4h8003w8k4r3s3_str1000x1_g4", "7003 rows", infeasible},
+        {"depthwise_register:columns=4", "n1c4h14w14k4r3s3_pad1x1_g4", "does not divide the 14", infeasible},
+        {"depthwise_register:columns=3", "n1c4h14w14k4r3s3_pad1x1_g4", "1, 2 or 4", infeasible},
+        {"depthwise_register:threads=33", "n1c4h14w14k4r3s3_pad1x1_g4", "multiple of 32", infeasible},
+    });
+    good_case("depthwise_register", "n1c4h8003w8k4r3s3_str1000x1_g4");
 }
 
 TEST(DepthwiseRegister, PixelsBeyondTheRegistersWait) {
@@ -252,20 +265,19 @@ TEST(GroupedRegister, CountsByHand) {
 }
 
 TEST(GroupedRegister, RefusesWhatItDoesNotDo) {
-    refuses("grouped_register", "n1c8h8w8k8r3s3", Status::unsupported, "this one has one");
-    refuses("grouped_register", "n1c8h8w8k8r3s3_g8", Status::unsupported, "not depthwise");
-    refuses("grouped_register:filters=8", "n1c8h8w8k12r3s3_g2", Status::infeasible,
-            "does not divide the 6 filters");
-    refuses("grouped_register:channels=4", "n1c12h8w8k12r3s3_g2", Status::infeasible,
-            "6 channels of a group");
-    refuses("grouped_register:rows=8,columns=4,filters=4", "n1c8h8w8k8r3s3_pad1x1_g2", Status::infeasible,
-            "at most 96 are built");
+    refuses({
+        {"grouped_register", "n1c8h8w8k8r3s3", "this one has one", unsupported},
+        {"grouped_register", "n1c8h8w8k8r3s3_g8", "not depthwise", unsupported},
+        {"grouped_register:filters=8", "n1c8h8w8k12r3s3_g2", "does not divide the 6 filters", infeasible},
+        {"grouped_register:channels=4", "n1c12h8w8k12r3s3_g2", "6 channels of a group", infeasible},
+        {"grouped_register:rows=8,columns=4,filters=4", "n1c8h8w8k8r3s3_pad1x1_g2", "at most 96 are built",
+         infeasible},
+        {"grouped_register", "n1c131072h1w1k131072r1s1_g65536", "more than 65535 groups", infeasible},
+    });
     // No knob is given: patches become so small that they can be built.
     EXPECT_EQ(partition_of("grouped_register", "n1c16h28w28k16r7s7_pad3x3_g2").template_arguments[10], 1);
     // Two channels of 2^30 pixels are further apart than 32 bits can say.
     EXPECT_EQ(partition_of("grouped_register", "n1c8h32768w32768k2r1s1_str2x2_g2_i8").steps, 4);
-    refuses("grouped_register", "n1c131072h1w1k131072r1s1_g65536", Status::infeasible,
-            "more than 65535 groups");
 }
 
 TEST(Depthwise, WholeColumnsLeaveOutTapsBesideTheMap) {
@@ -308,39 +320,29 @@ TEST(Depthwise, EveryShapeHasSettingsThatRunAgain) {
     // settled.
     for (const char *shape : {"n1c64h5000w1k64r3s1_pad1x0_g64", "n1c8h2000w16k8r3s3_str100x1_g8",
                               "n1c8h512w512k8r3s3_str512x512_g8", "n1c8h9000w3k8r3s3_pad1x1_g8"}) {
-        const GpuProfile h200 = find_profile("h200");
-        const Case item =
-            predict(parse_strategy("depthwise"), ConvShape::parse(shape), h200, knowledge_for(h200));
-        ASSERT_EQ(item.status, Status::ok) << shape << ": " << item.reason.value_or("");
-        const Case again =
-            predict(parse_strategy(*item.strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_EQ(again.strategy, item.strategy);
+        const Case item = good_case("depthwise", shape);
+        EXPECT_EQ(case_of(item.strategy.value(), shape).strategy, item.strategy);
     }
 }
 
 TEST(Depthwise, RefusesWithReasons) {
-    refuses("depthwise", "n1c8h8w8k8r3s3_g4", Status::unsupported, "4 groups of 8 channels");
-    refuses("depthwise", "n1c2h8w8k256r3s3_g2", Status::unsupported, "more than 64 filters a channel");
-    refuses("depthwise:planes=9", "n1c8h8w8k8r3s3_g8", Status::infeasible, "exceeds the 8 channels");
-    refuses("depthwise:planes=4,tile_h=2", "n1c8h8w8k8r3s3_g8", Status::infeasible, "have all their rows");
-    refuses("depthwise:planes=2", "n1c64h5000w1k64r3s1_pad1x0_g64", Status::infeasible,
-            "have all their rows");
-    refuses("depthwise", "n1c1h2147483647w1k1r3s1_str16x1_pad1x0_i8", Status::unsupported, "exceeds 32 bits");
-    refuses("depthwise", "n2c43826195h1w1k43826195r7s7_pad3x3_g43826195_i8", Status::unsupported,
-            "exceeds 32 bits");
-    refuses("depthwise:threads=40", "n1c8h8w8k8r3s3_g8", Status::infeasible, "multiple of 32");
+    refuses({
+        {"depthwise", "n1c8h8w8k8r3s3_g4", "4 groups of 8 channels", unsupported},
+        {"depthwise", "n1c2h8w8k256r3s3_g2", "more than 64 filters a channel", unsupported},
+        {"depthwise:planes=9", "n1c8h8w8k8r3s3_g8", "exceeds the 8 channels", infeasible},
+        {"depthwise:planes=4,tile_h=2", "n1c8h8w8k8r3s3_g8", "have all their rows", infeasible},
+        {"depthwise:planes=2", "n1c64h5000w1k64r3s1_pad1x0_g64", "have all their rows", infeasible},
+        {"depthwise", "n1c1h2147483647w1k1r3s1_str16x1_pad1x0_i8", "exceeds 32 bits", unsupported},
+        {"depthwise", "n2c43826195h1w1k43826195r7s7_pad3x3_g43826195_i8", "exceeds 32 bits", unsupported},
+        {"depthwise:threads=40", "n1c8h8w8k8r3s3_g8", "multiple of 32", infeasible},
+    });
 }
 
 TEST(ImplicitGemm, PlanByHand) {
-    const GpuProfile h200 = find_profile("h200");
     const char *knobs =
         "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=4,slice_channels=2,stages=3,"
         "warp_split=1,split=2,filters=1,staging=1,columns=1";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200,
-                              knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    EXPECT_EQ(*item.strategy, knobs);
-    const Plan &plan = *item.prediction->plan;
+    const Plan plan = plan_of_setting(knobs, "n1c64h56w56k64r3s3_pad1x1");
     ASSERT_EQ(plan.launches.size(), 1U);
     EXPECT_TRUE(plan.prepare.empty());
     const Partition &part = plan.launches[0];
@@ -356,15 +358,12 @@ TEST(ImplicitGemm, PlanByHand) {
 }
 
 TEST(ImplicitGemm, PaddedRowsOfRawFiltersTakeTurns) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto turns = [&](const std::string &shape, int slice, int filters) {
+    const auto turns = [](const std::string &shape, int slice, int filters) {
         const std::string knobs =
             "implicit_gemm:tile_k=32,tile_pixels=64,thread_k=4,thread_pixels=8,slice_channels=" +
             std::to_string(slice) + ",stages=3,warp_split=1,split=1,filters=" + std::to_string(filters) +
             ",staging=1,columns=1";
-        const Case item = predict(parse_strategy(knobs), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_EQ(item.status, Status::ok) << item.reason.value_or("");
-        return item.prediction->plan->launches[0].line_turns;
+        return partition_of(knobs, shape).line_turns;
     };
     // 64 * 12,544 pixels in tiles of 64. Eight rows of 32 B at a pitch of 48 B are two lines of L2: 8
     // requests, and one more where a row crosses from one line of shared memory to the next.
@@ -378,15 +377,10 @@ TEST(ImplicitGemm, PaddedRowsOfRawFiltersTakeTurns) {
 }
 
 TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
-    const GpuProfile h200 = find_profile("h200");
     const char *knobs =
         "implicit_gemm:tile_k=64,tile_pixels=64,thread_k=8,thread_pixels=8,slice_channels=4,stages=2,"
         "warp_split=1,split=1,filters=1,staging=2,columns=7";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k64r3s3_pad1x1"), h200,
-                              knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    EXPECT_EQ(*item.strategy, knobs);
-    const Partition &part = item.prediction->plan->launches.at(0);
+    const Partition part = plan_of_setting(knobs, "n1c64h56w56k64r3s3_pad1x1").launches.at(0);
     EXPECT_EQ(part.kernel, "implicit_gemm_rows");
     EXPECT_EQ(part.grid, (std::array<std::int64_t, 3>{49, 1, 1})); // 56 rows of 7 units, 8 units a tile
     EXPECT_EQ(part.threads, 8 * 8);
@@ -396,20 +390,15 @@ TEST(ImplicitGemm, PlanOfStagedRowsByHand) {
     EXPECT_EQ(part.step.fmas, 36 * 64 * 64);
     EXPECT_EQ(part.work.fmas, 49.0 * 64 * 9 * 64 * 64);
     // A 1 x 1 filter sees an image as one row.
-    const Case flat = predict(parse_strategy("implicit_gemm:staging=2"), ConvShape::parse("n2c16h6w6k16r1s1"),
-                              h200, knowledge_for(h200));
-    ASSERT_EQ(flat.status, Status::ok) << flat.reason.value_or("");
-    const std::vector<std::int64_t> &arguments = flat.prediction->plan->launches.at(0).template_arguments;
+    const auto arguments = partition_of("implicit_gemm:staging=2", "n2c16h6w6k16r1s1").template_arguments;
     EXPECT_EQ(arguments.at(2), 1);
     EXPECT_EQ(arguments.at(3), 36);
 }
 
 TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
-    const GpuProfile h200 = find_profile("h200");
-    const Case item = predict(parse_strategy("implicit_gemm:filters=2,slice_channels=2,warp_split=1,split=1"),
-                              ConvShape::parse("n2c6h20w20k10r3s3_g2"), h200, knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    const Plan &plan = *item.prediction->plan;
+    const Case item =
+        good_case("implicit_gemm:filters=2,slice_channels=2,warp_split=1,split=1", "n2c6h20w20k10r3s3_g2");
+    const Plan &plan = item.prediction.value().plan.value();
     ASSERT_EQ(plan.prepare.size(), 1U);
     EXPECT_EQ(plan.workspace_bytes,
               2 * (4 * 9) * 8 * 4); // 2 groups, 3 channels in slices of 2, 5 filters up to 8
@@ -425,44 +414,28 @@ TEST(ImplicitGemm, PreparedFiltersComeFromTheWorkspace) {
 }
 
 TEST(ImplicitGemm, RefusesWithReasons) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item =
-            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
-        return item.reason.value_or("");
-    };
-    EXPECT_THAT(reason("implicit_gemm", "n1c8h80w80k8r64s1"), HasSubstr("at most 63 rows"));
-    EXPECT_THAT(reason("implicit_gemm", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
     const std::string tile = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=4";
-    EXPECT_THAT(reason((tile + ",split=8,staging=1").c_str(), "n1c4h8w8k8r3s3"),
-                HasSubstr("split = 8 exceeds the 2 steps"));
-    EXPECT_THAT(reason((tile + ",slice_channels=9").c_str(), "n1c8h8w8k8r1s1"),
-                HasSubstr("exceeds the 8 channels"));
-    EXPECT_THAT(reason((tile + ",split=3,staging=1").c_str(), "n1c8h8w8k8r1s1"), HasSubstr("1, 2, 4 or 8"));
-    EXPECT_THAT(reason((tile + ",columns=2,staging=1").c_str(), "n1c8h8w8k8r3s3"),
-                HasSubstr("for staged rows"));
-    EXPECT_THAT(reason((tile + ",columns=9,staging=2").c_str(), "n1c8h8w8k8r3s3"),
-                HasSubstr("units of a row"));
-    EXPECT_THAT(reason((tile + ",filters=2,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("as they lie"));
-    EXPECT_THAT(reason((tile + ",stages=3,staging=2").c_str(), "n1c8h8w8k8r3s3"), HasSubstr("two buffers"));
-    EXPECT_THAT(reason((tile + ",slice_channels=3,staging=2").c_str(), "n1c8h8w8k8r3s3"),
-                HasSubstr("divide the 8"));
-    EXPECT_THAT(reason("implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3"), HasSubstr("knobs"));
-    EXPECT_THAT(reason("implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1",
-                       "n1c8h8w8k8r1s1"),
-                HasSubstr("no whole warps"));
+    refuses({
+        {"implicit_gemm", "n1c8h80w80k8r64s1", "at most 63 rows"},
+        {"implicit_gemm", "n1c8h8w8k8r3s3_f16", "only FP32"},
+        {tile + ",split=8,staging=1", "n1c4h8w8k8r3s3", "split = 8 exceeds the 2 steps"},
+        {tile + ",slice_channels=9", "n1c8h8w8k8r1s1", "exceeds the 8 channels"},
+        {tile + ",split=3,staging=1", "n1c8h8w8k8r1s1", "1, 2, 4 or 8"},
+        {tile + ",columns=2,staging=1", "n1c8h8w8k8r3s3", "for staged rows"},
+        {tile + ",columns=9,staging=2", "n1c8h8w8k8r3s3", "units of a row"},
+        {tile + ",filters=2,staging=2", "n1c8h8w8k8r3s3", "as they lie"},
+        {tile + ",stages=3,staging=2", "n1c8h8w8k8r3s3", "two buffers"},
+        {tile + ",slice_channels=3,staging=2", "n1c8h8w8k8r3s3", "divide the 8"},
+        {"implicit_gemm:tile_k=48", "n1c4h8w8k8r3s3", "knobs"},
+        {"implicit_gemm:tile_k=16,tile_pixels=16,thread_k=8,thread_pixels=8,warp_split=1", "n1c8h8w8k8r1s1",
+         "no whole warps"},
+    });
 }
 
 TEST(Winograd, PlanByHand) {
-    const GpuProfile h200 = find_profile("h200");
     const char *knobs = "winograd:tile=4,tile_k=64,tile_pixels=32,thread_k=8,thread_pixels=4,slice_channels="
                         "8,stages=4,chunks=2";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200,
-                              knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    EXPECT_EQ(*item.strategy, knobs);
-    const Plan &plan = *item.prediction->plan;
+    const Plan plan = plan_of_setting(knobs, "n1c20h56w54k60r3s3_pad1x1");
     ASSERT_EQ(plan.prepare.size(), 1U);
     ASSERT_EQ(plan.launches.size(), 6U); // three of each chunk
     // 36 points; 14 x 14 tiles of 4 x 4 outputs, 98 of a chunk up to 32: 128 and 68; 20 channels up to 24; 60
@@ -488,53 +461,39 @@ TEST(Winograd, PlanByHand) {
     // 54 columns are no multiple of 4: outputs go through shared memory.
     EXPECT_EQ(plan.launches[5].template_arguments, (std::vector<std::int64_t>{6, 3, 1}));
     // The bound is of its own multiply-adds: it may be faster than any direct convolution.
-    EXPECT_LT(item.prediction->times.tier0_s->value,
-              predict(parse_strategy("implicit_gemm"), ConvShape::parse("n1c20h56w54k60r3s3_pad1x1"), h200,
-                      knowledge_for(h200))
-                  .prediction->times.tier0_s->value);
+    const auto bound = [](const char *strategy) {
+        return case_of(strategy, "n1c20h56w54k60r3s3_pad1x1").prediction->times.tier0_s->value;
+    };
+    EXPECT_LT(bound(knobs), bound("implicit_gemm"));
 }
 
 TEST(Winograd, CtasOfAProductSpreadEvenly) {
-    const GpuProfile h200 = find_profile("h200");
-    const Case item = predict(parse_strategy("winograd:tile=4,tile_k=64,tile_pixels=32"),
-                              ConvShape::parse("n1c256h28w28k256r3s3"), h200, knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    const Partition &product = main_launch(*item.prediction->plan);
+    const Plan plan = plan_of("winograd:tile=4,tile_k=64,tile_pixels=32", "n1c256h28w28k256r3s3");
+    const Partition &product = main_launch(plan);
     EXPECT_EQ(product.ctas, 4 * 2 * 36);
     EXPECT_EQ(product.ctas_per_sm, 3); // 288 on 132 SMs, though more would fit
 }
 
 TEST(Winograd, RefusesWithReasons) {
-    const GpuProfile h200 = find_profile("h200");
-    const auto reason = [&](const char *strategy, const char *shape) {
-        const Case item =
-            predict(parse_strategy(strategy), ConvShape::parse(shape), h200, knowledge_for(h200));
-        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
-        return item.reason.value_or("");
-    };
-    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r7s7"), HasSubstr("3x3 and 5x5"));
-    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s5"), HasSubstr("3x3 and 5x5"));
-    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_str2x2"), HasSubstr("stride 1"));
-    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_g2"), HasSubstr("no groups"));
-    EXPECT_THAT(reason("winograd", "n1c8h8w8k8r3s3_f16"), HasSubstr("only FP32"));
-    EXPECT_THAT(reason("winograd", "n1c1h8w8k8r3s3"), HasSubstr("one channel"));
-    EXPECT_THAT(reason("winograd:tile=6", "n1c8h18w18k8r5s5"), HasSubstr("4, 6 or 8 points"));
-    EXPECT_THAT(reason("winograd:tile=3", "n1c8h18w18k8r3s3"), HasSubstr("4, 6 or 8 points"));
-    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=256,thread_k=4,thread_pixels=4,slice_channels=5",
-                       "n1c8h18w18k8r3s3"),
-                HasSubstr("slice_channels"));
-    EXPECT_THAT(reason("winograd:tile_k=32,tile_pixels=16,thread_k=8,thread_pixels=8", "n1c8h18w18k8r3s3"),
-                HasSubstr("no whole warps"));
+    refuses({
+        {"winograd", "n1c8h8w8k8r7s7", "3x3 and 5x5"},
+        {"winograd", "n1c8h8w8k8r3s5", "3x3 and 5x5"},
+        {"winograd", "n1c8h8w8k8r3s3_str2x2", "stride 1"},
+        {"winograd", "n1c8h8w8k8r3s3_g2", "no groups"},
+        {"winograd", "n1c8h8w8k8r3s3_f16", "only FP32"},
+        {"winograd", "n1c1h8w8k8r3s3", "one channel"},
+        {"winograd:tile=6", "n1c8h18w18k8r5s5", "4, 6 or 8 points"},
+        {"winograd:tile=3", "n1c8h18w18k8r3s3", "4, 6 or 8 points"},
+        {"winograd:tile_k=32,tile_pixels=256,thread_k=4,thread_pixels=4,slice_channels=5", "n1c8h18w18k8r3s3",
+         "slice_channels"},
+        {"winograd:tile_k=32,tile_pixels=16,thread_k=8,thread_pixels=8", "n1c8h18w18k8r3s3",
+         "no whole warps"},
+    });
 }
 
 TEST(ImplicitGemm3xTf32, PlanByHand) {
-    const GpuProfile h200 = find_profile("h200");
     const char *knobs = "implicit_gemm_3xtf32:tile_k=64,tile_pixels=128,depth=4,stages=3,split=2";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c64h56w56k100r3s3_pad1x1"), h200,
-                              knowledge_for(h200));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
-    EXPECT_EQ(*item.strategy, knobs);
-    const Plan &plan = *item.prediction->plan;
+    const Plan plan = plan_of_setting(knobs, "n1c64h56w56k100r3s3_pad1x1");
     ASSERT_EQ(plan.launches.size(), 1U);
     ASSERT_EQ(plan.prepare.size(), 1U);
     const Partition &part = plan.launches[0];
@@ -557,20 +516,16 @@ TEST(ImplicitGemm3xTf32, PlanByHand) {
 TEST(ImplicitGemm, ByFilterSharesQuadsUnevenly) {
     const char *knobs = "implicit_gemm:tile_k=32,tile_pixels=32,thread_k=4,thread_pixels=8,slice_channels=4,"
                         "stages=3,warp_split=4,split=1,filters=1,staging=1,columns=1";
-    const Case item = predict(parse_strategy(knobs), ConvShape::parse("n1c16h26w26k896r3s3_pad1x1"),
-                              find_profile("h200"), knowledge_for(find_profile("h200")));
-    ASSERT_EQ(item.status, Status::ok) << item.reason.value_or("");
     // 36 values of a step are 9 quads; four warps, one of each scheduler, have 2, 2, 2 and 3.
-    EXPECT_DOUBLE_EQ(*item.prediction->plan->launches[0].busiest_scheduler, 3.0 / (9.0 / 4.0));
+    EXPECT_DOUBLE_EQ(partition_of(knobs, "n1c16h26w26k896r3s3_pad1x1").busiest_scheduler.value(),
+                     3.0 / (9.0 / 4.0));
 }
 
 /// As instrumented code counts loads and stores on an H200, filters' preparation included. The chip's own
 /// counter sees 14,301 and 22,068: loads that wait while tensor cores read count more than once there.
 TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
     const auto work_of = [](const char *strategy) {
-        return *predict(parse_strategy(strategy), ConvShape::parse("n1c56h14w14k3r5s5"), find_profile("h200"),
-                        knowledge_for(find_profile("h200")))
-                    .prediction->work;
+        return case_of(strategy, "n1c56h14w14k3r5s5").prediction->work.value();
     };
     const Work small = work_of("implicit_gemm_3xtf32:tile_k=32,tile_pixels=64,depth=4,stages=3,split=8"),
                large = work_of("implicit_gemm_3xtf32:tile_k=32,tile_pixels=256,depth=4,stages=4,split=1");
@@ -580,10 +535,11 @@ TEST(ImplicitGemm3xTf32, WavefrontsByAddressAreExact) {
 
 TEST(ImplicitGemm3xTf32, LanesWithoutAPixelMeetNoBank) {
     const auto step_of = [](const char *shape) {
-        const Case item =
-            predict(parse_strategy("implicit_gemm_3xtf32:tile_k=64,tile_pixels=64,depth=4,stages=2,split=1"),
-                    ConvShape::parse(shape), find_profile("h200"));
-        return item.prediction->plan->launches[0].step;
+        return predict(
+                   parse_strategy("implicit_gemm_3xtf32:tile_k=64,tile_pixels=64,depth=4,stages=2,split=1"),
+                   ConvShape::parse(shape), find_profile("h200"))
+            .prediction->plan->launches[0]
+            .step;
     };
     // Of 4 rows: 4 warps' 4 passes, 3 products by 64 filters of 32 B, and those filters' two parts; 32 values
     // of 64 pixels, of which there is one: the first warp's copy takes a pass and one to write, the second's
@@ -596,21 +552,13 @@ TEST(ImplicitGemm3xTf32, LanesWithoutAPixelMeetNoBank) {
 }
 
 TEST(ImplicitGemm3xTf32, RefusesWithReasons) {
-    const auto reason = [&](const char *strategy, const char *shape, const char *gpu) {
-        const Case item = predict(parse_strategy(strategy), ConvShape::parse(shape), find_profile(gpu),
-                                  knowledge_for(find_profile(gpu)));
-        EXPECT_NE(item.status, Status::ok) << strategy << " " << shape;
-        return item.reason.value_or("");
-    };
-    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3", "gtx1080ti"),
-                HasSubstr("compute capability 9.0"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32", "n1c8h8w8k8r3s3_f16", "h200"), HasSubstr("only FP32"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32:split=8", "n1c8h8w8k8r3s3", "h200"),
-                HasSubstr("exceeds the 3 steps"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=48", "n1c8h8w8k8r3s3", "h200"),
-                HasSubstr("32, 64 or 128"));
-    EXPECT_THAT(reason("implicit_gemm_3xtf32:tile_k=128,tile_pixels=256", "n1c8h8w8k8r3s3", "h200"),
-                HasSubstr("registers"));
+    refuses({
+        {"implicit_gemm_3xtf32", "n1c8h8w8k8r3s3", "compute capability 9.0", {}, "gtx1080ti"},
+        {"implicit_gemm_3xtf32", "n1c8h8w8k8r3s3_f16", "only FP32"},
+        {"implicit_gemm_3xtf32:split=8", "n1c8h8w8k8r3s3", "exceeds the 3 steps"},
+        {"implicit_gemm_3xtf32:tile_k=48", "n1c8h8w8k8r3s3", "32, 64 or 128"},
+        {"implicit_gemm_3xtf32:tile_k=128,tile_pixels=256", "n1c8h8w8k8r3s3", "registers"},
+    });
 }
 
 /// What needs a rate of tensor cores has no time on a profile without it; and it never ranks before FFMAs.
@@ -664,21 +612,15 @@ TEST(Forecast, AProfileWithoutANumberGivesRulesButNoTime) {
 TEST(Forecast, EachGpuOfThePapersHasATimeWithARange) {
     for (const char *gpu : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"})
         for (const char *text : {"n1c1h256w256k32r3s3", "n1c64h56w56k64r3s3"}) {
-            const GpuProfile profile = find_profile(gpu);
-            const ConvShape shape = ConvShape::parse(text);
-            const char *strategy = shape.c == 1 ? "row_register" : "block_register";
-            const Prediction p =
-                *predict(parse_strategy(strategy), shape, profile, knowledge_for(profile)).prediction;
+            const char *strategy = ConvShape::parse(text).c == 1 ? "row_register" : "block_register";
+            const Prediction p = case_of(strategy, text, gpu).prediction.value();
             ASSERT_TRUE(p.time_s && p.assumed_low_s && p.assumed_high_s)
                 << gpu << " " << p.reason.value_or("");
             EXPECT_LT(*p.assumed_low_s, *p.time_s) << gpu;
             EXPECT_GT(*p.assumed_high_s, *p.time_s) << gpu;
             EXPECT_THAT(p.assumptions, Contains(HasSubstr("launch_floor"))) << gpu;
         }
-    const GpuProfile h200 = find_profile("h200");
-    EXPECT_FALSE(predict(parse_strategy("naive_global"), ConvShape::parse("n1c64h56w56k64r3s3"), h200,
-                         knowledge_for(h200))
-                     .prediction->assumed_low_s);
+    EXPECT_FALSE(case_of("naive_global", "n1c64h56w56k64r3s3").prediction->assumed_low_s);
 }
 
 TEST(Forecast, RegimeRule) {

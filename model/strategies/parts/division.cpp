@@ -13,6 +13,18 @@ Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters) {
     return {row_tile, group, banks};
 }
 
+namespace {
+
+/// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
+constexpr double warps_per_cta = 512.0 / 32.0;
+constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
+/// The last piece fetches none after it; a single one, copied at once, is simpler.
+constexpr double piece_instructions(std::int64_t pieces) {
+    return (pieces > 1 ? instructions::step - instructions::loop / double(pieces) : instructions::loop) *
+           warps_per_cta;
+}
+
+/// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
 StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
     StepWork work;
     if (rows <= 0 || filters <= 0)
@@ -45,6 +57,8 @@ StepWork band_work(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_
     return work;
 }
 
+/// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
+/// filters to the next.
 double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
     if (rows <= 0 || filters <= 0)
         return 0.0;
@@ -70,20 +84,20 @@ double band_written_bytes(const ConvShape &s, Tile tile, std::int64_t rows, std:
     return bytes * double(filters);
 }
 
-double copy_instructions(std::int64_t floats, bool wide) {
+/// Warp instructions of copying to shared memory the map behind `rows` rows of outputs.
+double map_copies(const Tiling &t, std::int64_t rows) {
     // The copy with what keeps it behind loads of shared memory, address steps, the loop; a warp's start.
-    const double copies = double(ceil_div(floats, wide ? 128 : 32));
+    const double copies = double(ceil_div(t.map_floats(rows), t.wide ? 128 : 32));
     return instructions::copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
 
-double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group) {
+/// The same of so many filters.
+double filter_copies(const Tiling &t, std::int64_t filters) {
     // The place of a value costs a division by its taps, where there are several; zeros fill the last group.
-    const double per_copy = taps == 1 ? instructions::copy : instructions::divided_copy;
-    const double copies = double(ceil_div(ceil_div(filters, group) * group * taps, 32));
+    const double per_copy = t.taps == 1 ? instructions::copy : instructions::divided_copy;
+    const double copies = double(ceil_div(round_up(filters, t.tile.group) * t.taps, 32));
     return per_copy * copies + instructions::copy * std::min(copies, warps_per_cta);
 }
-
-namespace {
 
 constexpr std::int64_t register_cap = 64; // two CTAs of 512 threads fill a file of 65,536 registers
 
@@ -96,40 +110,30 @@ std::int64_t registers_of(const ConvShape &shape, Tile tile) {
     return (taps == 1 && sums <= 4 && !square) || (taps == 9 && sums == 1) ? few : register_cap;
 }
 
-} // namespace
-
+/// Its launch, without its work: two CTAs an SM, which the paper's division needs, may not fit.
 Partition launch(const Tiling &t) {
-    Partition part;
-    part.kernel = t.by_filters ? "map_split" : "filter_split";
+    const std::int64_t stages = t.pieces > 1 ? 2 : 1,
+                       bank_floats = round_up(round_up(t.filters, t.tile.group) * t.taps, 4),
+                       band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
+    Partition part = launch_of_ctas(
+        t.by_filters ? "map_split" : "filter_split",
+        {papers::ctas_per_sm * std::int64_t{t.gpu.limits.sm_count}, t.s.n, 1},
+        {papers::threads_per_cta, register_cap,
+         4 * (t.by_filters ? stages * bank_floats + band_floats : bank_floats + stages * band_floats),
+         registers_of(t.s, t.tile)},
+        t.gpu);
     part.parts = t.gpu.limits.sm_count;
     part.pieces = t.pieces;
-    part.grid = {papers::ctas_per_sm * part.parts, t.s.n, 1};
     part.sharing_ctas = double(part.grid[0]);
-    part.threads = papers::threads_per_cta;
-    part.register_cap = register_cap;
-    part.stages = t.pieces > 1 ? 2 : 1;
+    part.stages = stages;
     part.filter_count = t.s.k;
     // The last pieces may have nothing left, which costs their barriers only.
     part.steps = ceil_div(t.all, t.piece);
-    part.bank_floats = round_up(ceil_div(t.filters, t.tile.group) * t.tile.group * t.taps, 4);
-    part.band_floats = round_up((round_up(t.rows, t.tile.rows) + t.s.r - 1) * t.s.w, 4);
-    part.shared_bytes = 4 * (t.by_filters ? part.stages * part.bank_floats + part.band_floats
-                                          : part.bank_floats + part.stages * part.band_floats);
+    part.bank_floats = bank_floats;
+    part.band_floats = band_floats;
     part.template_arguments = {t.s.r, t.s.s, t.tile.rows, t.tile.group, part.stages, t.wide ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(t.gpu, part.threads, registers_of(t.s, t.tile), part.shared_bytes);
-    // Filters are transposed, value by value.
-    part.copy_passes = t.wide && !t.by_filters ? t.gpu.architecture.wide_copy_passes->value
-                                               : t.gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.wide && !t.by_filters, t.gpu); // filters are transposed, value by value
     return part;
-}
-
-namespace {
-
-/// Warps of a CTA that have outputs in a call of convolve_band.
-std::int64_t busy_warps(const ConvShape &s, Tile tile, std::int64_t rows, std::int64_t filters) {
-    const std::int64_t units = ceil_div(rows, tile.rows) * s.q() * ceil_div(filters, tile.group);
-    return std::clamp<std::int64_t>(ceil_div(units, papers::warp_threads), 1,
-                                    papers::threads_per_cta / papers::warp_threads);
 }
 
 /// Makes the step of the first half of a full share that of an average CTA with a share (F18): its FFMAs and
@@ -148,39 +152,96 @@ void average_step(Partition &part, double copying) {
         *value *= share;
 }
 
-} // namespace
-
+/// Fills in what the steps and the start of the CTA cost that has the first half of every piece of a full
+/// share; the work of the launch starts at zero.
 void fill_cta(Partition &part, const Tiling &t) {
-    fill_schedule(part, t.gpu.limits);
     // Second halves that have no part of a piece are not idle: they have their copies and barriers.
     part.idle_ctas = part.ctas - t.shares * 2 * t.s.n;
     if (part.idle_ctas > 0) // such a CTA makes two divisions to find that it has no share
         part.idle_instructions = instructions::place * warps_per_cta;
-    const double map_copies = t.map_copies(t.rows), filter_copies = t.filter_copies(t.filters);
+    const double of_map = map_copies(t, t.rows), of_filters = filter_copies(t, t.filters);
     part.step = band_work(t.s, t.tile, t.rows, t.filters);
     part.step.load_bytes = double((t.by_filters ? t.filters * t.taps : t.map_floats(t.rows)) * 4);
-    part.step.copying = (t.by_filters ? filter_copies : map_copies) + piece_instructions(part.pieces);
+    part.step.copying = (t.by_filters ? of_filters : of_map) + piece_instructions(part.pieces);
     part.step.instructions += part.step.copying;
-    part.drain.instructions = cta_instructions + (t.by_filters ? map_copies : filter_copies) +
+    part.drain.instructions = cta_instructions + (t.by_filters ? of_map : of_filters) +
                               double(part.pieces - part.steps) * piece_instructions(part.pieces);
+    if (t.by_filters)
+        part.drain.load_bytes = double(t.map_floats(t.rows) * 4);
     part.independent_sums = t.tile.rows * t.tile.group;
-    // Where second halves have none, of an average CTA half of the warps that the first has.
-    part.busy_warps = busy_warps(t.s, t.tile, t.rows, t.filters);
+    // Warps that have outputs in a call of convolve_band. Where second halves have none, of an average CTA
+    // half of those that the first has.
+    const std::int64_t units = ceil_div(t.rows, t.tile.rows) * t.s.q() * ceil_div(t.filters, t.tile.group);
+    part.busy_warps = std::clamp<std::int64_t>(ceil_div(units, warp_lanes), 1, part.threads / warp_lanes);
     if (t.piece == 1)
         part.busy_warps = ceil_div(part.busy_warps, 2);
     Work &work = part.work;
     work.fmas = work.instructions = work.shared_wavefronts = work.shared_conflicts = 0.0;
-    work.l2_read_bytes = work.l2_write_bytes = 0.0;
+    work.l2_write_bytes = 0.0;
 }
 
-void finish_work(Partition &part, const Tiling &t, double copying) {
+/// Adds `times` CTAs that have one half of every piece for a share of `size`, and to `copying` the warp
+/// instructions of their steps' copies.
+void add_ctas(Partition &part, double &copying, const Tiling &t, std::int64_t half, std::int64_t size,
+              double times) {
+    Work &work = part.work;
+    StepWork step;
+    double written = 0.0;
+    std::int64_t before = -1;
+    for (std::int64_t piece = 0; piece < part.pieces; ++piece) {
+        const std::int64_t count = std::max<std::int64_t>(0, t.count_of(piece, half));
+        if (count != before) {
+            const std::int64_t rows = t.by_filters ? size : count, filters = t.by_filters ? count : size;
+            step = band_work(t.s, t.tile, rows, filters);
+            written = band_written_bytes(t.s, t.tile, rows, filters);
+            before = count;
+        }
+        *work.fmas += times * step.fmas;
+        const double copies =
+            (t.by_filters ? filter_copies(t, count) : map_copies(t, count)) + piece_instructions(part.pieces);
+        *work.instructions += times * (step.instructions + copies);
+        copying += times * (piece < part.steps ? copies : 0.0);
+        *work.shared_wavefronts += times * step.shared_wavefronts;
+        *work.l2_write_bytes += times * written;
+    }
+    *work.instructions +=
+        times * (cta_instructions + (t.by_filters ? map_copies(t, size) : filter_copies(t, size)));
+}
+
+Partition launch_with_work(const Tiling &t, CountReads count_reads) {
+    Partition part = launch(t);
+    fill_cta(part, t);
+    // CTAs of one wave start in lockstep, and with them their first units.
+    if (!t.by_filters && part.waves == 1)
+        part.store_rounds = std::max(
+            1.0, double(ceil_div(t.half, t.tile.rows) * t.s.q() * ceil_div(t.filters, t.tile.group)) /
+                     double(part.threads));
+    double copying = 0.0;
+    over_ctas(t, [&](std::int64_t half, std::int64_t size, double times) {
+        add_ctas(part, copying, t, half, size, times);
+    });
+    const PieceReads reads = count_reads(t, part);
+    part.work.l2_read_bytes = reads.staying + reads.coming.bytes;
+    part.mergeable_reads =
+        mergeable_reads(reads.coming.bytes * reads.coming.alike, {double(t.shares), 1.0}, part, t.gpu);
     average_step(part, copying);
+    // What a step moves from L2 are the sectors that its copies request: twice the map's where source and
+    // destination lie 16 bytes apart in a sector.
+    if (!t.by_filters)
+        part.step.load_bytes = reads.coming.bytes / double((part.ctas - part.idle_ctas) * part.steps);
     *part.work.instructions += double(part.idle_ctas) * part.idle_instructions.value_or(0.0);
     fill_writes(part, t.s, t.gpu);
+    return part;
 }
 
-Walk walk_of(const Tiling &t, const Partition &launch) {
-    Walk walk(t.s, launch);
+} // namespace
+
+Walk walk_of(const Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters,
+             const Partition &launch) {
+    if (knobs.buffers == one_buffer)
+        return split_walk::walk(s, gpu, launch);
+    const Tiling t{s, gpu, by_filters, knobs.pieces};
+    Walk walk(s, launch);
     walk.grid = {launch.parts, launch.grid[0] / launch.parts, launch.grid[1]};
     const OutputAxis stays = t.by_filters ? &OutputBox::rows : &OutputBox::filters,
                      comes = t.by_filters ? &OutputBox::filters : &OutputBox::rows;
@@ -243,13 +304,12 @@ void remark_pieces(Rules &rules, const Method &m, std::int64_t paper, std::int64
     if (paper == run)
         return;
     const std::int64_t bytes = m.round_bytes(paper), room = m.gpu.limits.shared_bytes_per_sm;
-    rules.remarks.push_back(
-        std::string("runs ") + m.letter + " = " + std::to_string(run) + ", the paper's rules give " +
-        std::to_string(paper) + ": " +
-        (bytes > room ? "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room)
-         : m.asked.pieces > 0
-             ? "so many were asked for"
-             : "two CTAs an SM do not fit with them: each has halves and filters of its own"));
+    rules.remarks.push_back(fmt::format(
+        "runs {} = {}, the paper's rules give {}: {}", m.letter, run, paper,
+        bytes > room ? "D = " + std::to_string(bytes) + " exceeds S_shared = " + std::to_string(room)
+        : m.asked.pieces > 0
+            ? "so many were asked for"
+            : "two CTAs an SM do not fit with them: each has halves and filters of its own"));
 }
 
 /// The first number of pieces in [first, last] with which one of the ways that are allowed fits.
@@ -281,17 +341,15 @@ std::optional<Way> way_with_fewest(const Method &m, std::int64_t first, std::int
 std::string contradiction(const Method &m) {
     const Knobs &asked = m.asked;
     if (asked.pieces > m.most)
-        return "pieces = " + std::to_string(asked.pieces) + " exceeds the " + std::to_string(m.most) + " " +
-               m.cut;
+        return fmt::format("pieces = {} exceeds the {} {}", asked.pieces, m.most, m.cut);
     if (asked.buffers == one_buffer || asked.map_shares > 1)
         if (const std::string too_wide = split_walk::too_wide(m.s); !too_wide.empty())
             return too_wide;
     if (asked.map_shares > 1 && asked.buffers == two_buffers)
-        return "map_shares = " + std::to_string(asked.map_shares) + " needs buffers = 1";
+        return fmt::format("map_shares = {} needs buffers = 1", asked.map_shares);
     if (asked.map_shares > m.n_sm || asked.map_shares > m.s.p())
-        return "map_shares = " + std::to_string(asked.map_shares) + " exceeds the " +
-               std::to_string(std::min(m.n_sm, m.s.p())) + " " +
-               (asked.map_shares > m.n_sm ? "SMs" : "output rows");
+        return fmt::format("map_shares = {} exceeds the {} {}", asked.map_shares, std::min(m.n_sm, m.s.p()),
+                           asked.map_shares > m.n_sm ? "SMs" : "output rows");
     return "";
 }
 
@@ -310,12 +368,11 @@ void count_round(Feasible &out, const Method &m, const Knobs &runs) {
 
 std::string Knobs::outside(const ConvShape &s) {
     const std::string why = outside_papers(s);
-    return !why.empty() || s.c == 1
-               ? why
-               : "the single-channel divisions need c = 1, got c = " + std::to_string(s.c);
+    return !why.empty() || s.c == 1 ? why
+                                    : fmt::format("the single-channel divisions need c = 1, got c = {}", s.c);
 }
 
-Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters, WithWork with_work) {
+Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filters, CountReads reads) {
     Feasible out;
     out.rules = shape_rules(s, gpu.profile);
     if (knobs.map_shares == 0) // step 4 of section 2.2 where it applies
@@ -330,20 +387,20 @@ Planned plan_of(Knobs &knobs, const ConvShape &s, const Gpu &gpu, bool by_filter
                        last = knobs.pieces > 0 ? knobs.pieces : std::min(m.most, most_pieces);
     const std::optional<Way> way = way_with_fewest(m, first, last);
     if (!way)
-        return Infeasible{"two CTAs of an SM do not fit its shared memory of " +
-                              std::to_string(gpu.limits.shared_bytes_per_sm) + " bytes with " +
-                              (knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces)
-                                                : std::string("any number of pieces")),
+        return Infeasible{fmt::format("two CTAs of an SM do not fit its shared memory of {} bytes with {}",
+                                      gpu.limits.shared_bytes_per_sm,
+                                      knobs.pieces > 0 ? "pieces = " + std::to_string(knobs.pieces)
+                                                       : std::string("any number of pieces")),
                           false, std::move(out.rules)};
     knobs = way->runs;
     remark_pieces(out.rules, m, paper, knobs.pieces);
     if (way->walk && way->walk->map > m.n_sm)
-        out.rules.remarks.push_back("the rows of an SM do not fit with any " + std::string(m.letter) +
-                                    ": they run as " + std::to_string(way->walk->map) +
-                                    " shares, several an SM");
+        out.rules.remarks.push_back(
+            fmt::format("the rows of an SM do not fit with any {}: they run as {} shares, several an SM",
+                        m.letter, way->walk->map));
     count_round(out, m, knobs);
     out.plan.launches = {way->walk ? split_walk::launch_with_work(s, gpu, *way->walk)
-                                   : with_work(Tiling{s, gpu, by_filters, knobs.pieces})};
+                                   : launch_with_work(Tiling{s, gpu, by_filters, knobs.pieces}, reads)};
     return out;
 }
 

@@ -47,31 +47,6 @@ struct Tile {
 };
 Tile choose_tile(const Banks &banks, std::int64_t rows, std::int64_t filters);
 
-/// Whether rows of the map are copied 16 bytes a lane.
-inline bool copies_wide(const ConvShape &shape) {
-    return shape.w % 4 == 0;
-}
-
-/// What one call of convolve_band costs for a band of `rows` rows and `filters` filters.
-StepWork band_work(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
-
-/// Bytes of the sectors that such a call writes: warps begin anew in each band and go on from one group of
-/// filters to the next.
-double band_written_bytes(const ConvShape &shape, Tile tile, std::int64_t rows, std::int64_t filters);
-
-/// What copying `floats` floats of map, or `filters` filters, to shared memory costs in warp instructions.
-double copy_instructions(std::int64_t floats, bool wide);
-double filter_copy_instructions(std::int64_t filters, std::int64_t taps, std::int64_t group);
-
-/// Warp instructions of a CTA's warps before the first piece, and of every piece, as compiled for sm_90.
-inline constexpr double warps_per_cta = 512.0 / 32.0;
-inline constexpr double cta_instructions = (instructions::warp + instructions::place) * warps_per_cta;
-/// The last piece fetches none after it; a single one, copied at once, is simpler.
-constexpr double piece_instructions(std::int64_t pieces) {
-    return (pieces > 1 ? instructions::step - instructions::loop / double(pieces) : instructions::loop) *
-           warps_per_cta;
-}
-
 /// What follows from the shape and a number of pieces: rows or filters lie over the SMs, a share each, and of
 /// the others each SM takes piece after piece, one of its two CTAs the first half of each and the other the
 /// rest.
@@ -87,7 +62,7 @@ struct Tiling {
     std::int64_t rows = by_filters ? share : half, filters = by_filters ? half : share; ///< of a step
     std::int64_t taps = s.r * s.s;
     Tile tile = choose_tile(banks_of(gpu.profile), rows, filters);
-    bool wide = copies_wide(s);
+    bool wide = s.w % 4 == 0; ///< rows of the map are copied 16 bytes a lane
 
     std::int64_t begin_of(std::int64_t of_piece, std::int64_t which) const {
         return of_piece * piece + which * half;
@@ -101,22 +76,10 @@ struct Tiling {
     std::int64_t map_floats(std::int64_t of_rows) const {
         return of_rows > 0 ? (of_rows + s.r - 1) * s.w : 0;
     }
-    double map_copies(std::int64_t of_rows) const { return copy_instructions(map_floats(of_rows), wide); }
-    double filter_copies(std::int64_t count) const {
-        return filter_copy_instructions(count, taps, tile.group);
-    }
 };
 
-/// Its launch, without its work: two CTAs an SM, which the paper's division needs, may not fit.
-Partition launch(const Tiling &tiling);
-
-/// What the steps and the start of the CTA cost that has the first half of every piece of a full share; the
-/// work of the launch starts at zero.
-void fill_cta(Partition &part, const Tiling &tiling);
-
-/// Goes over the CTAs of a division. The last share has the rest if it is smaller. Two CTAs have a share, one
-/// for each half (0 and 1). For each kind of CTA it calls add_cta(half, size of the share, number of such
-/// CTAs over all images).
+/// Calls add_cta(half, size of the share, number of such CTAs over all images) for each kind of CTA. Two CTAs
+/// have a share, one for each half of the pieces (0 and 1). The last share has the rest if it is smaller.
 template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
     const std::int64_t full = t.staying / t.share, rest = t.staying % t.share;
     for (const std::int64_t half : {0, 1}) {
@@ -125,10 +88,6 @@ template <class Add> void over_ctas(const Tiling &t, const Add &add_cta) {
             add_cta(half, rest, double(t.s.n));
     }
 }
-
-/// Fills in what follows from the work of all CTAs that have a share: the average step, the idle CTAs, and
-/// the traffic of DRAM. `copying`: warp instructions of the copies of all steps.
-void finish_work(Partition &part, const Tiling &tiling, double copying);
 
 /// The two ways to hold a piece: kernel split_walk, and two buffers of each CTA's half of a piece.
 inline constexpr int one_buffer = 1, two_buffers = 2;
@@ -141,15 +100,22 @@ struct Knobs {
     static std::string outside(const ConvShape &s);
 };
 
-/// The launch of a division with its work, which walks over the pieces.
-using WithWork = Partition (*)(const Tiling &);
+/// What the SMs request from L2: bytes of what stays in shared memory, and what comes in pieces, which all
+/// shares read in common.
+struct PieceReads {
+    double staying = 0.0;
+    Reads coming;
+};
+/// Counts them for a launch whose CTAs are counted already.
+using CountReads = PieceReads (*)(const Tiling &, const Partition &);
 
 /// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
 /// SM. The knobs become the numbers that run.
-Planned plan_of(Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters, WithWork with_work);
+Planned plan_of(Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters, CountReads reads);
 
 /// How the CTAs of its launch walk.
-Walk walk_of(const Tiling &tiling, const Partition &launch);
+Walk walk_of(const Knobs &knobs, const ConvShape &shape, const Gpu &gpu, bool by_filters,
+             const Partition &launch);
 
 /// The smallest integer in [first, last] for which `fits` holds, if more pieces never need more room.
 template <class Fits>

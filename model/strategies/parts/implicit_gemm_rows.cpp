@@ -213,8 +213,9 @@ std::string check_knobs(const ImplicitGemm &g, const ConvShape &s) {
         return why;
     const std::int64_t channels = s.c / s.groups;
     if (channels % g.slice_channels != 0 || g.slice_channels % g.warp_split != 0)
-        return "staged rows need slice_channels that divide the " + std::to_string(channels) +
-               " channels and that warp_split divides";
+        return fmt::format(
+            "staged rows need slice_channels that divide the {} channels and that warp_split divides",
+            channels);
     return check_split(g.split, channels / g.slice_channels);
 }
 
@@ -241,7 +242,7 @@ struct ThreadCopies {
 /// Why a GPU cannot have such CTAs, or so many; "" if it can.
 std::string check_tiling(const Tiling &t, const ThreadCopies &copies) {
     if (t.threads > t.gpu.limits.max_threads_per_cta)
-        return "a CTA would have " + std::to_string(t.threads) + " threads";
+        return fmt::format("a CTA would have {} threads", t.threads);
     constexpr std::int64_t most_places = 16, most_kept = 96;
     if (copies.places > most_places || copies.filters * copies.quad > most_kept)
         return "a step would have more copies of a thread than registers hold; take fewer slice_channels";
@@ -301,37 +302,35 @@ std::int64_t spreading_bytes(std::int64_t bytes, std::int64_t ctas, std::int64_t
     return std::max(bytes, std::min<std::int64_t>(too_much, gpu.limits.shared_bytes_per_cta));
 }
 
-/// Grid, threads, shared memory and registers, and the CTAs that an SM holds. Its schedule is left out.
+/// Grid, threads, shared memory and registers, and the CTAs that an SM holds.
 Partition launch_of(const Tiling &t, std::int64_t parts, std::int64_t registers) {
     const ImplicitGemm &g = t.g;
+    const std::int64_t tile = std::int64_t{g.tile_k} * g.tile_pixels;
+    const std::int64_t needed = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
+                                             t.meets ? tile * g.warp_split : 0),
+                       ctas = t.pixel_tiles * t.filter_tiles * g.split * t.s.groups;
+    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
+    // sm_90 (NVRTC 13.0, 50 settings).
+    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
     Partition part = tile_launch("implicit_gemm_rows", t, g.split, t.map.h, t.map.w,
                                  {g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels, g.slice_channels,
-                                  g.columns, parts, g.warp_split, g.split});
+                                  g.columns, parts, g.warp_split, g.split},
+                                 {t.threads, registers,
+                                  g.split > 1 ? spreading_bytes(needed, ctas, g.split, t.gpu) : needed,
+                                  t.several ? registers : std::min(registers, t.sums + further)});
     // Where sums of several warps or CTAs meet, rows that are no multiple of four are stored one float of
     // four at a time, each into a sector of its own.
     part.variant = g.split * g.warp_split == 1 ? ""
                    : t.map.q % 4 == 0          ? "sums meet"
                                                : "sums meet, loose stores";
     part.stages = 2;
-    part.busy_warps = part.threads / 32;
     part.independent_sums = t.sums;
     part.snaked = true;
-    part.shared_bytes = 4 * std::max((t.several ? 2 : 1) * t.stage_floats,
-                                     t.meets ? std::int64_t{g.tile_k} * g.tile_pixels * g.warp_split : 0);
     if (g.split > 1) { // sums of each CTA, four at a time
         part.cluster = g.split;
         part.cluster_bytes = 4.0 * g.tile_k * g.tile_pixels * (g.split - 1) / g.split;
-        part.cluster_waits =
-            double(ceil_div(std::int64_t{g.tile_k} * g.tile_pixels / 4, part.threads * g.split));
-        part.shared_bytes = spreading_bytes(part.shared_bytes, part.grid[0] * t.s.groups, g.split, t.gpu);
+        part.cluster_waits = double(ceil_div(tile / 4, part.threads * g.split));
     }
-    part.register_cap = registers;
-    // A kernel of a single step keeps nothing for a next one: most registers of a thread, as compiled for
-    // sm_90 (NVRTC 13.0, 50 settings).
-    const std::int64_t further = t.sums < 64 ? (g.slice_channels == 1 ? 24 : 48) : t.taps == 1 ? 48 : 56;
-    part.ctas_per_sm =
-        resident_ctas(t.gpu, part.threads, t.several ? registers : std::min(registers, t.sums + further),
-                      part.shared_bytes);
     return part;
 }
 
@@ -533,8 +532,7 @@ void count_work(Partition &part, const Tiling &t, const ThreadCopies &copies, do
                           : stored_at_once < warp_lanes * 4.0
                               ? fours_written_bytes(t.s, t.map, stored_at_once)
                               : written_bytes(t.s, t.map.p == 1 ? StoredAlong::planes : StoredAlong::rows);
-    part.partial_write_bytes = written_in_part(*work.l2_write_bytes, double(t.s.output_bytes()));
-    fill_dram(work, t.s, t.gpu);
+    fill_writes(part, t.s, t.gpu);
 }
 
 } // namespace
@@ -546,7 +544,7 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     if (g.columns == 0)
         g.columns = columns_for(s, m, g, gpu);
     if (g.columns > ceil_div(m.q, std::int64_t{g.thread_pixels}))
-        return Infeasible{"columns = " + std::to_string(g.columns) + " exceeds the units of a row"};
+        return Infeasible{fmt::format("columns = {} exceeds the units of a row", g.columns)};
     const Tiling t{s, g, gpu, m};
     const ThreadCopies copies{t};
     if (const std::string why = check_tiling(t, copies); !why.empty())
@@ -558,7 +556,6 @@ Planned plan_of_rows(ImplicitGemm &g, const ConvShape &s, const Gpu &gpu) {
     Partition part = launch_of(t, parts.count, registers);
     if (part.ctas_per_sm < 1)
         return Infeasible{too_little_shared_memory(part, gpu.limits)};
-    fill_schedule(part, gpu.limits);
     const double load_passes = load_passes_of(t);
     part.step = step_of(t, copies, parts.count, load_passes);
     part.drain = drain_of(t, copies);

@@ -62,14 +62,12 @@ inline std::string outside_tiles(const ConvShape &s) {
 /// for each tile. Images are h by w; `further` are the template arguments behind the shape's.
 template <class Tiling>
 Partition tile_launch(const char *kernel, const Tiling &t, std::int64_t split, std::int64_t h, std::int64_t w,
-                      std::initializer_list<std::int64_t> further) {
-    Partition part;
-    part.kernel = kernel;
+                      std::initializer_list<std::int64_t> further, const CtaSize &cta) {
+    Partition part =
+        launch_of_ctas(kernel, {t.pixel_tiles * t.filter_tiles * split, t.s.groups, 1}, cta, t.gpu);
     part.template_arguments = shape_arguments(t.s, h, w);
     part.template_arguments.insert(part.template_arguments.end(), further);
-    part.grid = {t.pixel_tiles * t.filter_tiles * split, t.s.groups, 1};
     part.sharing_ctas = double(t.filter_tiles);
-    part.threads = t.threads;
     part.steps = ceil_div(t.steps, split);
     part.filter_count = t.s.k;
     return part;
@@ -87,6 +85,19 @@ void set_cluster(Partition &part, const Setting &g, int copies, std::int64_t thr
 }
 
 constexpr std::int64_t most_tiles = std::int64_t{1} << 30; ///< of a grid along x
+
+/// The plan of a launch that reads the filters which `prepare` lays out: they are in L2 then.
+inline Planned with_filters(Feasible out, Partition prepare, const ConvShape &s) {
+    if (prepare.grid[1] > 65535)
+        return Infeasible{"the grid of the launch that prepares filters exceeds 65535 in y"};
+    out.plan.workspace_bytes = static_cast<std::int64_t>(*prepare.work.l2_write_bytes);
+    Partition &main = out.plan.launches.front();
+    main.operands = {{Memory::input, 0}, {Memory::workspace, 0}, {Memory::output, 0}};
+    main.early = true;
+    *main.work.dram_read_bytes -= double(s.filter_bytes());
+    out.plan.prepare = {std::move(prepare)};
+    return out;
+}
 
 /// Pixels that a tile of `pixels` needs of a channel: once if its taps overlap, as L1 keeps them from tap to
 /// tap.
@@ -109,9 +120,7 @@ inline MergeableReads mergeable_tiles(double pixels, double filters, const Parti
 
 /// Why so many CTAs cannot share the steps of a tile; "" if they can.
 inline std::string check_split(std::int64_t split, std::int64_t steps) {
-    return split > steps ? "split = " + std::to_string(split) + " exceeds the " + std::to_string(steps) +
-                               " steps there are"
-                         : "";
+    return split > steps ? fmt::format("split = {} exceeds the {} steps there are", split, steps) : "";
 }
 
 /// Bytes of outputs that a CTA stores, of a tile that it shares with the other CTAs of its cluster.
@@ -130,9 +139,8 @@ inline std::string check_warps(const ImplicitGemm &g) {
     const std::int64_t lanes_n = lanes_along_pixels(g), lanes_m = 32 / lanes_n;
     if (g.tile_k % (g.thread_k * lanes_m) == 0 && g.tile_pixels % g.thread_pixels == 0 && lanes_n != 1)
         return "";
-    return "a tile of " + std::to_string(g.tile_k) + " filters and " + std::to_string(g.tile_pixels) +
-           " pixels has no whole warps of threads with " + std::to_string(g.thread_k) + " x " +
-           std::to_string(g.thread_pixels);
+    return fmt::format("a tile of {} filters and {} pixels has no whole warps of threads with {} x {}",
+                       g.tile_k, g.tile_pixels, g.thread_k, g.thread_pixels);
 }
 
 /// The cap that a kernel is compiled with where a thread could use `wanted` registers: as many, or what an SM
@@ -144,8 +152,8 @@ inline std::int64_t register_cap_for(std::int64_t wanted, std::int64_t threads, 
 }
 
 inline std::string too_few_registers(const ImplicitGemm &g, std::int64_t threads) {
-    return std::to_string(threads) + " threads of " + std::to_string(g.thread_k) + " x " +
-           std::to_string(g.thread_pixels) + " sums need more registers than an SM has";
+    return fmt::format("{} threads of {} x {} sums need more registers than an SM has", threads, g.thread_k,
+                       g.thread_pixels);
 }
 
 /// W3: passes through shared memory of a warp's loads for one value of all its filters and pixels. `lanes_n`

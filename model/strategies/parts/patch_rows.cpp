@@ -135,9 +135,9 @@ std::string PatchRows::too_many_loads() const {
     const std::int64_t loads = window_h * (ceil_div(window_w, vector) + 1);
     if (window_h <= most_window && loads <= most_loads)
         return "";
-    return "patches of " + std::to_string(rows) + " x " + std::to_string(columns) + " outputs reach over " +
-           std::to_string(window_h) + " rows and " + std::to_string(loads) + " loads: at most " +
-           std::to_string(most_window) + " and " + std::to_string(most_loads) + " are built";
+    return fmt::format(
+        "patches of {} x {} outputs reach over {} rows and {} loads: at most {} and {} are built", rows,
+        columns, window_h, loads, most_window, most_loads);
 }
 
 std::string outside_patches(const ConvShape &s) {
@@ -145,12 +145,12 @@ std::string outside_patches(const ConvShape &s) {
     for (const std::int64_t size :
          {s.h + 2 * s.pad_h, s.w + 2 * s.pad_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.c, s.k})
         if (size > most)
-            return "a size of " + std::to_string(size) + " exceeds 32 bits";
+            return fmt::format("a size of {} exceeds 32 bits", size);
     const std::int64_t reach_h = (s.r - 1) * s.dilation_h + 1, reach_w = (s.s - 1) * s.dilation_w + 1;
     if (reach_h > PatchRows::most_window || reach_h * reach_w > PatchRows::most_loads)
-        return "a filter that reaches over " + std::to_string(reach_h) + " x " + std::to_string(reach_w) +
-               " pixels: at most " + std::to_string(PatchRows::most_window) + " rows and " +
-               std::to_string(PatchRows::most_loads) + " pixels are built";
+        return fmt::format(
+            "a filter that reaches over {} x {} pixels: at most {} rows and {} pixels are built", reach_h,
+            reach_w, PatchRows::most_window, PatchRows::most_loads);
     if (s.r * s.dilation_h > most || s.s * s.dilation_w > most ||
         (s.h + 2 * s.pad_h + s.r * s.dilation_h) * (s.w + 2 * s.pad_w) > most ||
         s.k * s.p() * s.q() > most / 2)
@@ -168,10 +168,10 @@ std::string settle_columns(int &columns, const ConvShape &s) {
     if (columns == 0)
         columns = widest_divisor(s.q(), 4);
     if (!power_of_two_in(columns, 1, 4))
-        return "columns must be 1, 2 or 4, got " + std::to_string(columns);
-    return s.q() % columns == 0 ? ""
-                                : "columns = " + std::to_string(columns) + " does not divide the " +
-                                      std::to_string(s.q()) + " outputs of a row";
+        return fmt::format("columns must be 1, 2 or 4, got {}", columns);
+    return s.q() % columns == 0
+               ? ""
+               : fmt::format("columns = {} does not divide the {} outputs of a row", columns, s.q());
 }
 
 std::vector<std::int64_t> patch_arguments(const PatchRows &patch) {

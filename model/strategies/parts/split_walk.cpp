@@ -152,41 +152,39 @@ Shares shares_of(const ConvShape &s, std::int64_t bank, std::int64_t map, std::i
 
 std::string too_wide(const ConvShape &s) {
     return s.r * s.s <= most_taps ? ""
-                                  : "one buffer needs a filter of " + std::to_string(most_taps) +
-                                        " values at most, whose window a thread keeps in registers; got " +
-                                        std::to_string(s.r * s.s);
+                                  : fmt::format("one buffer needs a filter of {} values at most, whose "
+                                                "window a thread keeps in registers; got {}",
+                                                most_taps, s.r * s.s);
 }
 
 Partition launch(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     const Tiling t{s, gpu, shares};
-    Partition part;
-    part.kernel = "split_walk";
-    part.parts = round_up(shares.map * shares.bank, gpu.limits.sm_count);
-    part.pieces = shares.pieces;
-    part.tile_h = shares.rows;
-    part.tile_k = shares.filters;
-    part.grid = {papers::ctas_per_sm * part.parts, s.n, 1};
-    part.sharing_ctas = double(part.grid[0]);
-    part.threads = papers::threads_per_cta;
-    part.register_cap = register_cap;
-    part.stages = shares.pieces > 1 ? rounds_per_piece : 1;
-    part.steps = ceil_div(t.all, t.round);
-    part.filter_count = s.k;
     // The ring of rows begins with a line, as the map's rows do if they are whole lines: a copy whose source
     // and destination lie 16 bytes apart in a sector requests it twice.
     constexpr std::int64_t line_floats = 32;
-    part.bank_floats = round_up(t.bank_slots * t.tap_floats, line_floats);
-    part.band_floats = round_up(t.map_slots * t.pitch, 4);
-    part.shared_bytes = (part.bank_floats + part.band_floats) * 4;
+    const std::int64_t parts = round_up(shares.map * shares.bank, gpu.limits.sm_count),
+                       bank_floats = round_up(t.bank_slots * t.tap_floats, line_floats),
+                       band_floats = round_up(t.map_slots * t.pitch, 4);
+    Partition part =
+        launch_of_ctas("split_walk", {papers::ctas_per_sm * parts, s.n, 1},
+                       {papers::threads_per_cta, register_cap, (bank_floats + band_floats) * 4}, gpu);
+    part.parts = parts;
+    part.pieces = shares.pieces;
+    part.tile_h = shares.rows;
+    part.tile_k = shares.filters;
+    part.sharing_ctas = double(part.grid[0]);
+    part.stages = shares.pieces > 1 ? rounds_per_piece : 1;
+    part.steps = ceil_div(t.all, t.round);
+    part.filter_count = s.k;
+    part.bank_floats = bank_floats;
+    part.band_floats = band_floats;
     part.template_arguments = {s.r, s.s, rounds_per_piece, shares.by_filters ? 1 : 0, t.wide ? 1 : 0};
-    part.ctas_per_sm = resident_ctas(gpu, part.threads, register_cap, part.shared_bytes);
     return part;
 }
 
 Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &shares) {
     const Tiling t{s, gpu, shares};
     Partition part = launch(s, gpu, shares);
-    fill_schedule(part, gpu.limits);
     Work &work = part.work;
     work.l2_read_bytes = work.l2_write_bytes = work.shared_conflicts = 0.0;
     StepWork steps;
@@ -213,8 +211,7 @@ Partition launch_with_work(const ConvShape &s, const Gpu &gpu, const Shares &sha
     const Area first{shares.by_filters ? shares.rows : t.round, t.half_columns, 1};
     part.busy_warps = std::clamp<std::int64_t>(ceil_div(first.rows * first.columns, papers::warp_threads), 1,
                                                papers::threads_per_cta / papers::warp_threads);
-    part.copy_passes =
-        t.wide ? gpu.architecture.wide_copy_passes->value : gpu.architecture.narrow_copy_passes->value;
+    part.copy_passes = copy_passes(t.wide, gpu);
     part.independent_sums = 1;
     // All shares of the map read the same filters, by copies that coalesce.
     part.mergeable_reads = mergeable_reads(double(shares.map * s.n) * 2.0 * double(s.filter_bytes()),
