@@ -17,8 +17,9 @@ namespace convcast {
 const std::vector<Probe> &probes() {
     static const std::vector<Probe> all = [] {
         std::vector<Probe> rows;
-        for (std::vector<Probe> family : {arithmetic_probes(), latency_probes(), bandwidth_probes(),
-                                          shared_memory_probes(), synchronisation_probes(), launch_probes()})
+        for (std::vector<Probe> family :
+             {first_probes(), arithmetic_probes(), latency_probes(), bandwidth_probes(),
+              shared_memory_probes(), synchronisation_probes(), launch_probes()})
             std::move(family.begin(), family.end(), std::back_inserter(rows));
         return rows;
     }();

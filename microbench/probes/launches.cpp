@@ -6,6 +6,16 @@
 
 namespace convcast {
 
+std::vector<Probe> first_probes() {
+    return {Probe(
+        "early_launch_period", "How often can a graph run kernels that start early and wait for each other?",
+        "empty.cu", "s",
+        "chain of 256 kernels in a graph minus one of 64, each started early and waiting for the end of "
+        "the one before, by events",
+        {.fields = {{"early_launch_period", Better::lowest}}},
+        {.least_capability = 90, .needs = "launches that start early"})};
+}
+
 std::vector<Probe> launch_probes() {
     const ProbeCurve by_streams{CurveAxis("streams", "1", true),
                                 CurveAxis("time of a kernel on each and a meeting", "s", true),
@@ -22,13 +32,6 @@ std::vector<Probe> launch_probes() {
               "empty.cu", "s", "256 empty kernels of a stream minus 64, all queued ahead, by events",
               {.fields = {{"stream_launch_period", Better::lowest, {{"graph", 0.0}}},
                           {"graph_launch_period", Better::lowest, {{"graph", 1.0}}}}}),
-        Probe(
-            "early_launch_period",
-            "How often can a graph run kernels that start early and wait for each other?", "empty.cu", "s",
-            "chain of 256 kernels in a graph minus one of 64, each started early and waiting for the end of "
-            "the one before, by events",
-            {.fields = {{"early_launch_period", Better::lowest}}},
-            {.least_capability = 90, .needs = "launches that start early"}),
         Probe("launch_by_grid", "How long does an empty kernel of so many CTAs take?", "empty.cu", "s",
               "end minus start of an empty kernel",
               {.fields = {{"cta_launch_time"}},

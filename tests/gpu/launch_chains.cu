@@ -1,7 +1,7 @@
 // What a kernel of a chain takes that a graph launches (N2 of docs/equations.md), before and after another
 // stream of the process has been busy by turns with the one that is timed.
 //
-//   nvcc -O3 -arch=sm_90 -o launch_chains tests/gpu/launch_chains.cu && ./launch_chains > launch_chains.tsv
+//   nvcc -O3 -std=c++20 -arch=sm_90 -o launch_chains tests/gpu/launch_chains.cu && ./launch_chains > launch_chains.tsv
 //
 // A chain of 256 kernels minus one of 64, over 192. `empty` does nothing, `touch` loads a number and stores
 // it. Both wait for the kernel before them where they start early (programmatic stream serialization);
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #define CHECK(call)                                                                                          \
@@ -105,6 +106,15 @@ double nanoseconds_a_kernel(const Device &device, const Chain &chain) {
     return differences[1 + samples / 2];
 }
 
+void print_rows(const Device &device, const std::string &before) {
+    for (const bool touches : {false, true})
+        for (const bool early : {true, false})
+            for (const unsigned ctas : {16u, 132u, 528u})
+                std::printf("%s\t%s\t%s\t%u\t%.0f\n", before.c_str(), touches ? "touch" : "empty",
+                            early ? "early" : "behind", ctas,
+                            nanoseconds_a_kernel(device, {touches, early, ctas}));
+}
+
 int main() {
     cudaDeviceProp device_facts;
     CHECK(cudaGetDeviceProperties(&device_facts, 0));
@@ -116,25 +126,28 @@ int main() {
     std::strftime(date, sizeof date, "%FT%TZ", std::gmtime(&now));
     std::printf("# tests/gpu/launch_chains.cu on %s, CUDA %d, driver %d; %s; %u threads a CTA\n",
                 device_facts.name, runtime, driver, date, threads);
-    std::printf("# turns\tkernel\tstart\tctas\tns\n");
+    std::printf("# before\tkernel\tstart\tctas\tns\n");
     Device device;
     constexpr std::size_t bytes = std::size_t{4} << 20;
     CHECK(cudaMalloc(&device.from, bytes));
     CHECK(cudaMalloc(&device.to, bytes));
     CHECK(cudaMemset(device.from, 0, bytes));
     CHECK(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking));
-    int turns = 0;
-    for (const int more : {0, 1, 9, 90, 100, 200}) {
+    print_rows(device, "nothing");
+    for (int turns = 0; const int more : {20, 180, 400}) {
         for (int i = 0; i < more; ++i, ++turns) {
             CHECK(cudaMemset(device.to, 0, 5280));
             launch(device, {true, false, 132}, 0);
             CHECK(cudaStreamSynchronize(device.stream));
         }
-        for (const bool touches : {false, true})
-            for (const bool early : {true, false})
-                for (const unsigned ctas : {16u, 132u, 528u})
-                    std::printf("%d\t%s\t%s\t%u\t%.0f\n", turns, touches ? "touch" : "empty",
-                                early ? "early" : "behind", ctas,
-                                nanoseconds_a_kernel(device, {touches, early, ctas}));
+        print_rows(device, std::to_string(turns) + " turns");
     }
+    std::vector<cudaStream_t> others(8);
+    for (cudaStream_t &other : others)
+        CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    for (int i = 0; i < 10; ++i)
+        for (const cudaStream_t other : others)
+            touch<<<132, threads, 0, other>>>(device.from, device.to);
+    CHECK(cudaDeviceSynchronize());
+    print_rows(device, "8 streams");
 }
