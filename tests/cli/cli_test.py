@@ -3101,8 +3101,8 @@ class GivenKnowledge(Cli):
         profile["id"] = "mine"
         self.write("mine.json", profile)
         conditions, same = self.prediction("--gpu", "mine.json")
-        shipped_conditions, shipped = self.prediction()
-        self.assertEqual((conditions, same), (shipped_conditions, shipped))
+        shipped_conditions, as_shipped = self.prediction()
+        self.assertEqual((conditions, same), (shipped_conditions, as_shipped))
         profile["id"] = "h200"
         bandwidth = profile["dram_read_bandwidth"]
         bandwidth["value"] *= 0.99

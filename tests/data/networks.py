@@ -119,7 +119,7 @@ def h100():
 
 
 # Folders of networks drawn by the hash of a commit behind the last change to its model.
-DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e") for gpu in ("h200", "h100")
+DRAWN = [RECORDED.parent / gpu / folder for folder in ("networks_drawn", "drawn_df4eb4b8", "drawn_7a613134", "drawn_98738e1e", "drawn_617d46ba") for gpu in ("h200", "h100")
          if (RECORDED.parent / gpu / folder).exists()]
 
 

@@ -479,23 +479,23 @@ TEST(EquationN3, BytesByHand) {
 
 TEST(EquationN3, FiltersThatAreReadBeforeWaitingAreThere) {
     // A depthwise layer whose weights L2 has, or has not: a dense layer behind it reads up to 100 MB, which
-    // push out what the call before left.
+    // push out what the call before left. Its pixels are there: the launch before it wrote them.
     const GpuProfile h200 = find_profile("h200");
     const auto time_of = [&](const std::string &strategy, int outputs) {
         NetworkQuestion question = only_time();
         question.strategies = {strategy};
         const std::string dense = std::to_string(outputs);
-        const Network network =
-            network_of(R"({"name": "d", "kind": "convolution", "outputs": 64, "window": [3, 3],
-                           "padding": [1, 1], "groups": 64, "output": [64, 14, 14]},
+        const Network network = network_of(R"({"name": "r", "kind": "relu", "output": [64, 14, 14]},
+                          {"name": "d", "kind": "convolution", "outputs": 64, "window": [3, 3],
+                           "pad": [1, 1], "groups": 64, "output": [64, 14, 14]},
                           {"name": "b", "kind": "bias", "output": [64, 14, 14]},
                           {"name": "l", "kind": "dense", "outputs": )" +
-                           dense + R"(, "output": [)" + dense + ", 1, 1]}",
-                       "[64, 14, 14]");
-        return forecast_network(network, h200, knowledge_for(h200), question).launches.at(0).time_s.value;
+                                               dense + R"(, "output": [)" + dense + ", 1, 1]}",
+                                           "[64, 14, 14]");
+        return forecast_network(network, h200, knowledge_for(h200), question).launches.at(1).time_s.value;
     };
-    EXPECT_DOUBLE_EQ(time_of("depthwise_register", 2000), time_of("depthwise_register", 10));
-    EXPECT_GT(time_of("depthwise", 2000), time_of("depthwise", 10));
+    EXPECT_NEAR(time_of("depthwise_register", 2000), time_of("depthwise_register", 10), 2e-9);
+    EXPECT_GT(time_of("depthwise", 2000), time_of("depthwise", 10) + 50e-9);
 }
 
 TEST(EquationN3, FunctionsOfAnEndTakeTheirInstructions) {
@@ -553,11 +553,15 @@ TEST(WhatIf, SettingsFarBehindAreNotMissed) {
         NetworkForecaster some(network, changed, knowledge, question, &unchanged),
             all(network, changed, knowledge, question);
         for (const ConvShape &shape : shapes) {
-            EXPECT_DOUBLE_EQ(some.ways_of(shape).best_s.value, all.ways_of(shape).best_s.value)
-                << name << " " << shape.id();
-            EXPECT_NEAR(some.ways_of(shape).time_s / all.ways_of(shape).time_s, 1.0, 0.01)
-                << name << " " << shape.id();
-            EXPECT_EQ(some.ways_of(shape).ends, all.ways_of(shape).ends) << name << " " << shape.id();
+            // Of each combination of knobs the tile that is best on the GPU as it is is asked again. Another
+            // tile may have become the best by a little.
+            const NetworkForecaster::Ways &its = some.ways_of(shape), &best = all.ways_of(shape);
+            EXPECT_GE(its.best_s, best.best_s) << name << " " << shape.id();
+            EXPECT_LE(its.best_s / best.best_s, 1.02) << name << " " << shape.id();
+            EXPECT_NEAR(its.time_s / best.time_s, 1.0, 0.02) << name << " " << shape.id();
+            if (its.best_s == best.best_s) {
+                EXPECT_EQ(its.ends, best.ends) << name << " " << shape.id();
+            }
         }
     }
 }
