@@ -115,7 +115,7 @@ def brief_table(sweep, blind):
                        if of.commit == drawn.commit and of is not drawn and whose == "blind")
     return markdown(["measured", "forecast by", "median error", "mean", "9 of 10 within", "in the interval", "regret"], lines) + f"""
 
-Blind: drawn by the hash of commit {drawn.commit}, the last that changed the model of calls, forecast by it and recorded once; the H100 has the calibration of the
+Blind: drawn by the hash of commit {drawn.commit} after the last change to its model of calls, forecast by its program and recorded once; the H100 has the calibration of the
 H200. Drawn and recorded likewise: {beside}. The random shapes are not new to the model: fit and facts come from another fifth of them, and
 every row of ours keeps {counts["counters"]} constants read off counters and {counts["times"]} off times of all shapes ([constants](docs/constants.md)). Intervals are meant to hold 90 %. Regret is among kernels without tensor cores. Earlier blind sets, and what the model makes of them now, are in [accuracy](docs/accuracy.md)."""
 
