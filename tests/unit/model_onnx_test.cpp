@@ -326,6 +326,25 @@ TEST(Onnx, OperatorsWithAnotherMeaningAreNotTakenForThoseThatAreKnown) {
               "unknown"); // of a limit that is not known
 }
 
+TEST(Onnx, ShapesOfUnknownNodesThatNeedNoneAreKnown) {
+    // A norm by the root of the mean of squares over channels, in a file without shapes: x is 4 x 6 x 6.
+    const auto reduced = [](std::vector<double> axes, double keeps) {
+        return node("ReduceMean", {"s"}, {"m"}, {{"axes", std::move(axes), ""}, {"keepdims", {keeps}, ""}});
+    };
+    EXPECT_EQ(kinds_of(graph_of({node("Pow", {"x", "two"}, {"s"}), reduced({1}, 1),
+                                 node("Sqrt", {"m"}, {"r"}), node("Div", {"x", "r"}, {"y"})},
+                                {numbers("two", {2})})),
+              "multiply unknown unknown unknown");
+    EXPECT_EQ(kinds_of(graph_of({node("Pow", {"x", "three"}, {"y"})}, {numbers("three", {3})})), "unknown");
+    EXPECT_EQ(kinds_of(graph_of({node("Pow", {"x", "one"}, {"p"}), node("Relu", {"p"}, {"y"})},
+                                {numbers("one", {1})})),
+              "relu");
+    const Network network = import_onnx(graph_of({node("Exp", {"x"}, {"s"}), reduced({-3}, 0), //
+                                                  node("Sqrt", {"m"}, {"y"})}),
+                                        "mine.onnx");
+    EXPECT_EQ(elements(network.operators.back().output), 36);
+}
+
 TEST(Onnx, WhatTrainsIsNotTakenForInference) {
     const std::vector<OnnxTensor> its = {weights("b", {4}), numbers("ratio", {0.5}), numbers("yes", {1}),
                                          numbers("no", {0}), given("y", {0, 4, 6, 6})};

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -311,6 +312,7 @@ bool Importer::take_operator() {
                                                       {"Sub", &Importer::of_two},
                                                       {"Mul", &Importer::of_two},
                                                       {"Div", &Importer::of_two},
+                                                      {"Pow", &Importer::power},
                                                       {"Sum", &Importer::sum},
                                                       {"Max", &Importer::bound},
                                                       {"Min", &Importer::bound},
@@ -333,6 +335,51 @@ bool Importer::take_operator() {
     return found != takes.end() && (this->*found->second)();
 }
 
+/// Of the output of a node that works number by number, or that reduces sizes to one number; empty of others.
+std::vector<std::int64_t> Importer::sizes_of_inputs() {
+    static const std::set<std::string> number_by_number = {
+        "Abs",  "Add",  "Ceil", "Celu",  "Cos",        "Div",   "Elu",      "Exp",
+        "Log",  "Max",  "Min",  "Mish",  "Mul",        "Neg",   "Pow",      "PRelu",
+        "Sign", "Sin",  "Sqrt", "Round", "Reciprocal", "Floor", "Softplus", "Softsign",
+        "Sub",  "Selu", "Mod",  "Sum",   "Mean",       "Where", "Cast",     "ThresholdedRelu"};
+    if (number_by_number.contains(node_->type)) {
+        std::vector<std::int64_t> all; // each 1 or as long as every other that is not 1
+        for (std::size_t i = 0; i < node_->inputs.size(); ++i) {
+            const Value *value = input(i);
+            if (!value)
+                return {};
+            const std::vector<std::int64_t> its =
+                value->is_tensor() ? value->view.sizes() : value->constant_sizes;
+            if (its.size() > all.size())
+                all.insert(all.begin(), its.size() - all.size(), 1);
+            for (std::size_t k = 0; k < its.size(); ++k) {
+                std::int64_t &size = all[all.size() - its.size() + k];
+                if (size != 1 && its[k] != 1 && size != its[k])
+                    return {};
+                size = std::max(size, its[k]);
+            }
+        }
+        return all;
+    }
+    const Value *value = tensor(0);
+    if (!node_->type.starts_with("Reduce") || !value || !known_from(1))
+        return {};
+    std::vector<std::int64_t> sizes = value->view.sizes();
+    const auto rank = static_cast<double>(sizes.size());
+    const bool stays = attribute(*node_, "keepdims", {1.0}).front() != 0.0;
+    std::vector<double> axes = given(1, "axes");
+    for (double &axis : axes)
+        axis += axis < 0.0 ? rank : 0.0;
+    std::ranges::sort(axes, std::greater());
+    for (const double axis : axes) {
+        if (!(axis >= 1.0 && axis < rank))
+            return {};
+        const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(axis);
+        stays ? void(*at = 1) : void(sizes.erase(at));
+    }
+    return axes.empty() ? std::vector<std::int64_t>{} : sizes;
+}
+
 void Importer::take_unknown() {
     std::vector<Value> inputs;
     std::set<std::string> seen;
@@ -346,8 +393,9 @@ void Importer::take_unknown() {
         if (name.empty() || readers_of(name) == 0)
             continue;
         const auto known = inferred_.find(name);
-        const std::vector<std::int64_t> sizes =
-            known == inferred_.end() ? std::vector<std::int64_t>{} : known->second->sizes;
+        const std::vector<std::int64_t> sizes = known != inferred_.end() ? known->second->sizes
+                                                : i == 0                 ? sizes_of_inputs()
+                                                                         : std::vector<std::int64_t>{};
         if (sizes.empty() || std::any_of(sizes.begin() + 1, sizes.end(),
                                          [](auto size) { return size < 1 || size > most_size; }))
             return lose(), problem("it is not known, and the shape of its output " + shortened(name, 60) +

@@ -149,6 +149,24 @@ std::optional<Value> Importer::joined(OperatorKind kind, Value a, Value b) {
     return out;
 }
 
+/// A square is a product of a tensor with itself.
+bool Importer::power() {
+    const Value *value = tensor(0), *exponent = constant(1);
+    if (!value || !exponent || exponent->constant_count() != 1 || !exponent->numbers ||
+        exponent->numbers->values.empty())
+        return false;
+    const double by = exponent->numbers->values.front();
+    if (by == 1.0)
+        return give(Value(*value)), true;
+    if (by != 2.0)
+        return false;
+    std::optional<Value> out = joined(OperatorKind::multiply, *value, *value);
+    if (!out)
+        return false;
+    give(std::move(*out));
+    return true;
+}
+
 bool Importer::sum() {
     std::optional<Value> out;
     for (std::size_t i = 0; i < node_->inputs.size(); ++i) {

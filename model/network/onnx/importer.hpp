@@ -177,6 +177,7 @@ class Importer {
     /// number for each of its channels, each number as a channel where it has one for each of them.
     std::optional<Value> by_channel(const Value &value, const Value &constant);
     /// The sum of all inputs.
+    bool power();
     bool sum();
     /// The larger or the smaller of one tensor and numbers.
     bool bound();
@@ -221,6 +222,7 @@ class Importer {
     /// What reads the node's outputs is not looked at.
     void lose() { lost_.insert(node_->outputs.begin(), node_->outputs.end()); }
     /// Its inputs are read and its output is written; nothing else is known.
+    std::vector<std::int64_t> sizes_of_inputs();
     void take_unknown();
 
     const OnnxGraph &graph_;
