@@ -44,7 +44,9 @@ __global__ void __maxnreg__(REGISTER_CAP)
     for (int i = 0; i < R * S; ++i)
         taps[i] = widened(filters[static_cast<long long>(filter) * (R * S) + i]);
 
-//: wait_for_launch_before(); // filters are no launch's
+//: fetch(reinterpret_cast<const float *>(filters) + static_cast<long long>(filter) * (R * S)); // no launch's
+//: wait_for_launch_before();
+//: asm volatile("" : "+l"(from)); // no pixel is loaded sooner
 //: float its_bias = 0.0f;
 //: if constexpr (END_BIAS)
 //:     its_bias = __ldg(a.bias + filter);

@@ -51,6 +51,7 @@ __global__ void __maxnreg__(REGISTER_CAP)
     const In *from = input + (static_cast<long long>(image) * a.c + static_cast<long long>(blockIdx.y) * Channels) * (H * W) +
                      y_in * W + x_in;
 
+//: asm volatile("" : "+l"(from)); // no pixel is loaded before the wait
     Sum sum[Filters][Rows][Columns] = {};
 #pragma unroll 1
     for (int channel = 0; channel < Channels; channel += AtOnce, from += AtOnce * H * W) {
