@@ -336,10 +336,8 @@ TEST(Scaling, ForecastsAreSensible) {
             EXPECT_TRUE(advice.pays_from);
             EXPECT_GE(advice.efficient_from.value_or(most_split_batch), *advice.pays_from);
         }
-    EXPECT_EQ(
-        described::read_document<NetworkRun>(to_text(described::write(scaling)), "s")
-            .cases.size(),
-        scaling.cases.size());
+    EXPECT_EQ(described::read_document<NetworkRun>(to_text(described::write(scaling)), "s").cases.size(),
+              scaling.cases.size());
     EXPECT_THAT(
         [] {
             forecast_scaling(find_network("vgg16"), h200(), {{0, 1}, {}, {8}});
