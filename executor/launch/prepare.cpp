@@ -5,13 +5,13 @@
 #include "gpu/check.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/memory.hpp"
+#include "model/network/schedule.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,16 +54,9 @@ dim3 grid_of(const Launch &launch) {
             static_cast<unsigned>(launch.grid[2])};
 }
 
-/// Whether the kernel waits in a network for the launch before it, so that it may start early. Where that one
-/// lets its follower start beside its last CTAs, small kernels alone gain: CTAs of large ones would crowd on
-/// the few SMs that are free first.
-bool may_start_early(const Partition &partition, const EndOfConv &end) {
-    const auto is_one_of = [&](std::initializer_list<const char *> kernels) {
-        return std::ranges::find(kernels, partition.kernel) != kernels.end();
-    };
-    return end.early &&
-           (is_one_of({"winograd_input", "depthwise_register"}) ||
-            (!end.beside && is_one_of({"implicit_gemm", "implicit_gemm_rows", "grouped_register"})));
+bool starts_early(const Partition &partition, const EndOfConv &end) {
+    const InNetwork &its = in_network(partition.kernel);
+    return end.early && (end.beside ? its.starts_beside : its.starts_early);
 }
 
 /// A launch of a plan, bound to its loaded kernel.
@@ -133,7 +126,7 @@ BoundLaunch bound(KernelCache &kernels, const Partition &partition, const ConvSh
                        module->kernel(name),
                        partition,
                        {args_for(shape, partition), end.bias, end.added},
-                       compiled_as.in_network && may_start_early(partition, end),
+                       compiled_as.in_network && starts_early(partition, end),
                        partition.filter_begin * shape.products() * shape.element_bytes()};
     launch.kernel.allow_shared(static_cast<std::size_t>(partition.shared_bytes));
     if (partition.constant_bytes > 0) {

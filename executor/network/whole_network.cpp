@@ -27,7 +27,7 @@ constexpr int least_early = 90; ///< compute capability whose launches may start
 bool starts_beside(const std::vector<ScheduledLaunch> &schedule, std::size_t i) {
     while (i-- > 0)
         if (schedule[i].kind != LaunchKind::placed)
-            return schedule[i].plan && schedule[i].plan->launches.back().kernel == "winograd_output";
+            return schedule[i].plan && in_network(schedule[i].plan->launches.back().kernel).lets_next_start;
     return false;
 }
 

@@ -221,9 +221,9 @@ HeldByL2 NetworkForecaster::held_for(const ConvShape &shape) const {
     return found == held_.end() ? HeldByL2{} : found->second;
 }
 
-/// Filters that a launch reads while the one before still runs are there when it goes on.
+/// Filters that a launch asks for while the one before still runs are there when it goes on.
 HeldByL2 NetworkForecaster::at_its_start(const Plan &plan, HeldByL2 held) const {
-    if (early_ && filters_before_waiting(plan))
+    if (early_ && in_network(plan.launches.front().kernel).asks_for_filters)
         held.filters = 1.0;
     return held;
 }
@@ -336,8 +336,10 @@ NetworkLaunch NetworkForecaster::launch(const ScheduledLaunch &scheduled, const 
         launch.nodes = 0, launch.bytes = 0.0, launch.light_s = Seconds(0.0);
         return launch;
     }
-    const bool with_pixels = scheduled.shape && scheduled.kind != LaunchKind::dense &&
-                             biases_with_pixels(ways_of(*scheduled.shape, scheduled.strategy).plan);
+    const bool with_pixels =
+        scheduled.shape && scheduled.kind != LaunchKind::dense &&
+        in_network(ways_of(*scheduled.shape, scheduled.strategy).plan.launches.front().kernel)
+            .biases_with_pixels;
     const LaunchBytes bytes = bytes_of(network_, scheduled, held, batch(), with_pixels);
     launch.bytes = bytes.read.bytes + bytes.written;
     if (scheduled.shape) {

@@ -421,22 +421,26 @@ void place_parts(const Network &network, std::vector<ScheduledLaunch> &schedule,
     }
 }
 
+const InNetwork &in_network(const std::string &kernel) {
+    static const std::map<std::string, InNetwork> kernels = {
+        {"implicit_gemm", {.ends = true, .starts_early = true}},
+        {"implicit_gemm_rows", {.ends = true, .starts_early = true}},
+        {"grouped_register", {.ends = true, .starts_early = true, .asks_for_filters = true}},
+        {"depthwise_register",
+         {.ends = true,
+          .starts_early = true,
+          .starts_beside = true,
+          .asks_for_filters = true,
+          .biases_with_pixels = true}},
+        {"winograd_input", {.starts_early = true, .starts_beside = true}},
+        {"winograd_output", {.ends = true, .lets_next_start = true}}};
+    static const InNetwork nothing;
+    const auto found = kernels.find(kernel);
+    return found == kernels.end() ? nothing : found->second;
+}
+
 bool ends_launch(const Plan &plan) {
-    const std::string &kernel = plan.launches.back().kernel;
-    for (const char *its :
-         {"implicit_gemm", "implicit_gemm_rows", "winograd_output", "depthwise_register", "grouped_register"})
-        if (kernel == its)
-            return true;
-    return false;
-}
-
-bool filters_before_waiting(const Plan &plan) {
-    const std::string &kernel = plan.launches.front().kernel;
-    return kernel == "depthwise_register" || kernel == "grouped_register";
-}
-
-bool biases_with_pixels(const Plan &plan) {
-    return plan.launches.front().kernel == "depthwise_register";
+    return in_network(plan.launches.back().kernel).ends;
 }
 
 Arena arena_of(const Network &network, const std::vector<ScheduledLaunch> &schedule, std::int64_t batch) {

@@ -68,16 +68,23 @@ struct ElementSteps {
 };
 ElementSteps element_steps(const Network &network, const ScheduledLaunch &launch);
 
-/// Whether the kernel that stores a plan's outputs can do bias, add and ReLU before: those with lines for
-/// networks (executor/network/conv_end.cuh).
+/// What a kernel can do in a network, by its lines for networks: those of executor/kernels that begin with
+/// "//:".
+struct InNetwork {
+    bool ends = false;         ///< does bias, addition and functions of one number before it stores
+    bool starts_early = false; ///< waits itself for the end of the launch before it
+    /// Starts early also where that launch lets it start beside its own last CTAs. CTAs of large kernels
+    /// would crowd on the few SMs that are free first.
+    bool starts_beside = false;
+    bool lets_next_start = false;    ///< before its last CTAs end
+    bool asks_for_filters = false;   ///< for all of them, before it waits
+    bool biases_with_pixels = false; ///< reads them together, and not behind its sums
+};
+/// All false of a kernel without such lines.
+const InNetwork &in_network(const std::string &kernel);
+
+/// Whether the kernel that stores a plan's outputs can do bias, addition and functions before.
 bool ends_launch(const Plan &plan);
-
-/// Whether the plan's kernel, in a network, reads all of its filters while the launch before it may still
-/// run.
-bool filters_before_waiting(const Plan &plan);
-
-/// Whether it reads its biases together with its pixels, and not behind its sums.
-bool biases_with_pixels(const Plan &plan);
 
 /// Whether the kernel that was chosen for a convolution can do bias, add and ReLU where it stores (N1).
 using EndsLaunch = std::function<bool(const ConvShape &)>;

@@ -7,6 +7,7 @@
     networks.py --onnx      a row for each recorded network of torchvision, and the means
     networks.py --drawn     a row for each network of timm that was drawn at random, and the means
     networks.py --drawn BINARY  how far off a program of today forecasts the same networks, which are not blind for it
+    networks.py --kinds     what each kind of launch of those of the last draw took, and what its forecast was, batch 1
     networks.py --layers RUN  the launches of one of these runs: time, share, forecast
 
 The recordings are of single calls; in the graph of a network there is a gap of 0.1 us before each.
@@ -162,6 +163,25 @@ def drawn_again(binary):
                   f"forecast / measured {math.exp(sum(map(math.log, its)) / len(its)):.3f}")
 
 
+def kinds():
+    """Means over launches, from the end of the launch before to their own. Tracing makes a call longer, so measured ends are scaled
+    to the call that was not traced."""
+    print("| GPU | launch | launches | measured | forecast | forecast / measured |\n|---|---|---|---|---|---|")
+    for gpu in ("h200", "h100"):
+        times = {}
+        for path in sorted((RECORDED.parent / gpu / DRAWN[-1].name).glob("*_b1.json.gz")):
+            [case] = json.loads(gzip.open(path).read())["cases"]
+            scale = case["measured"]["time_s"] / case["traced"]["graph_s"]["median_s"]
+            launches = [launch for launch in case["launches"] if launch["kind"] != "placed"]
+            for before, launch in zip(launches, launches[1:]):
+                kind = launch["candidates"][0]["strategy"].split(":")[0] if "candidates" in launch else launch["kind"]
+                measured = scale * (launch["measured"]["ends_s"] - before["measured"]["ends_s"])
+                times.setdefault(kind, []).append((measured, launch["ends_s"] - before["ends_s"]))
+        for kind, its in sorted(times.items()):
+            measured, forecast = (sum(part) / len(its) for part in zip(*its))
+            print(f"| {gpu.upper()} | {kind} | {len(its)} | {measured * 1e6:.2f} us | {forecast * 1e6:.2f} us | {forecast / measured:.3f} |")
+
+
 def layers(run):
     print("| launch | time | share | forecast | strategy |\n|---|---|---|---|---|")
     for launch in json.loads((RECORDED / "networks_whole" / f"{run}.json").read_text())["cases"][0]["launches"]:
@@ -179,6 +199,8 @@ if __name__ == "__main__":
         h100()
     elif sys.argv[1] == "--drawn":
         drawn_again(sys.argv[2]) if len(sys.argv) > 2 else drawn()
+    elif sys.argv[1] == "--kinds":
+        kinds()
     elif sys.argv[1] == "--layers":
         layers(sys.argv[2])
     else:

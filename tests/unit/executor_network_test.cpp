@@ -68,6 +68,28 @@ TEST(NetworkLines, KernelsThatCanEndAConvolutionAreThoseThatTheModelKnows) {
         }
 }
 
+TEST(NetworkLines, WhatAKernelCanDoInANetworkStandsInItsText) {
+    int early = 0;
+    for (const std::vector<EmbeddedFile> *sources : {&kernel_sources, &added_kernel_sources})
+        for (const std::string &kernel : kernels_in(*sources)) {
+            const std::string text = kernel_source(kernel, true),
+                              its = text.substr(text.rfind("extern \"C\"") == std::string::npos
+                                                    ? text.rfind("__global__")
+                                                    : text.rfind("extern \"C\""));
+            const auto has = [&](const char *what) { return its.find(what) != std::string::npos; };
+            const InNetwork &can = in_network(kernel);
+            early += can.starts_early;
+            EXPECT_TRUE(!can.starts_early || has("wait_for_launch_before();")) << kernel;
+            EXPECT_TRUE(!can.starts_beside || can.starts_early) << kernel;
+            EXPECT_TRUE(!can.lets_next_start || has("let_next_launch_start();")) << kernel;
+            EXPECT_TRUE(!can.biases_with_pixels || has("its_bias = __ldg(a.bias + filter);")) << kernel;
+            if (can.asks_for_filters) {
+                EXPECT_LT(its.find("filters"), its.find("wait_for_launch_before();")) << kernel;
+            }
+        }
+    EXPECT_EQ(early, 5);
+}
+
 TEST(WholeKernel, TemplateArgumentsAreThoseOfTheLaunch) {
     const Network network = find_network("resnet18");
     const auto all = [](const ConvShape &) { return true; };
