@@ -20,7 +20,8 @@ struct DeviceMemory {
 };
 DeviceMemory device_memory(std::source_location where = std::source_location::current());
 
-/// Whether so much is taken that calls which wait, with their workspaces, must go before the next is made.
+/// Whether half of the device's memory is taken. Calls that are kept for later, each with its workspace, must
+/// then be freed before another one is made.
 bool half_is_taken();
 
 /// cudaMalloc, whose failure says how much was asked for and how much was free.

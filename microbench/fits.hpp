@@ -13,7 +13,7 @@ namespace convcast {
 /// Time of `bytes` in flight by eq. M1, T = (L0^p + (V/BW)^p)^(1/p), in seconds; overflows for no p.
 double time_in_flight(double bytes, double latency_s, double bandwidth, double exponent);
 
-/// How far eq. M1 is from the worst point of a curve, as a part of it.
+/// The largest relative distance of a point of the curve from eq. M1.
 double worst_error(const FlightCurve &curve, double latency_s, double bandwidth, double exponent);
 
 /// p of eq. M1 by least squares in log time, T = bytes_in_flight / bandwidth, with L0 and BW known. Absent if

@@ -44,7 +44,8 @@ template <class F, class Do> void for_each_series(F &figure, Do do_it) {
             do_it(series);
 }
 
-/// The points of all plots, of which those of `series` count once, that `wanted(series, point)` is true of.
+/// How many points of a figure `wanted(series, point)` is true of. A series that stands in every plot counts
+/// once.
 std::size_t count_points(const Figure &figure, auto wanted) {
     std::ptrdiff_t count = 0;
     for_each_series(figure, [&](const Series &series) {

@@ -35,7 +35,8 @@ struct Html {
 Html paragraph(const std::string &html, const std::string &look = "");
 Html small_print(const std::string &html);
 
-/// A number that a page opens with, what it is (as HTML), and more in small print. Of none there is nothing.
+/// A number that a page opens with, what it is (as HTML), and more in small print. A list of no cards writes
+/// nothing.
 struct Card {
     std::string number, what, more;
 };
@@ -66,8 +67,8 @@ struct PagePart : std::variant<Html, Listing, std::vector<Card>, std::vector<Fac
     using variant::variant;
 };
 
-/// A part of a page that the way at its top leads to, by its name there; "" leads nowhere. One without parts
-/// is left out.
+/// A part of a page. The links at the top of the page lead to it by its `name`; one without a name has no
+/// link. A section without parts is left out.
 struct Section {
     std::string id, name, heading;
     std::vector<PagePart> parts{};

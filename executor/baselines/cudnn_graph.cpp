@@ -349,7 +349,7 @@ class Runner {
     std::vector<DevicePointer> pointers_;
 };
 
-/// What a note of cuDNN's is called, and what it says of a plan's arithmetic, if that is compared.
+/// A numerical note of cuDNN's, its name, and which member of PlanNotes it sets, if one.
 struct Note {
     cudnnBackendNumericalNote_t note;
     const char *name;

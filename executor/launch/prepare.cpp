@@ -54,6 +54,7 @@ dim3 grid_of(const Launch &launch) {
             static_cast<unsigned>(launch.grid[2])};
 }
 
+/// Whether a launch of a network's plan starts while the launch before it runs.
 bool starts_early(const Partition &partition, const EndOfConv &end) {
     const InNetwork &its = in_network(partition.kernel);
     return end.early && (end.beside ? its.starts_beside : its.starts_early);

@@ -41,8 +41,8 @@ struct StepOutcome {
     std::vector<std::vector<float>> gradients, parameters;
 };
 
-/// Sets how far a case's steps, of the images in `share`, are from what one GPU makes of the batch. A
-/// sentence where that is more than sums in another order explain.
+/// Sets how far the steps of a case, whose images are `share`, are from what one GPU makes of the batch.
+/// Returns a sentence that says so where the distance is more than another order of sums explains.
 std::optional<std::string> why_not_as_one_gpu(const StepOutcome &its, const ImageShare &share,
                                               const StepOutcome &one, NetworkCase &item);
 

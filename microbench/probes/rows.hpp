@@ -14,8 +14,8 @@ std::vector<Probe> latency_probes();
 std::vector<Probe> bandwidth_probes();
 std::vector<Probe> shared_memory_probes();
 std::vector<Probe> synchronisation_probes();
-/// What must be measured before other probes have been at work: once streams have had kernels by turns, each
-/// kernel of a graph takes 0.1 to 0.2 us longer for the rest of the process (docs/evidence.md, N2).
+/// Probes that must run before all others. Once two streams of a process have had work by turns, each kernel
+/// of a graph takes 0.1 to 0.2 us longer until the process ends (docs/evidence.md, N2).
 std::vector<Probe> first_probes();
 std::vector<Probe> launch_probes();
 

@@ -105,7 +105,7 @@ void BibtexEntry::check(const FieldProblem &problem) const {
             problem("fields/" + name, "expected as many { as }");
 }
 
-/// What names things that ship, profiles, studies and strategies, or is to be told apart.
+/// Refuses names of profiles, studies and strategies that do not ship, and ids that stand twice.
 void Paper::check(const FieldProblem &problem) const {
     require_one_of(gpu, shipped_profiles(), "the name of a shipped profile", "gpu", problem);
     if (!is_id(id)) // names a folder

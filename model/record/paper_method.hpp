@@ -243,7 +243,8 @@ void require_one_of(const std::string &name, const std::vector<std::string> &kno
                     const std::string &place, std::vector<InputProblem> &problems,
                     const std::string &example = "");
 
-/// Says of each expression, sentence, setting and study that is none what is wrong. `field` is the method's.
+/// Tells `problem` of each text of a method that cannot be read as the expression, sentence, setting or study
+/// that it should be. `field` is the place of the method.
 void check_texts(const PaperMethod &method, const std::string &field, const FieldProblem &problem);
 
 } // namespace convcast

@@ -67,7 +67,7 @@ Activity loads(std::int64_t times, const Passes &passes, std::int64_t warps = 1)
 /// Loops of `outer` iterations together, each of them with a loop of `inner` that is not unrolled: 0 none.
 Activity iterations(std::int64_t outer, std::int64_t inner = 0);
 
-/// So many of what has a price in instructions.hpp: places, stores.
+/// `count` pieces of work, each of so many instructions as instructions.hpp says: computing a place, a store.
 Activity priced(std::int64_t count, double instructions);
 
 // To shared memory, and not left to the busy warps (StepWork::copying).

@@ -45,9 +45,9 @@ void add_names(PaperMethod &to, const PaperMethod &from) {
     to.lists.insert(from.lists.begin(), from.lists.end());
 }
 
-/// The methods of an item in the order of their answers: the one that it names in `by`, its own, those in
-/// `also`, each with its parts behind it. Names of the item go before those of a method that it names. Adds a
-/// problem for each name that no method has.
+/// The methods of an item in the order of their answers: the method that its `by` names, its own method, then
+/// the methods that its `also` names, each followed by its parts. A name that the item defines replaces the
+/// same name of a method. Adds a problem for each name that no method has.
 std::vector<AskedMethod> methods_of(const PaperItem &item, const Paper &paper,
                                     std::vector<InputProblem> &problems) {
     const PaperAnswer &answer = item.answer;

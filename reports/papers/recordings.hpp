@@ -80,9 +80,9 @@ class Recordings {
     /// Those that were added.
     std::vector<const Recording *> given() const;
     const std::set<RecordedOf> &asked() const { return asked_; }
-    /// What was found is used, here once more.
+    /// Notes that recordings, which an earlier question found, are used for this answer too.
     void use(const std::vector<const Recording *> &again) const { used_.insert(again.begin(), again.end()); }
-    /// What was used since this was called last.
+    /// The recordings that were used since this function was called last.
     std::set<const Recording *> take_used() const { return std::exchange(used_, {}); }
     /// Of some recordings those that were measured with other device code than this program has, in a
     /// sentence: "Recorded with other device code than this program has: the training of mnist (version

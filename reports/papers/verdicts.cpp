@@ -37,7 +37,7 @@ Verdict gain(Numbers n) {
     return direction_of(n[0]) > 0 ? holds : differs;
 }
 
-/// Of a number that is no ratio, published and found: a latency, a rate, a share.
+/// How a found number stands to the published one where they are no ratio: latencies, rates, shares.
 Verdict number(Numbers n) {
     constexpr double factor_in_part = 2.0;
     const bool near = n[1] <= factor_in_part * n[0] && n[0] <= factor_in_part * n[1];

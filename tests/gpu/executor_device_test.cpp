@@ -52,7 +52,7 @@ struct Lab {
     explicit Lab(RunOptions options = verify_only())
         : executor(compiler, device, h200(), std::move(options)) {}
 
-    /// All at once: their kernels are compiled in parallel first.
+    /// Runs the cases as one run, so that their kernels are compiled in parallel first.
     void run(std::vector<Case> &cases) {
         Run run;
         run.cases = std::move(cases);
@@ -128,7 +128,7 @@ class Fuzz {
     std::mt19937_64 random_;
 };
 
-/// So many feasible cases of those that `draw` draws.
+/// Runs `wanted` feasible cases that `draw` draws, and expects each to be right.
 void run_random_and_expect_ok(std::size_t wanted, int most_tries, const std::function<Case()> &draw) {
     std::vector<Case> cases;
     for (int tries = 0; cases.size() < wanted && tries < most_tries; ++tries)

@@ -1,13 +1,14 @@
 // What a kernel of a chain takes that a graph launches (N2 of docs/equations.md), before and after another
 // stream of the process has been busy by turns with the one that is timed.
 //
-//   nvcc -O3 -std=c++20 -arch=sm_90 -o launch_chains tests/gpu/launch_chains.cu && ./launch_chains > launch_chains.tsv
+//   nvcc -O3 -std=c++20 -arch=sm_90 -o launch_chains tests/gpu/launch_chains.cu
+//   ./launch_chains > launch_chains.tsv
 //
 // A chain of 256 kernels minus one of 64, over 192. `empty` does nothing, `touch` loads a number and stores
 // it. Both wait for the kernel before them where they start early (programmatic stream serialization);
-// `touch` lets the next one start before it stores. `turns` counts how often a memset on the default stream
-// and a kernel on the timed stream have taken turns, each waited for. A row has the medians of 15
-// differences, in nanoseconds.
+// `touch` lets the next kernel start before it stores. The first column says what the process did before:
+// nothing; turns of a memset on the default stream and a kernel on the timed stream, each waited for; kernels
+// on 8 further streams at once. A row has the median of 15 differences, in nanoseconds.
 #include <cuda_runtime.h>
 
 #include <algorithm>

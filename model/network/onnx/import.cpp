@@ -335,7 +335,8 @@ bool Importer::take_operator() {
     return found != takes.end() && (this->*found->second)();
 }
 
-/// Of the output of a node that works number by number, or that reduces sizes to one number; empty of others.
+/// The sizes of the first output of a node that works number by number or reduces, by those of its inputs.
+/// Empty for other nodes.
 std::vector<std::int64_t> Importer::sizes_of_inputs() {
     static const std::set<std::string> number_by_number = {
         "Abs",  "Add",  "Ceil", "Celu",  "Cos",        "Div",   "Elu",      "Exp",

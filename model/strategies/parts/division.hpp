@@ -106,7 +106,7 @@ struct PieceReads {
     double staying = 0.0;
     Reads coming;
 };
-/// Counts them for a launch whose CTAs are counted already.
+/// Counts the reads of a launch whose CTAs are counted already.
 using CountReads = PieceReads (*)(const Tiling &, const Partition &);
 
 /// The plan with as many pieces as asked or, of 0, the paper's or the next number of which two CTAs fit an
