@@ -227,7 +227,7 @@ std::string candidates_text(const NetworkRun &forecast) {
              {{"strategy", As::text, Keep::must, Fit::wrap}, &NetworkCandidate::strategy}}));
         if (best < launch.candidates.front().time_s)
             text += wrapped(
-                launch.operators.size() > 1 && launch.candidates.front().time_s > best * network_tie(best)
+                launch.operators.size() > 1 && launch.candidates.front().time_s > best * tie_of(best)
                     ? "The first is taken: its kernel also does bias, addition and ReLU, and with it "
                       "the network is faster than with the fastest by itself."
                     : "The first is taken: the forecast cannot tell these apart, and it is of those "

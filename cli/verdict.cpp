@@ -170,6 +170,8 @@ std::string time_words(const Prediction &p) {
     if (p.times.tier0_s)
         text += fmt::format("; {:.2f}x the speed of light ({})", *p.time_s / *p.times.tier0_s,
                             short_time(*p.times.tier0_s));
+    if (p.tied_s && *p.tied_s > *p.time_s)
+        text += fmt::format("; {} in the mean of those that tie with it", short_time(*p.tied_s));
     if (p.assumed_low_s && p.assumed_high_s)
         text += fmt::format("; {} to {} as the numbers that were assumed lie in their ranges",
                             short_time(*p.assumed_low_s), short_time(*p.assumed_high_s));

@@ -94,6 +94,13 @@ Choice choice_of(const ConvShape &shape, const GpuProfile &profile, const Knowle
             out.ranked.push_back(std::move(item));
         }
     }
+    if (!out.ranks.empty() && out.ranks.front() == 1 && times.front()) {
+        std::vector<Seconds> known;
+        for (const std::optional<Seconds> &time : times)
+            if (time)
+                known.push_back(*time);
+        out.ranked.front().prediction->tied_s = mean_of_ties(known);
+    }
     for (RefusedStrategy &refused : all.refused)
         out.refused.push_back(refused_case(refused.setting, shape, profile, std::move(refused.why)));
     for (const std::string &text : extent.placed) {

@@ -1,6 +1,10 @@
 #include "microbench/runners/graphs.hpp"
 #include "microbench/runners/harness.hpp"
 
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
 namespace convcast::probe {
 namespace {
 
@@ -13,6 +17,25 @@ Samples launch_floor(ProbeContext &context, const Module &module) {
         context,
         [&](cudaStream_t stream) { kernel.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream); },
         {.l2 = L2State::warm, .min_samples = 50}, {{"ctas_per_sm", 1}, {"threads", empty_threads}})};
+}
+
+Samples smallest_copy(ProbeContext &context, const Module &module) {
+    need_activity_records(context);
+    const Kernel kernel = module.kernel("smallest_copy");
+    std::vector<float> numbers(std::size_t{sms(context)} * empty_threads);
+    std::iota(numbers.begin(), numbers.end(), 1.0f);
+    const DeviceBuffer<float> from(numbers);
+    DeviceBuffer<float> to(numbers.size());
+    to.fill_bytes(0);
+    Samples all = {timed(
+        context,
+        [&](cudaStream_t stream) {
+            kernel.launch_with(dim3(sms(context)), dim3(empty_threads), 0, stream, from.data(), to.data());
+        },
+        {.l2 = L2State::warm, .min_samples = 50}, {{"ctas_per_sm", 1}, {"threads", empty_threads}})};
+    if (to.to_host() != numbers)
+        throw GpuError("smallest_copy did not copy its numbers");
+    return all;
 }
 
 Samples launch_gap(ProbeContext &context, const Module &module) {
@@ -193,10 +216,15 @@ Samples shared_capacity(ProbeContext &context, const Module &module) {
 } // namespace
 
 ProbeRuns launch_runs() {
-    return {{"launch_floor", launch_floor},     {"launch_gap", launch_gap},
-            {"launch_period", launch_period},   {"early_launch_period", early_launch_period},
-            {"launch_by_grid", launch_by_grid}, {"graph_meets", graph_meets},
-            {"stream_meets", stream_meets},     {"shared_capacity", shared_capacity}};
+    return {{"launch_floor", launch_floor},
+            {"smallest_copy", smallest_copy},
+            {"launch_gap", launch_gap},
+            {"launch_period", launch_period},
+            {"early_launch_period", early_launch_period},
+            {"launch_by_grid", launch_by_grid},
+            {"graph_meets", graph_meets},
+            {"stream_meets", stream_meets},
+            {"shared_capacity", shared_capacity}};
 }
 
 } // namespace convcast::probe

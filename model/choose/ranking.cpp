@@ -53,6 +53,16 @@ struct ChosenSetting {
 
 } // namespace
 
+Seconds mean_of_ties(const std::vector<Seconds> &times) {
+    const Seconds shortest = *std::ranges::min_element(times);
+    Seconds total;
+    double ties = 0.0;
+    for (const Seconds time : times)
+        if (time <= shortest * tie_of(shortest))
+            total += time, ties += 1.0;
+    return total / ties;
+}
+
 Ranking rank(const ConvShape &shape, const GpuProfile &profile, const Knowledge &knowledge,
              const std::vector<std::string> &strategies, std::size_t top, TensorCores order) {
     const Gpu gpu(profile);

@@ -5,6 +5,7 @@
 #include "model/choose/setting.hpp"
 #include "model/machine/knowledge.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -12,6 +13,18 @@
 #include <vector>
 
 namespace convcast {
+
+/// N8: forecasts of a convolution that are no longer than the shortest times this tie with it.
+inline double tie_of(Seconds shortest) {
+    constexpr double apart = 0.15; // nine of ten forecasts are that good
+    constexpr Seconds longest(
+        25e-6); // of longer ones the settings share what makes them too long or too short
+    return 1.0 + apart * std::min(1.0, longest / shortest);
+}
+
+/// N8: the mean of those forecasts that tie with the shortest. The shortest of many is mostly one that came
+/// out too short. Requires a time.
+Seconds mean_of_ties(const std::vector<Seconds> &times);
 
 struct RankedSetting {
     PlannedStrategy planned;     ///< with the facts of its kernels

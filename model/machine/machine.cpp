@@ -64,6 +64,8 @@ Machine machine_of(const Gpu &gpu, DataType type, const Calibration &calibration
     m.pass_bytes =
         lanes_of_warp * sizeof(float) * static_cast<double>(bank_words(p)); // as many banks as lanes
     m.launch_s = p.launch_floor->value.value;
+    m.start_s = p.smallest_copy_time ? std::max(0.0, p.smallest_copy_time->value.value - 2.0 * m.l2_latency_s)
+                                     : m.launch_s;
     m.gap_s = p.launch_gap ? p.launch_gap->value.value : m.launch_s;
     m.barrier_s = p.barrier_latency ? p.barrier_latency->value.value / m.clock : 0.0;
     m.knee = p.knee_exponent ? p.knee_exponent->value.value : of.knee_exponent->value;
@@ -120,7 +122,7 @@ std::vector<Measured> measured_numbers(const GpuProfile &p) {
     add(&Machine::ffma_latency, p.ffma_latency);
     add(&Machine::shared_latency, p.shared_latency);
     add(&Machine::tensor_rate, p.tf32_mma_rate);
-    add(&Machine::launch_s, p.launch_floor);
+    add(&Machine::start_s, p.smallest_copy_time ? p.smallest_copy_time : p.launch_floor);
     add(&Machine::gap_s, p.launch_gap);
     add(&Machine::barrier_s, p.barrier_latency);
     add(&Machine::knee, p.knee_exponent);

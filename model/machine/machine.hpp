@@ -49,6 +49,7 @@ struct Machine : CoreNumbers {
     double l2_bw, l2_write_bw;
     double l2_bytes;
     double launch_s, gap_s; ///< of an empty kernel; from a kernel's end to the start of the next
+    double start_s;         ///< that a launch takes beside its first loads and last stores (F1)
     double barrier_s;       ///< of the threads of a CTA
     double cta_s;           ///< for each further CTA of an empty kernel
     double knee;            ///< exponent of M1

@@ -227,9 +227,10 @@ struct LaunchParams {
     std::optional<Param<Seconds>> atomic_same_address_time; ///< per add when all SMs add to one address
     std::optional<Param<Seconds>>
         float_add_time; ///< per add of all SMs to many lines, where the curve float_adds was not measured
-    std::optional<Param<Seconds>> grid_sync_time; ///< barrier of all CTAs of a cooperative launch
-    std::optional<Param<Seconds>> launch_floor;   ///< an empty kernel, by its activity record
-    std::optional<Param<Seconds>> launch_gap;     ///< end of one kernel to start of the next in a stream
+    std::optional<Param<Seconds>> grid_sync_time;     ///< barrier of all CTAs of a cooperative launch
+    std::optional<Param<Seconds>> launch_floor;       ///< an empty kernel, by its activity record
+    std::optional<Param<Seconds>> smallest_copy_time; ///< a kernel that loads a number and stores it, in L2
+    std::optional<Param<Seconds>> launch_gap;         ///< end of one kernel to start of the next in a stream
     std::optional<Param<Seconds>> stream_launch_period; ///< per empty kernel of many in a stream
     std::optional<Param<Seconds>> graph_launch_period;  ///< per empty kernel of many in a graph
     std::optional<Param<Seconds>>
@@ -237,8 +238,8 @@ struct LaunchParams {
     std::optional<Param<Seconds>> cta_launch_time; ///< per further CTA of an empty kernel
     BOOST_DESCRIBE_CLASS(LaunchParams, (),
                          (barrier_latency, atomic_latency, atomic_same_address_time, float_add_time,
-                          grid_sync_time, launch_floor, launch_gap, stream_launch_period, graph_launch_period,
-                          early_launch_period, cta_launch_time),
+                          grid_sync_time, launch_floor, smallest_copy_time, launch_gap, stream_launch_period,
+                          graph_launch_period, early_launch_period, cta_launch_time),
                          (), ())
 };
 

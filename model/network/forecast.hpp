@@ -16,14 +16,6 @@
 
 namespace convcast {
 
-/// N8: forecasts of a convolution that are no longer than the shortest times this tie with it.
-inline double network_tie(Seconds shortest) {
-    constexpr double apart = 0.15; // nine of ten forecasts are that good
-    constexpr Seconds longest(
-        25e-6); // of longer ones the settings share what makes them too long or too short
-    return 1.0 + apart * std::min(1.0, longest / shortest);
-}
-
 struct NetworkQuestion {
     std::int64_t batch = 1;
     std::vector<std::string> strategies; ///< names that convolutions may use; empty: all without tensor cores

@@ -32,6 +32,7 @@ GpuProfile as_in_a_graph(GpuProfile profile, bool early) {
     }
     if (early && profile.early_launch_period)
         profile.launch_floor = profile.early_launch_period;
+    profile.smallest_copy_time.reset(); // a launch behind another has its floor
     return profile;
 }
 
@@ -46,16 +47,6 @@ struct RankedWay {
     NetworkCandidate candidate;
     const PlannedStrategy *setting;
 };
-
-/// N8: of settings that tie the shortest forecast is that with the most luck.
-Seconds mean_of_ties(const std::vector<RankedWay> &all, Seconds best) {
-    Seconds total;
-    double ties = 0.0;
-    for (const RankedWay &way : all)
-        if (way.candidate.time_s <= best * network_tie(best))
-            total += way.candidate.time_s, ties += 1.0;
-    return total / ties;
-}
 
 std::int64_t nodes_of(const Plan &plan) {
     return std::ssize(plan.launches) +
@@ -274,9 +265,12 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
     ways.best_s = all.front().candidate.time_s;
     const auto prepares = std::ranges::find_if(
         all, [](const auto &way) { return !way.setting->feasible.plan.prepare.empty(); });
-    if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * network_tie(ways.best_s))
+    if (prepares != all.end() && prepares->candidate.time_s <= ways.best_s * tie_of(ways.best_s))
         std::rotate(all.begin(), prepares, prepares + 1);
-    ways.time_s = mean_of_ties(all, ways.best_s);
+    std::vector<Seconds> times;
+    for (const RankedWay &way : all)
+        times.push_back(way.candidate.time_s);
+    ways.time_s = mean_of_ties(times);
     ways.strategy = all.front().setting->strategy;
     ways.plan = all.front().setting->feasible.plan;
     const auto ends = [](const RankedWay &way) { return ends_launch(way.setting->feasible.plan); };
@@ -285,7 +279,7 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::ranked(const ConvShape &shape) c
         ways.ends = ending->setting->strategy;
     // Numbers that change by a factor of two change a time by no more, so what is further behind does not get
     // as far as a tie, nor to the front of those that end launches.
-    const double most = 2.0 * network_tie(ways.best_s);
+    const double most = 2.0 * tie_of(ways.best_s);
     for (const RankedWay &way : all)
         if (way.candidate.time_s <= ways.best_s * most ||
             (ends(way) && way.candidate.time_s <= ending->candidate.time_s * most))
@@ -312,7 +306,7 @@ NetworkForecaster::WaysOrWhy NetworkForecaster::named(const ConvShape &shape, co
     ways.time_s = ways.best_s = *time;
     if (ties_ && !uses_tensor_cores(good.feasible.plan))
         if (const auto *chosen = std::get_if<Ways>(&known(shape, std::nullopt));
-            chosen != nullptr && *time <= chosen->best_s * network_tie(chosen->best_s))
+            chosen != nullptr && *time <= chosen->best_s * tie_of(chosen->best_s))
             ways.time_s = chosen->time_s; // N8: which of those that tie is faster nobody can say
     ways.plan = std::move(good.feasible.plan);
     return ways;

@@ -44,6 +44,8 @@ struct Prediction {
         time_s; ///< the best tier there is; absent when the profile lacks numbers: see `reason`
     TierTimes times;
     std::optional<Seconds> time_low_s, time_high_s;
+    std::optional<Seconds>
+        tied_s; ///< N8: of the first that `choose` ranks, the mean of the times that tie with it
     /// I3: of time_s, where the profile has numbers that no probe measured, with the range each may lie in.
     std::optional<Seconds> assumed_low_s, assumed_high_s;
     std::optional<Regimes> regimes;
@@ -58,8 +60,9 @@ struct Prediction {
     std::optional<std::string> reason; ///< why `time_s` is absent
     std::optional<Timeline> timeline;  ///< only where it was asked for
     BOOST_DESCRIBE_CLASS(Prediction, (),
-                         (time_s, times, time_low_s, time_high_s, assumed_low_s, assumed_high_s, regimes,
-                          limiter, work, rates, plan, term, rules, margin, assumptions, reason, timeline),
+                         (time_s, times, time_low_s, time_high_s, tied_s, assumed_low_s, assumed_high_s,
+                          regimes, limiter, work, rates, plan, term, rules, margin, assumptions, reason,
+                          timeline),
                          (), ())
 
     void check(const FieldProblem &problem) const;

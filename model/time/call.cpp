@@ -108,7 +108,7 @@ template <Yield T> T bound_of(const Plan &plan, const ConvShape &shape, const Ma
 
 /// F1: tier 2 of a plan, its launches one after another.
 template <Yield T> T plan_term(const Plan &plan, const ConvShape &shape, const Machine &m) {
-    List<T> parts = list_of<T>(leaf<T>("launch", s(m.launch_s), "{:.2f} us", m.launch_s * 1e6));
+    List<T> parts = list_of<T>(leaf<T>("launch", s(m.start_s), "{:.2f} us", m.start_s * 1e6));
     // The start of a launch that starts early is hidden behind the one before it.
     std::int64_t further = -1;
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
@@ -276,7 +276,7 @@ std::optional<CallTimes> call_times(const Plan &plan, const ConvShape &shape, co
     if (!missing_for_forecast(gpu.profile, plan).empty())
         return std::nullopt;
     const Machine m = machine_of(gpu, shape.dtype, calibration);
-    CallTimes times{s(m.launch_s), s(m.gap_s), {}};
+    CallTimes times{s(m.start_s), s(m.gap_s), {}};
     for (const std::vector<Partition> *launches : {&plan.prepare, &plan.launches})
         for (const Partition &part : *launches) {
             const Machine its = running(part, m);

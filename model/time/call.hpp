@@ -48,7 +48,7 @@ struct CtaStay {
 
 /// What a simulation of a call needs.
 struct CallTimes {
-    Seconds launch_s, gap_s;    ///< launch floor; from a launch's end to the start of the next
+    Seconds launch_s, gap_s;    ///< of the first launch (F1); from a launch's end to the start of the next
     std::vector<CtaStay> stays; ///< of each launch, prepared ones first
 };
 /// Absent if the profile lacks a number (`missing_for_forecast` names it).

@@ -4,6 +4,7 @@ commit's program, of shapes that nobody chose (docs/blind.md). For that commit t
 development data, and its forecasts of them are never called blind.
 
     layers.py CONVCAST      prints both; exit code 1 says where the recorded forecasts are not as accurate as is stated (SETS)
+    layers.py CONVCAST --first  how far what `choose` ranks first is off, by its own forecast and by the mean of those that tie with it
     layers.py --keep-forecasts RUN.json.gz FILE    writes the forecasts of a run that still has them, of each of our calls the
                             time and its interval, to FILE, for example data/recorded/h100/layers_forecasts.tsv
 
@@ -181,6 +182,20 @@ def results(binary):
     return out
 
 
+def first_choices(binary):
+    """(set, GPU, first choices that were measured, bias and mean error of their own forecasts, and of the mean of those that tie)."""
+    for of in SETS:
+        for gpu in of.stated:
+            measured = measured_calls(read(RECORDED / gpu / f"{of.path}.json.gz"))
+            profile = ["--gpu", str(RECORDED / gpu / of.profile[gpu])] if gpu in of.profile else []
+            shapes = [word for shape in dict.fromkeys(shape for shape, _ in measured) for word in ("--shape", shape)]
+            result = subprocess.run([binary, "choose", *shapes, *profile, "--top", "1", "--json"], capture_output=True, text=True, check=True)
+            found = [(case["prediction"], measured[case["shape"], case["strategy"]]) for case in json.loads(result.stdout)["cases"]
+                     if (case["shape"], case.get("strategy")) in measured]
+            ratios = [[forecast[key] / time for forecast, time in found] for key in ("time_s", "tied_s")]
+            yield of, gpu, len(found), [(math.exp(mean(map(math.log, its))), mean(abs(ratio - 1) for ratio in its)) for its in ratios]
+
+
 def inside_by(binary):
     """Of today's forecasts of all sets: by GPU, by decade of the measured time and by strategy the calls, the share of them in their
     intervals, and the median width of these over the forecast."""
@@ -211,6 +226,11 @@ def keep_forecasts(run, path):
 def main(arguments):
     if len(arguments) == 3 and arguments[0] == "--keep-forecasts":
         return keep_forecasts(*arguments[1:])
+    if arguments[1:] == ["--first"]:
+        for of, gpu, count, ((bias, error), (tied_bias, tied_error)) in first_choices(arguments[0]):
+            print(f"{NAMES[gpu]}, {of.said} ({of.commit}): {count} first choices; error {error:.1%}, bias {bias:.3f}; "
+                  f"by the mean of those that tie {tied_error:.1%}, {tied_bias:.3f}")
+        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
     wrong = []

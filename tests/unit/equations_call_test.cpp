@@ -47,6 +47,14 @@ TEST(EquationF1, LaunchesAndGaps) {
     EXPECT_NEAR(time_of(plan), 1000.0 + 150.0 + 1000.0 + 150.0, 1e-9);
 }
 
+TEST(EquationF1, ALaunchStartsAsTheSmallestCopyDoes) {
+    GpuProfile copies = toy();
+    copies.smallest_copy_time = Param<Seconds>{Seconds(1500.0 * ns), Source::measured, "test"};
+    // Less two latencies of L2, 50 each.
+    EXPECT_NEAR(forecast_time(plan_of(idle_launch()), small_shape, copies, {})->value / ns, 1400.0 + 150.0,
+                1e-9);
+}
+
 TEST(EquationF35, WhatL2HasIsNotWaitedForFromDram) {
     const auto time = [](const Plan &plan, HeldByL2 held) {
         return forecast_call_time(plan, small_shape, toy(), std::nullopt, held)->value / ns;

@@ -223,6 +223,7 @@ TEST(Analysis, EveryPlantedNumberIsFound) {
                                             {"sector_store_time", {1.6}},
                                             {"partial_sector_store_time", {3.1}},
                                             {"launch_floor", {1.2e-6}},
+                                            {"smallest_copy_time", {1.6e-6}},
                                             {"launch_gap", {0.8e-6}},
                                             {"stream_launch_period", {2.4e-6}},
                                             {"graph_launch_period", {1.3e-6}},

@@ -1,5 +1,7 @@
 // Networks: what files say, what studies count of them, and their forecast.
 #include "model/base/errors.hpp"
+#include "model/choice.hpp"
+#include "model/choose/ranking.hpp"
 #include "model/machine/assume.hpp"
 #include "model/machine/each_number.hpp"
 #include "model/machine/knowledge.hpp"
@@ -588,9 +590,24 @@ TEST(EquationN8, ATieTakesTheMeanOfItsForecasts) {
 }
 
 TEST(EquationN8, LongOnesTieLess) {
-    EXPECT_EQ(network_tie(Seconds(1e-6)), 1.15);
-    EXPECT_EQ(network_tie(Seconds(25e-6)), 1.15);
-    EXPECT_NEAR(network_tie(Seconds(75e-6)), 1.05, 1e-12);
+    EXPECT_EQ(tie_of(Seconds(1e-6)), 1.15);
+    EXPECT_EQ(tie_of(Seconds(25e-6)), 1.15);
+    EXPECT_NEAR(tie_of(Seconds(75e-6)), 1.05, 1e-12);
+}
+
+TEST(EquationN8, TheFirstChoiceHasTheMeanBesideIt) {
+    const ConvShape shape = ConvShape::parse("n1c64h28w28k64r3s3");
+    const GpuProfile profile = h200();
+    Extent all;
+    all.top = 1000;
+    const Choice choice = choice_of(shape, profile, knowledge_for(profile), {}, all);
+    std::vector<Seconds> times;
+    for (const Case &ranked : choice.ranked)
+        times.push_back(*ranked.prediction->time_s);
+    ASSERT_GT(times.size(), 2U);
+    EXPECT_EQ(choice.ranked.front().prediction->tied_s, mean_of_ties(times));
+    EXPECT_GT(choice.ranked.front().prediction->tied_s, times.front());
+    EXPECT_FALSE(choice.ranked[1].prediction->tied_s);
 }
 
 TEST(EquationI3, ANetworkOnAnOldGpuHasTheRangeOfWhatIsAssumed) {

@@ -238,6 +238,7 @@ class Maker {
         for (const double lanes : {32.0, 8.0, 4.0, 1.0})
             exact("store_sectors", "clk", lanes < 8.0 ? 3.1 : 1.6, {{"lanes", lanes}});
         exact("launch_floor", "s", 1.2e-6);
+        exact("smallest_copy", "s", 1.6e-6);
         exact("launch_gap", "s", 0.8e-6);
         exact("launch_period", "s", 2.4e-6, {{"graph", 0.0}});
         exact("launch_period", "s", 1.3e-6, {{"graph", 1.0}});

@@ -13,7 +13,7 @@ inline Machine round_machine() {
     Machine m{};
     m.schedulers = 4, m.clock = 1e9, m.sm_count = 10, m.fills_issue = true;
     m.latency_s = 100 * ns, m.l2_latency_s = 40 * ns, m.l1_latency_s = 30 * ns, m.barrier_s = 20 * ns;
-    m.launch_s = 2000 * ns, m.gap_s = 1000 * ns, m.cta_s = 30 * ns;
+    m.launch_s = m.start_s = 2000 * ns, m.gap_s = 1000 * ns, m.cta_s = 30 * ns;
     m.integer_clocks = 2.0, m.tensor_clock_share = 0.889, m.turnover_clocks = 600.0, m.early_gap_s = 0.9e-6;
     m.second_round_elsewhere = 8;
     m.read_bw = 1000e9, m.write_bw = 500e9; // 1,000 and 500 bytes a clock
