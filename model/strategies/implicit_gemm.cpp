@@ -213,12 +213,18 @@ StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     const double warps = double(t.warps);
     const double tile_quads = double(t.g.tile_k * t.g.tile_pixels / 4);
     drain.store_bytes = stored_by_cta(t.s, t.g);
+    // Sums that meet are added up and stored one by one, and passed over where the tile has no filter or
+    // pixel.
+    const double there = double(t.filters) / double(t.filter_tiles * t.g.tile_k) *
+                         double(std::min(t.pixel_tiles * t.g.tile_pixels, round_up(t.pixels, warp_lanes))) /
+                         double(t.pixel_tiles * t.g.tile_pixels);
+    const double sums = there * instructions::warp + (1.0 - there) * 4.0 * instructions::iteration;
     drain.instructions =
         warps * double(copies.places) * (instructions::place + (t.padded ? double(t.s.r * t.s.s) : 0.0)) +
         tile_quads / 32.0 *
             (t.meets ? t.g.warp_split * (instructions::placed_store +
                                          (t.g.split > 1 ? instructions::divided_copy : 0.0)) +
-                           instructions::warp / t.g.split
+                           sums / t.g.split
                      : instructions::store);
     if (!t.meets)
         return drain;
@@ -228,9 +234,6 @@ StepWork drain_of(const Tiling &t, const ThreadCopies &copies) {
     const double tile_warps = tile_quads * 4.0 / 32.0 * t.g.warp_split;
     const double sum_stores = warps * double(t.g.thread_k * t.g.thread_pixels) / 4.0 *
                               sum_store_passes(t.banks, t.g, t.lanes_n, 4, t.by_filter ? 1 : 4);
-    const double there = double(t.filters) / double(t.filter_tiles * t.g.tile_k) *
-                         double(std::min(t.pixel_tiles * t.g.tile_pixels, round_up(t.pixels, warp_lanes))) /
-                         double(t.pixel_tiles * t.g.tile_pixels);
     drain.shared_wavefronts = sum_stores + (t.g.split > 1 ? tile_warps / t.g.split : tile_warps * there);
     return drain;
 }
