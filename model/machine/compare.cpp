@@ -152,36 +152,40 @@ ComparedFiles compare_profiles(std::span<const NamedProfile> profiles, const Com
                                     profile.name + ", compute capability " + profile.compute_capability,
                                     condition_of(profile.conditions, "date")});
     }
-    for_each_param([&](auto member) {
-        ComparedRow row;
+    std::vector<ComparedRow> rows;
+    for_each_param([&](auto member) { // compiled once for each number: short
+        ComparedRow &row = rows.emplace_back();
         row.name = member.name;
-        row.tolerance = options.tolerance.value_or(row.name.ends_with("_latency") ? default_latency_tolerance
-                                                                                  : default_tolerance);
         for (const NamedProfile &named : profiles) {
             const auto &param = named.profile.*member.pointer;
             row.unit = UnitOf<std::decay_t<decltype(param->value)>>::text;
             ComparedValue &value = row.values.emplace_back();
-            if (param) {
+            if (param)
                 value.value = param->value.value;
-                if (param->interval)
-                    value.low = param->interval->low, value.high = param->interval->high;
-            } else {
-                const auto why = named.profile.missing.find(row.name);
-                row.reason =
-                    (row.reason ? *row.reason + "; " : "") +
-                    static_cast<char>('A' + static_cast<char>(row.values.size() - 1)) + ": " +
-                    (why == named.profile.missing.end() ? "the profile gives no reason" : why->second);
-            }
+            if (param && param->interval)
+                value.low = param->interval->low, value.high = param->interval->high;
         }
+    });
+    for (ComparedRow &row : rows) {
         const auto has = [](const ComparedValue &value) { return value.value.has_value(); };
-        if (std::none_of(row.values.begin(), row.values.end(), has) || !wanted(row.name))
-            return;
+        if (std::ranges::none_of(row.values, has) || !wanted(row.name))
+            continue;
+        row.tolerance = options.tolerance.value_or(row.name.ends_with("_latency") ? default_latency_tolerance
+                                                                                  : default_tolerance);
+        for (std::size_t i = 0; i < profiles.size(); ++i)
+            if (!has(row.values[i])) {
+                const auto why = profiles[i].profile.missing.find(row.name);
+                row.reason =
+                    (row.reason ? *row.reason + "; " : "") + static_cast<char>('A' + static_cast<char>(i)) +
+                    ": " +
+                    (why == profiles[i].profile.missing.end() ? "the profile gives no reason" : why->second);
+            }
         judge_row(row, false);
         row.failed =
             (row.verdict == ComparedVerdict::differs && std::abs(*row.ratio - 1.0) > row.tolerance) ||
-            (has(row.values.front()) && !std::all_of(row.values.begin(), row.values.end(), has));
+            (has(row.values.front()) && !std::ranges::all_of(row.values, has));
         comparison.rows.push_back(std::move(row));
-    });
+    }
     std::vector<std::map<std::string, Curve>> curves;
     for (const NamedProfile &named : profiles)
         curves.push_back(curves_of(named.profile));

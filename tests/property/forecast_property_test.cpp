@@ -33,6 +33,7 @@ GpuProfile complete_h200() {
 
 template <class Check> void for_random_cases(const GpuProfile &profile, int shapes, Check check) {
     std::mt19937 random(20261121);
+    const Knowledge knowledge = knowledge_for(profile);
     for (int i = 0; i < shapes; ++i) {
         const ConvShape shape = random_shape(random);
         for (const std::string &name : strategy_names()) {
@@ -40,7 +41,7 @@ template <class Check> void for_random_cases(const GpuProfile &profile, int shap
             for (int j = 0; j < 6; ++j) {
                 const Strategy &setting =
                     settings[std::uniform_int_distribution<std::size_t>(0, settings.size() - 1)(random)];
-                Case item = predict(setting, shape, profile, knowledge_for(profile));
+                Case item = predict(setting, shape, profile, knowledge);
                 if (item.status == Status::ok)
                     check(setting, shape, item);
             }
@@ -92,10 +93,13 @@ TEST(ForecastProperty, ABetterChipIsNeverSlower) {
     better[9].cluster_bandwidth->value = base.cluster_bandwidth->value * 1.5;
     better[10].cluster_barrier_latency->value = base.cluster_barrier_latency->value / 1.5;
     better[11].partial_sector_store_time->value = base.partial_sector_store_time->value / 1.5;
+    std::vector<Knowledge> knowledge;
+    for (const GpuProfile &chip : better)
+        knowledge.push_back(knowledge_for(chip));
     for_random_cases(base, 25, [&](const Strategy &, const ConvShape &shape, const Case &item) {
         const Strategy same = parse_strategy(*item.strategy); // the same plan on the better chip
-        for (const GpuProfile &chip : better)
-            EXPECT_LE(predict(same, shape, chip, knowledge_for(chip)).prediction->time_s->value,
+        for (std::size_t i = 0; i < better.size(); ++i)
+            EXPECT_LE(predict(same, shape, better[i], knowledge[i]).prediction->time_s->value,
                       item.prediction->time_s->value * (1 + 1e-12))
                 << shape.id() << *item.strategy;
     });
