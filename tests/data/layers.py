@@ -179,6 +179,7 @@ def accuracy(measured, forecasts, warm):
         "bias": math.exp(mean(map(math.log, ratios.values()))),
         "inside": mean(forecasts[call].low <= time <= forecasts[call].high for call, time in measured.items()),
         "width": statistics.median(forecasts[call].high / forecasts[call].low for call in measured),
+        "of_forecast": statistics.median((forecasts[call].high - forecasts[call].low) / forecasts[call].time for call in measured),
         "regret": mean(without_tensor_cores),
         "first": mean(its <= 0.05 for its in without_tensor_cores),
         "regret_all": mean(regrets(measured, forecasts, measured)),
