@@ -1982,7 +1982,7 @@ class Json(Cli):
         recorded = str(SOURCE / "data" / "recorded")
         for file, *needles in [
                 (f"{recorded}/h200/chang.json.gz", "measured on NVIDIA H200", "would be of NVIDIA Mine", "--gpu h200"),
-                (f"{recorded}/h100/grouped.json.gz", "measured on NVIDIA H100", "--gpu FILE"),
+                (f"{recorded}/h100/grouped.json.gz", "measured on NVIDIA H100", "--gpu h100"),
                 (f"{recorded}/h100/layers.json.gz", "measured on NVIDIA H100", "would be of NVIDIA Mine",
                  "pages of that GPU cannot use it either: it has no measured case of a study"),
                 ("later.json", "convcast/run/2", "convcast/run/1"),
@@ -2835,7 +2835,7 @@ class Usage(Cli):
         self.all_refused(2, [
             (["predict", "--gpu", "h20", *shape], "unknown GPU 'h20'", "did you mean 'h200'", "gtx1080ti", r"--gpu my_gpu\.json"),
             (["predict", "--gpu", "1080ti", *shape], "unknown GPU '1080ti'", r"did you mean 'gtx1080ti'\?"),
-            (["predict", "--gpu", "h100", *shape], "unknown GPU 'h100'. Known: "),
+            (["predict", "--gpu", "a100", *shape], "unknown GPU 'a100'. Known: "),
             (["predict", "--gpu", "Tesla K40", *shape], r"did you mean 'k40m'\?"),
             (["predict", "--study", "resnet50"], r"did you mean 'resnet50_b1' or 'resnet50_b32'\?"),
             (["predict", "--gpu", "zzzzzzz", *shape], "unknown GPU 'zzzzzzz'", "gtx1080ti"),
@@ -2979,8 +2979,8 @@ class Usage(Cli):
         again = self.ok("predict", "-", "--assume", "launch_floor=5e-6", stdin=run).json()
         self.assertEqual([c["prediction"]["time_s"] for c in again["cases"]], [c["prediction"]["time_s"] for c in json.loads(run)["cases"]])
 
-    def test_each_gpu_of_the_papers_has_a_time_with_its_range(self):
-        for gpu in ("gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"):
+    def test_each_gpu_known_from_print_has_a_time_with_its_range(self):
+        for gpu in ("gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m", "h100_print"):
             for verb in ("predict", "choose"):
                 for case in self.ok(verb, "--gpu", gpu, "--shape", SINGLE, "--shape", MULTI, "--json").json()["cases"]:
                     p = case.get("prediction")

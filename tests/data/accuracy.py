@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps true how good the forecast is said to be: docs/accuracy.md, and the tables of README.md and docs/results.md that
-stand between "<!-- accuracy -->" and "<!-- end -->".
+"""Keeps true how good the forecast is said to be: docs/accuracy.md, the tables of README.md and docs/results.md that stand between
+"<!-- accuracy -->" and "<!-- end -->", and the numbers in sentences of other pages that quote them (`sentences`).
 
     accuracy.py CONVCAST            compares them with what CONVCAST prints; exit code 1 names the first difference
     accuracy.py CONVCAST --update   writes them anew
@@ -23,6 +23,9 @@ RECORDED = SOURCE / "data" / "recorded" / "h200"
 PAGE = SOURCE / "docs" / "accuracy.md"
 README = SOURCE / "README.md"
 RESULTS = SOURCE / "docs" / "results.md"
+EVIDENCE = SOURCE / "docs" / "evidence.md"
+EQUATIONS = SOURCE / "docs" / "equations.md"
+NEW_GPU = SOURCE / "docs" / "tutorials" / "new_gpu.md"
 
 # What the pages call each time that convcast reports.
 MODELS = {
@@ -138,11 +141,21 @@ def layers_table(blind, sets):
     said = lambda of, whose: f"commit {of.commit}, blind" if whose == "blind" else "what the model makes of them now"
     name = lambda of: [of.said] if len(sets) > 1 else []
     return markdown(["GPU", *(["what"] if len(sets) > 1 else []), "calls", "layers", "forecast by", "mean error", "median", "p90", "bias", "maps of one pixel",
-                     "others", "interval holds", "high / low end", "regret", "with tensor cores"],
+                     "others", "warm", "interval holds", "high / low end", "regret", "first within 5 %", "with tensor cores"],
                     [[layers.NAMES[gpu], *name(of), str(its["calls"]), str(its["layers"]), said(of, whose),
                       *map(percent, (its["mean"], its["median"], its["p90"])), f"{its['bias']:.3f}", share(its["one_pixel"]),
-                      share(its["more_pixels"]), f"{100 * its['inside']:.0f} %", f"{its['width']:.2f}", percent(its["regret"]),
-                      percent(its["regret_all"])] for of, gpu, whose, its in blind if of in sets])
+                      share(its["more_pixels"]), share(its["warm"]), f"{100 * its['inside']:.0f} %", f"{its['width']:.2f}", percent(its["regret"]),
+                      f"{100 * its['first']:.0f} %", percent(its["regret_all"])] for of, gpu, whose, its in blind if of in sets])
+
+
+def tiers_table(tiers):
+    """Of docs/accuracy.md: the layers of H100s, by what is known of them."""
+    whole = lambda value, known=True: f"{100 * value:.0f} %" if known else "–"
+    return markdown(["what is known of the H100", "mean error", "median", "p90", "bias", "warm", "interval holds", "high / low end", "range of what is assumed holds",
+                     "both hold", "high / low end", "regret", "first within 5 %"],
+                    [[said, *map(percent, (its["mean"], its["median"], its["p90"])), f"{its['bias']:.3f}", percent(its["warm"]), whole(its["inside"]),
+                      f"{its['width']:.2f}", whole(its["inside_range"], its["assumed"]), whole(its["inside_both"], its["assumed"]),
+                      f"{its['width_both']:.2f}" if its["assumed"] else "–", percent(its["regret"]), whole(its["first"])] for said, its in tiers])
 
 
 def with_table(text, table):
@@ -151,12 +164,47 @@ def with_table(text, table):
     return text[:at] + table + text[text.index(end, at):]
 
 
+def sentences(sweep, others, blind, first):
+    """Sentences of other pages that quote these tables: (page, the words with {} for each number, the numbers). `first`: the tiers of the
+    layers of 15 networks on an H100."""
+    fitted, new = ([rows(part[0], "time by")[name] for part in (sweep, others)] for name in ("four numbers fitted", "new kernel"))
+    number = lambda percent: percent.split()[0]
+    held = [100 * its["inside"] for _, gpu, whose, its in blind if (gpu, whose) == ("h100", "today")]
+    held = [f"{end(held):.0f}" for end in (min, max)]
+    known = {said: its for said, its in first}
+    borrowed, without = known["probes, the H200's facts and calibration"], known["probes, the H200's facts"]
+    error, inside, width = f"{100 * borrowed['mean']:.1f}", f"{100 * borrowed['inside']:.0f}", f"{borrowed['of_forecast']:.2f}"
+    return [
+        (RESULTS, "and hold {} % of the test part and {} % of the other shapes", [number(its["in interval"]) for its in fitted]),
+        (RESULTS, "numbers fitted is off by {} %, and as of a new kernel by {} %", [number(its[1]["error"]) for its in (fitted, new)]),
+        (EVIDENCE, "of the sets of an H100, which the fit did not see, {} to {} %", held),
+        (EQUATIONS, "holds {} to {} % of an H100's times", held),
+        (EVIDENCE, "the error on the layers of other networks is {} % instead of {} % with the assumed numbers, and the interval holds {} % of the times, "
+                   "where that of I2 holds all of them at a median width of {} of the forecast",
+         [error, f"{100 * without['mean']:.1f}", inside, f"{without['of_forecast']:.2f}"]),
+        (EVIDENCE, "| the H200's, borrowed | {} % | {} % | {} |", [error, inside, width]),
+        (NEW_GPU, "that of the H200 holds {} % of the H100's times", [inside]),
+    ]
+
+
+def with_numbers(page, text, words, numbers):
+    """`text` with these numbers in that sentence, whose lines end where they do."""
+    pattern = r"\s+".join(re.escape(word).replace(re.escape("{}"), r"(\d+(?:\.\d+)?)") for word in words.split())
+    found = re.search(pattern, text)
+    if not found:
+        sys.exit(f"{page.relative_to(SOURCE)}: expected a sentence with {words!r}, where {{}} is a number")
+    for group, number in reversed(list(enumerate(numbers, 1))):
+        text = text[:found.start(group)] + number + text[found.end(group):]
+    return text
+
+
 def pages(binary):
     """(page, text) of each."""
     judged = ("error:", "work, test part", "ranking by, test part")
     sweep = tables(output(binary, "report", RECORDED / "sweep.json.gz"), *judged)
     others = tables(output(binary, "report", RECORDED / "sweep_unseen.json.gz"), *judged)
     blind = layers.results(binary)
+    tiers = layers.tiers(binary, layers.LAYERS)
     kernels = output(binary, "fit", RECORDED / "sweep.json.gz", "--leave-one-out").strip("\n")
     read_off = count_constants.counts(count_constants.listed())
     accuracy = f"""# How good the forecast is
@@ -190,7 +238,9 @@ capability and without a calibration.
 
 They were recorded with the program of commit {layers.SETS[0].commit}, after the last change to its model. What that commit forecast is kept beside them
 (`layers_forecasts.tsv`) and is blind. For every later commit these calls are development data: its row says what the model makes of
-them now, and is not blind. Regret is among kernels without tensor cores, and among all in the last column.
+them now, and is not blind. Regret is among kernels without tensor cores, and among all in the last column. "Warm" is the error of what the model says of the same calls when
+they find in L2 what the call before left; what commits said of that was not kept. "First within 5 %" is the share of layers
+whose first choice takes at most 5 % longer than the fastest measured setting.
 
 {layers_table(blind, layers.SETS[:1])}
 
@@ -230,6 +280,20 @@ The choice among depthwise and grouped settings costs more than that among the l
 n1c923h10w10k923r11s11_str2x2_pad10x10_dil2x2_g923 costs 47 %. The forecast of `implicit_gemm_3xtf32` is 8 % too long on the H100 and 4 % on the H200. Where the model has not changed since,
 both rows are equal.
 
+## An H100, by what is known of it
+
+`tests/data/layers.py build/gpu/cli/convcast --tiers`: {tiers[0][1]["calls"]:,} calls of the {tiers[0][1]["layers"]} layers of networks above that were recorded on H100s, forecast by this program. "Published numbers"
+are those of `profiles/h100_print.json`, each of which names its publication or, where none was found, its reason and range
+([other GPUs](other_gpus.md#an-h100-from-print)); it was finished before it was first set beside a measured time. `convcast predict` asks for it by `--gpu h100_print --facts none
+--calibration none`. "Probes" are those of the day of each recording. The last row has what `convcast adapt` made of another H100 (`data/recorded/h100/adapted`).
+The constants of [constants.md](constants.md) stay in every row, those read off counters and times of H200s among them.
+
+{tiers_table(tiers)}
+
+Without a calibration the interval goes from the speed of light to nothing overlapped, which holds everything and says little. The borrowed one is for a profile
+that was measured: on published numbers it is too narrow. The range of what is assumed alone knows nothing of the model's own error. "Both" moves each end
+of the interval as far as the range moves the forecast, and holds nearly all.
+
 ## By kernel
 
 `convcast fit data/recorded/h200/sweep.json.gz --leave-one-out`. "Without it": the four numbers were fitted to the other kernels alone.
@@ -244,8 +308,12 @@ are among the settings.
 {block(others[0])}
 {block(others[2])}
 {block(others[1])}"""
-    return [(PAGE, accuracy), *((page, with_table(page.read_text(encoding="utf-8"), table))
-                                for page, table in ((README, brief_table(sweep, blind)), (RESULTS, whole_table(sweep))))]
+    texts = {page: page.read_text(encoding="utf-8") for page in (README, RESULTS, EVIDENCE, EQUATIONS, NEW_GPU)}
+    for page, table in ((README, brief_table(sweep, blind)), (RESULTS, whole_table(sweep))):
+        texts[page] = with_table(texts[page], table)
+    for page, words, numbers in sentences(sweep, others, blind, layers.tiers(binary, layers.SETS[:1])):
+        texts[page] = with_numbers(page, texts[page], words, numbers)
+    return [(PAGE, accuracy), *texts.items()]
 
 
 def main(arguments):

@@ -5,6 +5,7 @@ development data, and its forecasts of them are never called blind.
 
     layers.py CONVCAST      prints both; exit code 1 says where the recorded forecasts are not as accurate as is stated (SETS)
     layers.py CONVCAST --first  how far what `choose` ranks first is off, by its own forecast and by the mean of those that tie with it
+    layers.py CONVCAST --tiers      prints what this program says of the layers of H100s, by what it knows of them (TIERS)
     layers.py --keep-forecasts RUN.json.gz FILE    writes the forecasts of a run that still has them, of each of our calls the
                             time and its interval, to FILE, for example data/recorded/h100/layers_forecasts.tsv
 
@@ -13,6 +14,8 @@ The run without its forecasts is made by
 
 accuracy.py writes what this computes into README.md and docs/accuracy.md.
 """
+import dataclasses
+import functools
 import gzip
 import json
 import math
@@ -29,7 +32,8 @@ TENSOR_CORES = ("implicit_gemm_3xtf32",)
 NAMES = {"h200": "H200", "h100": "H100"}
 
 
-class Set(typing.NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Set:
     """A recording of each of several GPUs."""
     said: str
     commit: str   # that forecast it blind
@@ -68,32 +72,65 @@ SETS = [
         {"h200": (92, 24, 9.0, 7.2, 18.2, 0.957, 95, 1.7), "h100": (92, 24, 10.6, 7.4, 21.5, 0.981, 89, 2.3)}),
 ]
 
+# Those of layers of networks.
+LAYERS = [of for of in SETS if of.said.startswith("layers ")]
+
 
 def read(path):
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
-def measured_calls(document):
-    """(shape, strategy) -> seconds with a cold L2, of our kernels' verified calls."""
-    return {(case["shape"], case["strategy"]): next(m["time_s"] for m in case["measurements"] if m["l2"] == "cold")
-            for case in document["cases"] if "strategy" in case and case["status"] == "ok"}
+# Of an H100, what can be known before its layers are timed: of print alone, of the probes of that day (PROBED), and of a calibration that
+# `convcast adapt` fitted to 24 layers which another H100 ran. The facts were counted and the calibration fitted on an H200.
+PRINT, PROBED = SOURCE / "profiles" / "h100_print.json", None
+ADAPTED = RECORDED / "h100" / "adapted"
+NOTHING_COUNTED, NOTHING_FITTED = ["--facts", "none"], ["--calibration", "none"]
+TIERS = [
+    ("published numbers only", PRINT, NOTHING_COUNTED + NOTHING_FITTED),
+    ("published numbers, the H200's facts and calibration", PRINT, []),
+    ("probes only", PROBED, NOTHING_COUNTED + NOTHING_FITTED),
+    ("probes, the H200's facts", PROBED, NOTHING_FITTED),
+    ("probes, the H200's facts and calibration", PROBED, []),
+    ("probes and 24 layers of another H100, the H200's facts", ADAPTED, []),
+]
+
+
+class Forecast(typing.NamedTuple):
+    """Seconds."""
+    time: float
+    low: float   # of the interval
+    high: float
+    warm: float = math.nan  # with a warm L2
+    least: float = math.nan  # as the numbers that were assumed lie in their ranges
+    most: float = math.nan
+
+
+def measured_calls(document, l2="cold"):
+    """(shape, strategy) -> seconds with a cold or a warm L2, of our kernels' verified calls."""
+    return {(case["shape"], case["strategy"]): measurement["time_s"] for case in document["cases"] if "strategy" in case and case["status"] == "ok"
+            for measurement in case["measurements"] if measurement["l2"] == l2}
 
 
 def forecasts_of(document):
-    """(shape, strategy) -> seconds, low and high end of the interval."""
-    return {(case["shape"], case["strategy"]): tuple(case["prediction"][key] for key in ("time_s", "time_low_s", "time_high_s"))
+    """(shape, strategy) -> Forecast."""
+    def forecast(its):
+        return Forecast(its["time_s"], its["time_low_s"], its["time_high_s"], its["times"].get("warm_s", math.nan),
+                        its.get("assumed_low_s", math.nan), its.get("assumed_high_s", math.nan))
+    return {(case["shape"], case["strategy"]): forecast(case["prediction"])
             for case in document["cases"] if "strategy" in case and case["status"] == "ok"}
 
 
 def blind_forecasts(of, gpu):
     """What that commit's program said when the calls were recorded."""
     rows = [line.split("\t") for line in (RECORDED / gpu / f"{of.path}_forecasts.tsv").read_text().splitlines() if line[0] != "#"]
-    return {(shape, strategy): tuple(map(float, times)) for shape, strategy, *times in rows}
+    return {(shape, strategy): Forecast(*map(float, times)) for shape, strategy, *times in rows}
 
 
-def todays_forecasts(binary, of, gpu):
-    """What this program says of the same calls."""
-    profile = ["--gpu", RECORDED / gpu / of.profile[gpu]] if gpu in of.profile else []
+@functools.cache
+def todays_forecasts(binary, of, gpu, other_profile=None, words=()):
+    """What this program says of the same calls, by the profile of that day or another one."""
+    profile = other_profile or (RECORDED / gpu / of.profile[gpu] if gpu in of.profile else None)
+    profile = (["--gpu", profile] if profile else []) + list(words)
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "again.json"
         command = [binary, "predict", RECORDED / gpu / f"{of.path}.json.gz", "-o", out, *profile]
@@ -113,30 +150,47 @@ def percentile(values, share):
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
-def regret(measured, forecasts, settings):
-    """How much longer the first choice among a layer's measured settings takes than the fastest of them, in the mean. Of equal
+def layer_of(call):
+    """A call is (shape, strategy), where several sets are looked at together (shape, strategy, set)."""
+    return call[0], *call[2:]
+
+
+def regrets(measured, forecasts, settings):
+    """Of each layer of which several settings were measured: how much longer the first choice among them takes than the fastest. Of equal
     forecasts the first choice is the one that was recorded first, which is the order of choose."""
     layers = {}
     for call in settings:
-        layers.setdefault(call[0], []).append((forecasts[call][0], measured[call]))
-    return mean(min(its, key=lambda call: call[0])[1] / min(time for _, time in its) - 1 for its in layers.values() if len(its) > 1)
+        layers.setdefault(layer_of(call), []).append((forecasts[call].time, measured[call]))
+    return [min(its, key=lambda call: call[0])[1] / min(time for _, time in its) - 1 for its in layers.values() if len(its) > 1]
 
 
-def accuracy(measured, forecasts):
-    ratios = {call: forecasts[call][0] / time for call, time in measured.items()}
+def accuracy(measured, forecasts, warm):
+    """Of forecasts of calls whose cold and warm times were measured."""
+    ratios = {call: forecasts[call].time / time for call, time in measured.items()}
+    without_tensor_cores = regrets(measured, forecasts, [call for call in measured if call[1].split(":")[0] not in TENSOR_CORES])
+    with_range = {call: (its.low * its.least / its.time, its.high * its.most / its.time) for call, its in forecasts.items()}
     errors = [abs(ratio - 1) for ratio in ratios.values()]
     one_pixel = lambda shape: output_pixels(shape) == 1
     return {
         "calls": len(measured),
-        "layers": len({shape for shape, _ in measured}),
+        "layers": len(set(map(layer_of, measured))),
         "mean": mean(errors),
         "median": statistics.median(errors),
         "p90": percentile(errors, 0.9),
         "bias": math.exp(mean(map(math.log, ratios.values()))),
-        "inside": mean(forecasts[call][1] <= time <= forecasts[call][2] for call, time in measured.items()),
-        "width": statistics.median(forecasts[call][2] / forecasts[call][1] for call in measured),
-        "regret": regret(measured, forecasts, [call for call in measured if call[1].split(":")[0] not in TENSOR_CORES]),
-        "regret_all": regret(measured, forecasts, measured),
+        "inside": mean(forecasts[call].low <= time <= forecasts[call].high for call, time in measured.items()),
+        "width": statistics.median(forecasts[call].high / forecasts[call].low for call in measured),
+        "of_forecast": statistics.median((forecasts[call].high - forecasts[call].low) / forecasts[call].time for call in measured),
+        "regret": mean(without_tensor_cores),
+        "first": mean(its <= 0.05 for its in without_tensor_cores),
+        "regret_all": mean(regrets(measured, forecasts, measured)),
+        # What blind forecasts said of a warm L2 was not kept.
+        "warm": mean(abs(forecasts[call].warm / time - 1) for call, time in warm.items()) if warm else math.nan,
+        # Where numbers of the profile are assumed (I3): their range alone, and the interval with each end moved as far as the range's.
+        "inside_range": mean(forecasts[call].least <= time <= forecasts[call].most for call, time in measured.items()),
+        "inside_both": mean(with_range[call][0] <= time <= with_range[call][1] for call, time in measured.items()),
+        "width_both": statistics.median(with_range[call][1] / with_range[call][0] for call in measured),
+        "assumed": not any(math.isnan(its.least) for its in forecasts.values()),
         "one_pixel": mean([abs(ratio - 1) for call, ratio in ratios.items() if one_pixel(call[0])] or [math.nan]),
         "more_pixels": mean(abs(ratio - 1) for call, ratio in ratios.items() if not one_pixel(call[0])),
     }
@@ -176,9 +230,9 @@ def results(binary):
             document = read(RECORDED / gpu / f"{of.path}.json.gz")
             if any("prediction" in case for case in document["cases"]):
                 sys.exit(f"data/recorded/{gpu}/{of.path}.json.gz has forecasts; `convcast merge --bare` leaves them out")
-            measured = measured_calls(document)
-            out.append((of, gpu, "blind", accuracy(measured, blind_forecasts(of, gpu))))
-            out.append((of, gpu, "today", accuracy(measured, todays_forecasts(binary, of, gpu))))
+            measured, warm = measured_calls(document), measured_calls(document, "warm")
+            out.append((of, gpu, "blind", accuracy(measured, blind_forecasts(of, gpu), warm)))
+            out.append((of, gpu, "today", accuracy(measured, todays_forecasts(binary, of, gpu), warm)))
     return out
 
 
@@ -196,6 +250,16 @@ def first_choices(binary):
             yield of, gpu, len(found), [(math.exp(mean(map(math.log, its))), mean(abs(ratio - 1) for ratio in its)) for its in ratios]
 
 
+def tiers(binary, sets):
+    """(what was known, accuracy): of the calls of all these sets on H100s together."""
+    sets = [of for of in sets if "h100" in of.stated]
+    documents = [read(RECORDED / "h100" / f"{of.path}.json.gz") for of in sets]
+    merged = lambda parts: {(*call, i): value for i, part in enumerate(parts) for call, value in part.items()}
+    measured, warm = (merged(measured_calls(document, l2) for document in documents) for l2 in ("cold", "warm"))
+    return [(said, accuracy(measured, merged(todays_forecasts(binary, of, "h100", profile, tuple(words)) for of in sets), warm))
+            for said, profile, words in TIERS]
+
+
 def inside_by(binary):
     """Of today's forecasts of all sets: by GPU, by decade of the measured time and by strategy the calls, the share of them in their
     intervals, and the median width of these over the forecast."""
@@ -204,7 +268,7 @@ def inside_by(binary):
         for gpu in of.stated:
             forecasts = todays_forecasts(binary, of, gpu)
             for call, time in measured_calls(read(RECORDED / gpu / f"{of.path}.json.gz")).items():
-                forecast, low, high = forecasts[call]
+                forecast, low, high = forecasts[call][:3]
                 for kind, name in (("decade", math.floor(math.log10(time))), ("strategy", call[1].split(":")[0])):
                     groups.setdefault((kind, name), {}).setdefault(gpu, []).append((low <= time <= high, (high - low) / forecast))
     return groups
@@ -219,7 +283,7 @@ def keep_forecasts(run, path):
              f"# --keep-forecasts; not edited by hand. Profile {document['profile_id']} (hash {document['profile_hash']}), facts "
              f"{document['conditions']['facts']}, calibration {document['conditions']['calibration']}.",
              "# shape, strategy, forecast, low and high end of its interval; seconds"]
-    lines += ["\t".join((*call, *map(repr, times))) for call, times in forecasts_of(document).items()]
+    lines += ["\t".join((*call, *map(repr, times[:3]))) for call, times in forecasts_of(document).items()]
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -231,6 +295,13 @@ def main(arguments):
             print(f"{NAMES[gpu]}, {of.said} ({of.commit}): {count} first choices; error {error:.1%}, bias {bias:.3f}; "
                   f"by the mean of those that tie {tied_error:.1%}, {tied_bias:.3f}")
         return 0
+    if len(arguments) == 2 and arguments[1] == "--tiers":
+        for said, its in tiers(arguments[0], LAYERS):
+            print(f"{said}: {its['calls']} calls, {its['layers']} layers; error {its['mean']:.1%} mean, {its['median']:.1%} median, 90 % within "
+                  f"{its['p90']:.1%}, bias {its['bias']:.3f}, warm {its['warm']:.1%}; intervals hold {its['inside']:.0%}, high over low end {its['width']:.2f}; "
+                  + (f"the range of what is assumed {its['inside_range']:.0%}, both together {its['inside_both']:.0%}, {its['width_both']:.2f}; "
+                     if its["assumed"] else "") + f"regret {its['regret']:.1%}, first within 5 % {its['first']:.1%}")
+        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
     wrong = []
@@ -238,7 +309,8 @@ def main(arguments):
         print(f"{NAMES[gpu]}, {of.said}, {'blind, forecast by ' + of.commit if whose == 'blind' else 'what the model makes of them now'}: "
               f"{its['calls']} calls, {its['layers']} layers; error {its['mean']:.1%} mean, {its['median']:.1%} median, "
               f"90 % within {its['p90']:.1%}, bias {its['bias']:.3f}; intervals hold {its['inside']:.0%}, high over low end "
-              f"{its['width']:.2f} in the median; regret {its['regret']:.1%}, {its['regret_all']:.1%} with tensor cores; "
+              f"{its['width']:.2f} in the median; regret {its['regret']:.1%}, {its['regret_all']:.1%} with tensor cores, first within 5 % "
+              f"{its['first']:.1%}; " + (f"warm {its['warm']:.1%}; " if not math.isnan(its["warm"]) else "") +
               f"maps of one pixel {its['one_pixel']:.1%}, others {its['more_pixels']:.1%}")
         got = (its["calls"], its["layers"], *(round(100 * its[key], 1) for key in ("mean", "median", "p90")),
                round(its["bias"], 3), round(100 * its["inside"]), round(100 * its["regret"], 1))

@@ -87,6 +87,14 @@ TEST(Recorded, TheProfileComesFromTheSamples) {
         EXPECT_EQ(field, "dram_tlb_latency") << why;
 }
 
+TEST(Recorded, TheH100ThatShipsIsTheLastOneMeasured) {
+    // No samples of it were kept. But for the id, which is its name here, nothing is changed.
+    const std::string file = CONVCAST_SOURCE_DIR "/data/recorded/h100/drawn_617d46ba/profile.json";
+    GpuProfile measured = read_profile(read_file(file), file);
+    measured.id = "h100";
+    EXPECT_EQ(write_profile(find_profile("h100")), write_profile(measured));
+}
+
 TEST(Recorded, RowsOfProbesLaunchWhatWasRecorded) {
     const RawSamples raw = read_samples(read_file(folder + "samples.json"), "samples.json");
     using Configurations = std::set<std::pair<std::string, std::map<std::string, double>>>; // unit and knobs

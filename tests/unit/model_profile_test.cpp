@@ -27,8 +27,8 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 }
 
 TEST(Profile, EveryShippedProfileLoadsAndRoundTrips) {
-    EXPECT_THAT(shipped_profiles(), testing::IsSupersetOf({"gt750m", "gtx1080ti", "k40m", "k80",
-                                                           "titanx_maxwell", "h200", "toy"}));
+    EXPECT_THAT(shipped_profiles(), testing::IsSupersetOf({"gt750m", "gtx1080ti", "h100", "h100_print",
+                                                           "k40m", "k80", "titanx_maxwell", "h200", "toy"}));
     for (const std::string &name : shipped_profiles()) {
         const std::string text = write_profile(find_profile(name));
         EXPECT_EQ(write_profile(read_profile(text, name)), text);
@@ -37,7 +37,7 @@ TEST(Profile, EveryShippedProfileLoadsAndRoundTrips) {
 }
 
 TEST(Profile, PublishedNumbersCiteTheirSource) {
-    for (const char *name : {"gtx1080ti", "k40m", "titanx_maxwell"}) {
+    for (const char *name : {"gtx1080ti", "h100_print", "k40m", "titanx_maxwell"}) {
         const GpuProfile p = find_profile(name);
         EXPECT_GT(p.dram_latency->by.size(), 10u) << name;
         EXPECT_EQ(p.dram_latency->source, Source::published) << name;
@@ -46,8 +46,8 @@ TEST(Profile, PublishedNumbersCiteTheirSource) {
     EXPECT_DOUBLE_EQ(find_profile("k40m").bank_width->value.value, 8.0);
 }
 
-TEST(Profile, WhatIsAssumedOfThePapersGpusHasAReasonAndARange) {
-    for (const char *name : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m"}) {
+TEST(Profile, WhatIsAssumedOfGpusFromPrintHasAReasonAndARange) {
+    for (const char *name : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m", "h100_print"}) {
         const GpuProfile p = find_profile(name);
         std::size_t assumed = 0;
         for_each_param(p, [&](const char *number, const auto &field) {
@@ -62,6 +62,33 @@ TEST(Profile, WhatIsAssumedOfThePapersGpusHasAReasonAndARange) {
         EXPECT_GE(assumed, 4U) << name;
         EXPECT_GE(ranged_numbers(p).size(), assumed) << name;
     }
+}
+
+TEST(Profile, NothingThatIsKnownFromPrintWasMeasuredHere) {
+    for (const char *name : {"gtx1080ti", "titanx_maxwell", "k40m", "k80", "gt750m", "h100_print"}) {
+        const GpuProfile p = find_profile(name);
+        for_each_param(p, [&](const char *number, const auto &field) {
+            if (!field)
+                return;
+            EXPECT_TRUE(field->source == Source::spec || field->source == Source::published ||
+                        field->source == Source::assumed)
+                << name << " " << number;
+        });
+        EXPECT_TRUE(p.curves.empty()) << name;
+    }
+    // The H100 is judged by our recordings of H100s and has the architecture of our H200s, so none of its
+    // numbers may come from them.
+    const GpuProfile h100 = find_profile("h100_print");
+    for_each_param(h100, [](const char *number, const auto &field) {
+        if (!field)
+            return;
+        EXPECT_THAT(field->by, testing::Not(HasSubstr(" H200"))) << number;
+    });
+}
+
+TEST(Profile, AnH100HasTheNamesThatPeopleGiveIt) {
+    for (const char *name : {"h100", "H100", "NVIDIA H100", "NVIDIA H100 80GB HBM3"})
+        EXPECT_EQ(find_profile(name).id, "h100") << name;
 }
 
 TEST(Profile, NumbersTakenFromAnotherGpuAreAssumed) {
