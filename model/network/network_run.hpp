@@ -192,21 +192,33 @@ struct KernelForecast {
     }
 };
 
-/// What the launches of a line of the ladder took in a call, by their activity records: medians of several
-/// calls.
+/// What the launches of a line of the ladder, or the copies of one kind and size, took in a call, by their
+/// activity records: medians of several calls.
 struct KernelTime {
-    std::string kernel;
-    std::int64_t launches = 0; ///< of all streams and repetitions
-    Seconds time_s;            ///< of one of them, from its start to its end; their mean
-    Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
-    BOOST_DESCRIBE_CLASS(KernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
+    std::string kernel;          ///< of copies what they do: "copy from the host", "copy to GPU 1"
+    std::int64_t launches = 0;   ///< of all streams and repetitions
+    Seconds time_s;              ///< of one of them, from its start to its end; their mean
+    Seconds begins_s, ends_s;    ///< of the first and the last of them, from the start of the call
+    std::optional<int> device{}; ///< CUDA ordinal of the GPU that it ran on, where a case is of several
+    std::optional<std::int64_t> bytes{}; ///< that one copy moves; absent of kernels
+    /// Resident warps of an SM that has some, of the most that it has room for: a launch alone, counted.
+    /// Absent where nobody counted.
+    std::optional<double> occupancy{};
+    BOOST_DESCRIBE_CLASS(KernelTime, (),
+                         (kernel, launches, time_s, begins_s, ends_s, device, bytes, occupancy), (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "launches" ? std::optional(count_above_zero)
-               : field == "time_s" ? std::optional(time_above_zero)
-                                   : std::nullopt;
+        if (field == "occupancy")
+            return Range{0.0, 1.0};
+        if (field == "device")
+            return Range{0.0, 1023.0};
+        return field == "launches" || field == "bytes" ? std::optional(count_above_zero)
+               : field == "time_s"                     ? std::optional(time_above_zero)
+                                                       : std::nullopt;
     }
     void check(const FieldProblem &problem) const; ///< ends behind what begins
+
+    bool is_copy() const { return bytes.has_value(); }
 };
 
 /// What a training was asked and did, beside the time of its steps.
@@ -257,8 +269,9 @@ struct MemoryUse {
     }
 };
 
-/// With an `id` a network by that implementation of its ladder, with a `split` a step of training on GPUs,
-/// with `training` all steps of one; with none of these the whole network by the launches of a schedule.
+/// With an `id` a network by that implementation of its ladder, on several GPUs each with its share of the
+/// images; with a `split` a step of training on GPUs, with `training` all steps of one; with none of these
+/// the whole network by the launches of a schedule.
 struct NetworkCase {
     std::optional<std::string> id, title; ///< of an implementation: "constant", and what it does
     std::optional<DeviceSplit> split;
@@ -290,9 +303,11 @@ struct NetworkCase {
     std::optional<std::string> weights;       ///< where they are from
     std::optional<std::int64_t> device_bytes; ///< tensors, parameters, workspaces
 
-    // By an implementation of the ladder, a line each; empty where there is no forecast, no activity record.
+    // Empty where there is no forecast, no activity record.
     std::vector<KernelForecast> kernels_forecast;
-    std::vector<KernelTime> kernels; ///< warm: in the graph, of several streams in calls launch by launch
+    /// Warm: in the graph, of several streams in calls launch by launch. First a line for each of the
+    /// implementation, then its copies. Of several GPUs by GPU and begin, steps too, issued on streams.
+    std::vector<KernelTime> kernels;
 
     std::optional<std::string> issued; ///< how the measured steps reached the GPUs
     std::optional<Training> training;

@@ -344,7 +344,8 @@ NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfil
         item.kernels_forecast.clear();
         for (const Rung &rung : ladder.rungs)
             if (rung.id == *item.id) {
-                RungForecast forecast = forecaster.ranged_forecast(rung, item.batch);
+                const std::int64_t images = item.shares.empty() ? item.batch : item.shares.front();
+                RungForecast forecast = forecaster.ranged_forecast(rung, images);
                 item.kernels_forecast = std::move(forecast.launches);
                 item.forecast = std::move(forecast);
             }
