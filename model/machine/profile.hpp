@@ -176,9 +176,12 @@ struct LatencyParams {
     std::optional<Param<Cycles>> dram_tlb_latency;    ///< misses L2 and the TLBs
     std::optional<Param<Cycles>> constant_l1_latency; ///< hits the first constant cache
     std::optional<Param<Cycles>> constant_l2_latency; ///< misses it, hits the second ("L1.5")
+    /// That an SM's constant cache is busy with each different address that a warp reads. No probe measures
+    /// it.
+    std::optional<Param<Cycles>> constant_address_time;
     BOOST_DESCRIBE_CLASS(LatencyParams, (),
                          (shared_latency, l1_latency, l2_latency, l2_far_latency, dram_latency,
-                          dram_tlb_latency, constant_l1_latency, constant_l2_latency),
+                          dram_tlb_latency, constant_l1_latency, constant_l2_latency, constant_address_time),
                          (), ())
 };
 

@@ -316,6 +316,9 @@ TEST(EquationN5, AQueueOfWarpsByHand) {
     LaunchPhase constants;
     constants.warps = 8.0, constants.constants = 24.0;
     EXPECT_NEAR(clocks(phase_time(constants, 1.0, 8, toy())), 8.0 * 24.0 * constant_address_clocks, 1e-6);
+    GpuProfile assumed = toy();
+    assumed.constant_address_time = Param<Cycles>{Cycles(1.5), Source::assumed, "test"};
+    EXPECT_NEAR(clocks(phase_time(constants, 1.0, 8, assumed)), 8.0 * 24.0 * 1.5, 1e-6);
 }
 
 TEST(EquationN5, TheBusiestSchedulerSetsThePace) {
