@@ -104,7 +104,10 @@ struct DeclaredSplit {
     std::string step;                   ///< id of a rung
     std::optional<std::string> forward_floats,
         step_floats; ///< within the forward part, and behind it; absent: none
-    BOOST_DESCRIBE_CLASS(DeclaredSplit, (), (forward, step, forward_floats, step_floats), (), ())
+    /// Ids of the rungs that are forecast instead for a GPU whose SMs have no room for those kernels.
+    std::optional<std::string> small_forward, small_step;
+    BOOST_DESCRIBE_CLASS(DeclaredSplit, (),
+                         (forward, step, forward_floats, step_floats, small_forward, small_step), (), ())
 };
 
 struct Ladder {

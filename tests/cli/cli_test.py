@@ -300,6 +300,9 @@ class Golden(Cli):
         for network, batch in (("fashion_mnist", "128"), ("mnist", "2048")):
             self.golden("predict_training_" + network,
                         self.ok("predict", "--network", network, "--training", "--batch", batch, env={"COLUMNS": "140"}).out)
+        for gpu in ("k80", "gt750m"):  # of which the papers' authors had two
+            self.golden("predict_two_" + gpu, self.ok("predict", "--network", "mnist", "--devices", "0,1", "--batch", "2048", "--gpu", gpu,
+                                                      env={"COLUMNS": "140"}).out)
         self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--explain", "--rules").out)
 
     def test_predict_says_what_its_range_is(self):
