@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -112,6 +113,9 @@ class BoundRung {
     /// After the parameters were loaded.
     void prepare(cudaStream_t stream) const { prepare_.enqueue(stream); }
     void call(cudaStream_t stream) const { call_.enqueue(stream); }
+
+    /// What call() queues, for threads of the host; this must outlive it.
+    std::unique_ptr<ThreadedWork> by_threads() const { return std::make_unique<ThreadedWork>(call_); }
 
     /// The first launch of a line of the rung, without what comes before it in a call; nothing where the line
     /// has none.

@@ -12,6 +12,7 @@
 #include "gpu/stopwatch.hpp"
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/statistics.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/reference.hpp"
 #include "model/network/rung_forecast.hpp"
@@ -19,12 +20,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -178,12 +182,32 @@ class Ladders {
         times.cold_s = measured(L2State::cold, as_graph);
         times.stream_s = measured(L2State::warm, one_by_one);
         times.stream_cold_s = measured(L2State::cold, one_by_one);
+        if (rung.streams) {
+            times.one_thread_s = host_time(one_by_one);
+            const std::unique_ptr<ThreadedWork> threads = bound.by_threads();
+            times.threads_s = host_time([&](cudaStream_t stream) { threads->enqueue(stream); });
+        }
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
         result.kernels =
             kernel_times(rung, batch_, traced_calls(watch_, streams ? one_by_one : as_graph, streams));
         if (!why_no_counters_ && !result.kernels.empty())
             count(bound, rung, result.kernels);
+    }
+
+    /// From the host's first call to the end of the last launch, the median of some calls.
+    Seconds host_time(const StopWatch::Call &call) {
+        constexpr std::size_t warm_ups = 10, calls = 60;
+        std::vector<double> seconds;
+        for (std::size_t i = 0; i < warm_ups + calls; ++i) {
+            const auto start = std::chrono::steady_clock::now();
+            call(watch_.stream());
+            check(cudaStreamSynchronize(watch_.stream()), "cudaStreamSynchronize after a call");
+            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+            if (i >= warm_ups)
+                seconds.push_back(took.count());
+        }
+        return Seconds(upper_median(std::move(seconds)));
     }
 
     /// Occupancies of launches, each alone: in a call others may run beside it.

@@ -128,7 +128,10 @@ struct NetworkTimes {
     std::optional<std::int64_t> samples;
     std::optional<Seconds> cold_s;                  ///< as `time_s`, with L2 flushed before
     std::optional<Seconds> stream_s, stream_cold_s; ///< one launch after the other
-    std::optional<Seconds> copy_s;                  ///< of it: the images from the host
+    /// Launch by launch on several streams as the host sees it, from the first call to the end of the last
+    /// launch: queued by one thread, and by a thread for each stream.
+    std::optional<Seconds> one_thread_s, threads_s;
+    std::optional<Seconds> copy_s; ///< of it: the images from the host
     /// Of a step of training. Backward is what the step takes more than the forward part, communication what
     /// it takes more than with nothing exchanged.
     std::optional<Seconds> forward_s, backward_s, computation_s, communication_s;
@@ -137,9 +140,9 @@ struct NetworkTimes {
     std::optional<double> speed_up, efficiency, weak_efficiency, computation_over_communication;
     std::optional<std::string> why_not; ///< why there is no time
     BOOST_DESCRIBE_CLASS(NetworkTimes, (),
-                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, copy_s, forward_s,
-                          backward_s, computation_s, communication_s, speed_up, efficiency, weak_efficiency,
-                          computation_over_communication, why_not),
+                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, one_thread_s,
+                          threads_s, copy_s, forward_s, backward_s, computation_s, communication_s, speed_up,
+                          efficiency, weak_efficiency, computation_over_communication, why_not),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {

@@ -75,6 +75,9 @@ PaperFacts KnownRung::facts() const {
     names["stream"] = ours.stream_s;
     names["stream_measured"] =
         measured && measured->measured ? PaperValue(measured->measured->stream_s) : PaperValue();
+    const NetworkTimes none, &times = measured && measured->measured ? *measured->measured : none;
+    names["one_thread_measured"] = times.one_thread_s;
+    names["threads_measured"] = times.threads_s;
     names["papers_low"] = papers.low_s;
     names["papers_high"] = papers.high_s;
     names["copy_s"] = ours.copy_s;

@@ -120,6 +120,22 @@ TEST(RecordedKernels, ALayerLastsOverBothGpus) {
     EXPECT_TRUE(drawn);
 }
 
+TEST(RecordedKernels, AThreadForEachStreamIsComparedWithOneThread) {
+    NetworkRun run = run_on("NVIDIA H200", "mnist");
+    NetworkCase rung;
+    rung.id = "data_oriented";
+    rung.batch = 2048;
+    rung.status = Status::ok;
+    NetworkTimes &times = rung.measured.emplace();
+    times.time_s = Seconds(500e-6), times.stream_s = Seconds(900e-6);
+    times.one_thread_s = Seconds(1000e-6), times.threads_s = Seconds(800e-6);
+    run.cases = {rung};
+    const ClaimAnswer claim = answer_of("cibil", "future_threads", run).findings.back();
+    EXPECT_EQ(claim.claim, "saved by a thread for each stream");
+    EXPECT_EQ(claim.found, "20.0 % (H200)");
+    EXPECT_EQ(answer_of("cibil", "future_threads", two_gpus()).findings.back().verdict, ClaimVerdict::open);
+}
+
 TEST(RecordedKernels, OccupanciesThatWereCountedStandBesideThoseComputed) {
     const ItemAnswer answer = answer_of("vadlamudi", "section_5", one_image());
     EXPECT_EQ(answer.tables.front().head.back(), "counted, Other");
