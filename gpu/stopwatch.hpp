@@ -26,7 +26,7 @@ struct StopWatchOptions {
     Seconds warm_up = Seconds(0.02); ///< host time of repeated calls before, so that clocks have risen
     /// Waits for the other GPUs of a call that is on several, so that their records are complete. Such a call
     /// begins and ends on the stop-watch's stream.
-    std::function<void()> wait_for_others;
+    std::function<void()> wait_for_others{};
 };
 
 struct Sample {
