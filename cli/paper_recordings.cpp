@@ -89,6 +89,26 @@ void check_recording(const Recording &recording, const GpuProfile &ours) {
                command_of(recording.of.front()));
 }
 
+/// Refuses what another version of the program measured, unless it ships with this one.
+void check_version(const Recording &recording, const std::string &file) {
+    const DeviceCode here = device_code_here();
+    const std::string version = producer().version, code = here.*recording.part;
+    const bool same_code = recording.code == code;
+    if ((same_code && (recording.version.empty() || recording.version == version)) ||
+        (file != "-" && is_shipped_recording(read_file(file))))
+        return;
+    const auto named = [](const std::string &text) {
+        return text.empty() ? "not named" : text.substr(0, 20);
+    };
+    throw InputError(
+        recording.file,
+        fmt::format(
+            "was measured by another version: version {}, device code {}, and this program has version {}, "
+            "device code {}{}; measure it again: {}, or make the pages with the version that measured it",
+            named(recording.version), named(recording.code).substr(0, 8), version, code.substr(0, 8),
+            same_code ? "" : ", so its times are of other kernels", command_of(recording.of.front())));
+}
+
 RecordedPart part_of(const Recording &recording, const std::string &study) {
     return std::ranges::find(recording.of, RecordedOf{RecordedPart::study, study}) == recording.of.end()
                ? RecordedPart::settings
@@ -176,6 +196,7 @@ Recording given_recording(const std::string &file, const GpuProfile &ours) {
         network ? recording_of(described::read_document<NetworkRun>(*named.text, named.shown), named.shown)
                 : recording_of(named.run(), named.shown);
     check_recording(recording, ours);
+    check_version(recording, named.name);
     return recording;
 }
 

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -108,6 +109,17 @@ AskedScaling read_asked_scaling(const Arguments &arguments) {
     return asked;
 }
 
+/// Adds the implementation that all GPUs run with a share of the images each, where one is asked for so many.
+void add_divided(NetworkRun &run, const AskedScaling &asked) {
+    const auto &[network, profile, question, rank] = asked;
+    std::optional<NetworkCase> divided =
+        divided_case(find_ladder(network), static_cast<int>(question.devices.size()));
+    if (!divided || std::ranges::find(question.batches, divided->batch) == question.batches.end())
+        return;
+    run.cases.push_back(std::move(*divided));
+    run = forecast_anew(std::move(run), network, profile);
+}
+
 /// The forecasts beside what ranks of several hosts measured.
 NetworkRun forecast_of_hosts(NetworkRun run, const AskedScaling &asked) {
     const int hosts = number_of<int>(run.conditions.at("hosts")).value_or(1);
@@ -169,6 +181,8 @@ int run_scaling_network(const Arguments &arguments) {
     check_writable(output);
     NetworkRun run = forecast_scaling(asked.network, asked.profile, asked.question);
     run.conditions["version"] = producer().version;
+    if (!asked.rank && !arguments.has("split"))
+        add_divided(run, asked);
     const auto keep = [&](const NetworkRun &so_far) {
         if (output != "-")
             write_file_atomically(output, to_text(described::write(so_far)));

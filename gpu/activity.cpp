@@ -23,10 +23,12 @@ using KernelRecord = CUpti_ActivityKernel9; // the fields used here are at the s
 using MemcpyRecord = CUpti_ActivityMemcpy5;
 #endif
 using MemsetRecord = CUpti_ActivityMemset4;
+using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
 
 // CONCURRENT_KERNEL, as KERNEL serialises: it puts some 2 us between two kernels of a stream and forbids a
 // kernel to start before the one ahead of it has ended, where both asked for that.
 constexpr std::array kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                              CUPTI_ACTIVITY_KIND_MEMCPY2, // between GPUs
                               CUPTI_ACTIVITY_KIND_MEMSET};
 
 constexpr std::size_t buffer_bytes = 8u << 20; // CUPTI's guide suggests 1 to 10 MB
@@ -56,6 +58,7 @@ ActivityRecord convert(const KernelRecord &record) {
     result.start_ns = record.start;
     result.end_ns = record.end;
     result.call = record.correlationId;
+    result.device = static_cast<int>(record.deviceId);
     result.registers = record.registersPerThread;
     result.static_shared_bytes = record.staticSharedMemory;
     result.dynamic_shared_bytes = record.dynamicSharedMemory;
@@ -70,7 +73,25 @@ template <class Record> ActivityRecord convert(ActivityKind kind, const Record &
     result.start_ns = record.start;
     result.end_ns = record.end;
     result.call = record.correlationId;
+    result.device = static_cast<int>(record.deviceId);
     result.bytes = record.bytes;
+    return result;
+}
+
+ActivityRecord convert(const MemcpyRecord &record) {
+    ActivityRecord result = convert(ActivityKind::memcpy, record);
+    if (record.copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)
+        result.ends = CopyEnds::from_host;
+    else if (record.copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
+        result.ends = CopyEnds::to_host;
+    return result;
+}
+
+ActivityRecord convert(const PeerCopyRecord &record) {
+    ActivityRecord result = convert(ActivityKind::memcpy, record);
+    result.device = static_cast<int>(record.srcDeviceId);
+    if (record.dstDeviceId != record.srcDeviceId)
+        result.to_device = static_cast<int>(record.dstDeviceId);
     return result;
 }
 
@@ -81,7 +102,10 @@ void collect(const CUpti_Activity *record, std::vector<ActivityRecord> &records)
         records.push_back(convert(*reinterpret_cast<const KernelRecord *>(record)));
         break;
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-        records.push_back(convert(ActivityKind::memcpy, *reinterpret_cast<const MemcpyRecord *>(record)));
+        records.push_back(convert(*reinterpret_cast<const MemcpyRecord *>(record)));
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        records.push_back(convert(*reinterpret_cast<const PeerCopyRecord *>(record)));
         break;
     case CUPTI_ACTIVITY_KIND_MEMSET:
         records.push_back(convert(ActivityKind::memset, *reinterpret_cast<const MemsetRecord *>(record)));

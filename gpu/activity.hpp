@@ -15,14 +15,20 @@ namespace convcast {
 
 enum class ActivityKind { kernel, memcpy, memset };
 
+/// Between what a copy moves bytes. other: within the GPU's memory, or to another GPU's.
+enum class CopyEnds { from_host, to_host, other };
+
 struct ActivityRecord {
     ActivityKind kind = ActivityKind::kernel;
     std::string name;           ///< a kernel's mangled name; empty otherwise
     std::uint64_t start_ns = 0; ///< on the device, on CUPTI's clock
     std::uint64_t end_ns = 0;
     std::uint32_t call = 0;  ///< the host's that enqueued it: a thread's later calls have larger numbers
+    int device = 0;          ///< CUDA ordinal; of a copy to another GPU that which it comes from
     std::uint64_t bytes = 0; ///< moved by a memcpy or memset
-    int registers = 0;       ///< per thread; this and all below for kernels only
+    CopyEnds ends = CopyEnds::other; ///< of a memcpy
+    std::optional<int> to_device;    ///< of a copy to another GPU
+    int registers = 0;               ///< per thread; this and all below for kernels only
     int static_shared_bytes = 0;
     int dynamic_shared_bytes = 0;
     std::array<int, 3> grid{};
@@ -42,8 +48,8 @@ class ActivityTrace {
 
     void start();
 
-    /// Waits for the device and hands out what has finished since the last call, by start time; tracing goes
-    /// on.
+    /// Waits for the device and hands out what has finished since the last call, by start time, of all
+    /// devices; tracing goes on.
     std::vector<ActivityRecord> drain();
 
     /// drain(), and tracing ends.

@@ -191,6 +191,12 @@ void StopWatch::take_activity_times(std::vector<Sample> &samples, std::vector<Ac
                        std::to_string(samples.size()) + " samples");
 }
 
+std::vector<ActivityRecord> StopWatch::records_of(ActivityTrace &trace, const StopWatchOptions &options) {
+    if (options.wait_for_others)
+        options.wait_for_others();
+    return trace.drain();
+}
+
 SampleSeries StopWatch::measure(const Call &call, const StopWatchOptions &options) {
     SampleSeries series;
     series.method = why_events_ ? "events" : "activity";
@@ -200,14 +206,14 @@ SampleSeries StopWatch::measure(const Call &call, const StopWatchOptions &option
 
     warm_up(call, options);
     if (trace)
-        trace->drain();
+        (void)records_of(*trace, options);
 
     const HostClock::time_point start = HostClock::now();
     std::size_t batch = 1; // the first tells how long a sample takes
     while (true) {
         std::vector<Sample> samples = run_batch(call, options.l2, batch);
         if (trace)
-            take_activity_times(samples, trace->drain(), series.activities);
+            take_activity_times(samples, records_of(*trace, options), series.activities);
         series.samples.insert(series.samples.end(), samples.begin(), samples.end());
 
         const std::size_t taken = series.samples.size();

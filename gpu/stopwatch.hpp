@@ -24,6 +24,9 @@ struct StopWatchOptions {
     double target_error = 0.005;     ///< standard error of the median over the median
     Seconds max_time = Seconds(2.0); ///< host time for sampling; at least one batch is taken
     Seconds warm_up = Seconds(0.02); ///< host time of repeated calls before, so that clocks have risen
+    /// Waits for the other GPUs of a call that is on several, so that their records are complete. Such a call
+    /// begins and ends on the stop-watch's stream.
+    std::function<void()> wait_for_others{};
 };
 
 struct Sample {
@@ -84,6 +87,7 @@ class StopWatch {
     void enqueue_sample(const Call &call, L2State l2, std::size_t slot);
     void release_gate();
     std::vector<Sample> run_batch(const Call &call, L2State l2, std::size_t count);
+    static std::vector<ActivityRecord> records_of(ActivityTrace &trace, const StopWatchOptions &options);
     static void take_activity_times(std::vector<Sample> &samples, std::vector<ActivityRecord> records,
                                     std::vector<ActivityRecord> &last);
 

@@ -196,7 +196,8 @@ class Analysis {
 } // namespace
 
 bool is_of_published_profiles(const std::string &field) {
-    return field == "float_add_time"; // the curve float_adds says it of a GPU that is measured
+    return field == "float_add_time" || // the curve float_adds says it of a GPU that is measured
+           field == "constant_address_time";
 }
 
 GpuProfile analyze(const RawSamples &raw, const std::string &id) {

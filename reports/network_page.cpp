@@ -125,6 +125,8 @@ std::vector<Card> cards_of(const NetworkRun &run) {
 Section kernels_section(const NetworkRun &run) {
     Table table{{{"implementation"},
                  {"kernel"},
+                 {"GPU", As::number},
+                 {"bytes", As::number},
                  {"launches", As::number},
                  {"measured", As::time},
                  {"forecast", As::time},
@@ -135,8 +137,9 @@ Section kernels_section(const NetworkRun &run) {
             for (const KernelForecast &launch : rung.kernels_forecast)
                 if (launch.kernel == kernel.kernel)
                     forecast = launch.record_s;
-            table.rows.push_back({rung.id, kernel.kernel, kernel.launches, kernel.time_s, forecast,
-                                  ratio_of(forecast, kernel.time_s)});
+            table.rows.push_back({rung.name(), kernel.kernel, kernel.device ? Cell(*kernel.device) : Cell(),
+                                  kernel.bytes ? Cell(*kernel.bytes) : Cell(), kernel.launches, kernel.time_s,
+                                  forecast, ratio_of(forecast, kernel.time_s)});
         }
     Section section{"kernels", "kernels", "Each kernel, measured and forecast"};
     section.parts = {Listing{std::move(table)}, small_print(remark("kernels"))};
@@ -487,13 +490,13 @@ Table cases_table(const NetworkRun &run) {
         const bool comparable = run.comparable(c), published = c.batch == run.published_images.value_or(1);
         table.rows.push_back({named(c.id),
                               named(c.split ? std::optional(to_text(*c.split)) : std::nullopt),
-                              c.split ? Cell(c.devices) : Cell(),
+                              c.split || c.devices > 1 ? Cell(c.devices) : Cell(),
                               c.hosts,
-                              c.split ? Cell(c.batch) : Cell(),
+                              c.split || c.devices > 1 ? Cell(c.batch) : Cell(),
                               c.measured_s(),
                               c.forecast_s(),
-                              c.hosts || c.id ? Cell(forecast.low_s) : Cell(),
-                              c.hosts || c.id ? Cell(forecast.high_s) : Cell(),
+                              forecast.low_s,
+                              forecast.high_s,
                               comparable ? Cell(1.0 + error_of(c)) : Cell(),
                               measured.cold_s,
                               measured.stream_s,

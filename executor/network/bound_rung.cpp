@@ -281,11 +281,14 @@ void BoundRung::add_launches(const Module &module, const Rung &rung, NetworkMemo
         if (!each && forked)
             join();
         forked = each;
+        std::optional<std::size_t> &first = first_launches_.emplace_back();
         for (std::size_t stream = each ? 1 : 0; stream <= (each ? streams : 0); ++stream) {
             LaunchShare work = all;
             for (work.share = share_on(stream); work.turn < launch.repeat.value_or(1) && work.share.count > 0;
-                 ++work.turn)
-                call_.add(stream, bound_launch(module, launch, memory, work, sms));
+                 ++work.turn) {
+                const std::size_t call = call_.add(stream, bound_launch(module, launch, memory, work, sms));
+                first = first.value_or(call);
+            }
         }
         if (each && launch.meet.value_or(false)) {
             join();

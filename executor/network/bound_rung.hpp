@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -113,6 +114,16 @@ class BoundRung {
     void prepare(cudaStream_t stream) const { prepare_.enqueue(stream); }
     void call(cudaStream_t stream) const { call_.enqueue(stream); }
 
+    /// What call() queues, for threads of the host; this must outlive it.
+    std::unique_ptr<ThreadedWork> by_threads() const { return std::make_unique<ThreadedWork>(call_); }
+
+    /// The first launch of a line of the rung, without what comes before it in a call; nothing where the line
+    /// has none.
+    void launch_alone(std::size_t line, cudaStream_t stream) const {
+        if (first_launches_[line])
+            call_.enqueue(*first_launches_[line], stream);
+    }
+
   private:
     void add_constants(const Module &module, const Rung &rung, const NetworkMemory &memory);
     void add_launches(const Module &module, const Rung &rung, NetworkMemory &memory, std::int64_t images,
@@ -120,6 +131,7 @@ class BoundRung {
     void add_sum(NetworkMemory &memory, std::int64_t images, const SharedBatch &shared);
 
     StreamedWork prepare_, call_;
+    std::vector<std::optional<std::size_t>> first_launches_; ///< of each line, its number in call_
 };
 
 } // namespace convcast

@@ -2,6 +2,7 @@
 
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/devices_step.hpp"
+#include "executor/network/divided_rung.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
 #include "executor/network/rank.hpp"
@@ -78,7 +79,7 @@ class Splits {
   public:
     Splits(Compiler &compiler, const DeviceGroup &group, const Network &network, const NetworkRun &run,
            const CaseOptions &options)
-        : group_(group), network_(network), options_(options),
+        : compiler_(compiler), group_(group), network_(network), options_(options),
           modules_(compiler, group.facts(0).compute_capability()), ladder_(find_ladder(network)),
           pool_(pool_of(network, run, options.seed)), parameters_(flattened(pool_.parameters)),
           first_(compiler, group.facts(0), ladder_, network, pool_, {verified_rate, 0.0F, 0.0F},
@@ -88,10 +89,14 @@ class Splits {
         if (item.split == DeviceSplit::batch_nccl)
             return settle_by_ranks(item);
         const OnDevice here(group_.ordinal(0));
+        if (item.id)
+            return settle_divided(item);
         item.split == DeviceSplit::one ? first_.settle_alone(item) : settle_by_copies(item);
     }
 
     const std::string &nccl_version() const { return nccl_version_; }
+    /// Why some case has no times of its kernels; empty where all have.
+    const std::string &why_not_traced() const { return why_not_traced_; }
 
   private:
     void settle_by_copies(NetworkCase &item) {
@@ -102,6 +107,60 @@ class Splits {
         if (!item.reason && options_.time)
             time(steps, item);
     }
+
+    /// An implementation of the ladder, whose outputs must be what one GPU makes of all images.
+    void settle_divided(NetworkCase &item) {
+        const Rung &rung = *rung_named(ladder_, *item.id);
+        const Module module =
+            network_module(compiler_, ladder_, rung.source, group_.facts(0).compute_capability());
+        const Stream stream(Stream::Kind::ordered);
+        const DividedRung divided(group_, module, network_, rung, item.shares, pool_);
+        item.reason =
+            verify_divided(divided, DividedRung(group_, module, network_, rung, {&item.batch, 1}, pool_),
+                           stream.handle(), item);
+        item.status = item.reason ? Status::wrong_result : Status::ok;
+        if (item.reason || !options_.time)
+            return;
+        const StopWatch::Call call = [&](cudaStream_t first) { divided.call(first); };
+        StopWatchOptions how;
+        how.l2 = L2State::warm;
+        how.max_samples = 200;
+        how.max_time = Seconds(0.25);
+        how.wait_for_others = [this] { group_.wait(); };
+        item.measured.emplace().stream_s = watch().measure(call, how).median_time();
+        item.issued = "launches one by one, by a thread of the host for each GPU";
+        trace(call, item);
+    }
+
+    std::optional<std::string> verify_divided(const DividedRung &divided, const DividedRung &alone,
+                                              cudaStream_t stream, NetworkCase &item) const {
+        constexpr double limit = 1e-5; // sums in another order
+        divided.call(stream);
+        alone.call(stream);
+        group_.wait();
+        if (const std::string where = divided.overrun(); !where.empty())
+            return "a kernel wrote beyond the end of " + where;
+        const double error = relative_l2<float>(divided.outputs(), alone.outputs());
+        item.output_error = error;
+        if (error <= limit)
+            return std::nullopt;
+        return fmt::format("the outputs differ from one GPU's by {:.2e} in L2, more than {:.0e}", error,
+                           limit);
+    }
+
+    /// When each kernel and each copy of a call ran. That nobody can tell takes nothing else from the case.
+    void trace(const StopWatch::Call &call, NetworkCase &item) {
+        const auto why = why_refused([&] {
+            item.kernels = device_times(traced_calls(watch(), call, true, [this] { group_.wait(); }));
+        });
+        if (why)
+            why_not_traced_ = *why;
+        else if (item.kernels.empty())
+            why_not_traced_ = watch().why_events().value_or("calls left different records of activity");
+    }
+
+    /// On the first GPU.
+    StopWatch &watch() { return watch_ ? *watch_ : watch_.emplace(compiler_, group_.facts(0)); }
 
     /// The first GPUs of the group, a thread each.
     void settle_by_ranks(NetworkCase &item) {
@@ -149,6 +208,7 @@ class Splits {
         return why_not_as_one_gpu(outcome, {0, item.batch}, first_.alone(item.batch), item);
     }
 
+    /// A step as part of a graph, and its kernels as it is issued on streams.
     void time(const SplitSteps &steps, NetworkCase &item) {
         NetworkTimes &times = item.measured.emplace();
         std::string how;
@@ -158,8 +218,11 @@ class Splits {
         times.computation_s = seconds_of(steps, StepPart::computation, group_, how);
         times.backward_s = *times.time_s - *times.forward_s;
         times.communication_s = *times.time_s - *times.computation_s;
+        const StreamedWork step = steps.work(StepPart::step, 0, 1);
+        trace([&](cudaStream_t stream) { step.enqueue(stream); }, item);
     }
 
+    Compiler &compiler_;
     const DeviceGroup &group_;
     const Network &network_;
     const CaseOptions &options_;
@@ -168,7 +231,8 @@ class Splits {
     NetworkData pool_;
     std::vector<float> parameters_;
     RankCases first_; ///< alone, on the first GPU
-    std::string nccl_version_;
+    std::string nccl_version_, why_not_traced_;
+    std::optional<StopWatch> watch_;
 };
 
 } // namespace
@@ -177,6 +241,7 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
                  const CaseOptions &options) {
     run.conditions["gpu"] = group.facts(0).name;
     run.conditions["split_code_hash"] = network_code_hash(split_sources);
+    run.conditions["network_code_hash"] = network_code_hash(); // of an implementation that GPUs divide
     if (!group.distinct())
         run.conditions["several_shares_a_gpu"] =
             "a GPU stands in the list several times: what is measured is right, and no speed-up";
@@ -189,6 +254,8 @@ void run_scaling(Compiler &compiler, const DeviceGroup &group, const Network &ne
             add_rates(run.cases);
             if (!splits.nccl_version().empty())
                 run.conditions["nccl"] = splits.nccl_version();
+            if (!splits.why_not_traced().empty())
+                run.conditions["not_traced"] = splits.why_not_traced();
             if (options.done)
                 options.done(run, item);
         });

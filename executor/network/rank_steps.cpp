@@ -17,23 +17,6 @@
 namespace convcast {
 namespace {
 
-/// Images of a share of a batch, of which the first ones are repeated.
-struct ShareImages {
-    std::vector<float> pixels;
-    std::vector<std::uint8_t> labels;
-};
-
-ShareImages images_of(const NetworkData &pool, const ImageShare &share) {
-    const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
-    ShareImages images;
-    for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
-        const auto from = pool.images.begin() + i % known * pixels;
-        images.pixels.insert(images.pixels.end(), from, from + pixels);
-        images.labels.push_back(pool.labels[static_cast<std::size_t>(i % known)]);
-    }
-    return images;
-}
-
 const DeclaredSplit &declared(const Ladder &ladder, DeviceSplit split) {
     return ladder.splits.at(to_text(split));
 }

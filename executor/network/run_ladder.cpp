@@ -1,5 +1,6 @@
 #include "executor/network/run_network.hpp"
 
+#include "executor/count/collect.hpp"
 #include "executor/network/bound_rung.hpp"
 #include "executor/network/network_data.hpp"
 #include "executor/network/network_source.hpp"
@@ -11,6 +12,7 @@
 #include "gpu/stopwatch.hpp"
 #include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/statistics.hpp"
 #include "model/network/launch_times.hpp"
 #include "model/network/reference.hpp"
 #include "model/network/rung_forecast.hpp"
@@ -18,12 +20,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace convcast {
@@ -57,6 +63,9 @@ class Ladders {
         if (!result.reason && options_.time)
             time(bound, rung, result);
     }
+
+    /// Why launches have no counted occupancy; absent where they have.
+    const std::optional<std::string> &why_no_counters() const { return why_no_counters_; }
 
   private:
     /// Why this GPU cannot run the rung; absent if it can.
@@ -173,10 +182,49 @@ class Ladders {
         times.cold_s = measured(L2State::cold, as_graph);
         times.stream_s = measured(L2State::warm, one_by_one);
         times.stream_cold_s = measured(L2State::cold, one_by_one);
+        if (rung.streams) {
+            times.one_thread_s = host_time(one_by_one);
+            const std::unique_ptr<ThreadedWork> threads = bound.by_threads();
+            times.threads_s = host_time([&](cudaStream_t stream) { threads->enqueue(stream); });
+        }
         // Of several streams only calls launch by launch tell which record belongs to which launch.
         const bool streams = rung.streams.has_value();
         result.kernels =
-            kernel_times(rung, batch_, node_spans(watch_, streams ? one_by_one : as_graph, streams, true));
+            kernel_times(rung, batch_, traced_calls(watch_, streams ? one_by_one : as_graph, streams));
+        if (!why_no_counters_ && !result.kernels.empty())
+            count(bound, rung, result.kernels);
+    }
+
+    /// From the host's first call to the end of the last launch, the median of some calls.
+    Seconds host_time(const StopWatch::Call &call) {
+        constexpr std::size_t warm_ups = 10, calls = 60;
+        std::vector<double> seconds;
+        for (std::size_t i = 0; i < warm_ups + calls; ++i) {
+            const auto start = std::chrono::steady_clock::now();
+            call(watch_.stream());
+            check(cudaStreamSynchronize(watch_.stream()), "cudaStreamSynchronize after a call");
+            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+            if (i >= warm_ups)
+                seconds.push_back(took.count());
+        }
+        return Seconds(upper_median(std::move(seconds)));
+    }
+
+    /// Occupancies of launches, each alone: in a call others may run beside it.
+    void count(const BoundRung &bound, const Rung &rung, std::vector<KernelTime> &lines) {
+        static const std::string occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
+        std::vector<CounterSession::Work> launches;
+        for (std::size_t i = 0; i < rung.launches.size(); ++i)
+            launches.emplace_back([&, i] { bound.launch_alone(i, watch_.stream()); });
+        why_no_counters_ = why_refused([&] {
+            if (!counters_)
+                counters_.emplace(std::vector{occupancy});
+            const std::vector<CountedCall> counted = collect_calls(
+                *counters_, [] {}, launches);
+            for (std::size_t i = 0; i < counted.size(); ++i)
+                if (const auto *values = std::get_if<CounterSession::Values>(&counted[i]))
+                    lines[i].occupancy = std::clamp(values->at(occupancy) / 100.0, 0.0, 1.0);
+        });
     }
 
     Compiler &compiler_;
@@ -187,6 +235,8 @@ class Ladders {
     const CaseOptions &options_;
     StopWatch watch_;
     std::map<std::string, Module> modules_;
+    std::optional<CounterSession> counters_; ///< once something is counted
+    std::optional<std::string> why_no_counters_;
 };
 
 } // namespace
@@ -207,6 +257,8 @@ NetworkRun run_ladder(Compiler &compiler, const Device &device, const Ladder &la
     settle_cases(
         run, "the GPU", [&](NetworkCase &item) { ladders.settle(*rung_named(ladder, *item.id), item); },
         [&](const NetworkCase &item) {
+            if (ladders.why_no_counters())
+                run.conditions["no_occupancies"] = *ladders.why_no_counters();
             if (options.done)
                 options.done(run, item);
         });

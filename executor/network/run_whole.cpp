@@ -207,7 +207,7 @@ class WholeRunner {
     void time_launches(const StopWatch::Call &as_graph, const StopWatch::Call &one_by_one) {
         const bool several = streams_of(plan_.schedule) > 1;
         const std::vector<CallNodes> calls =
-            node_spans(watch_, several ? one_by_one : as_graph, several, false);
+            spans_of(traced_calls(watch_, several ? one_by_one : as_graph, several));
         const std::vector<LaunchMeasurement> times = launch_times(plan_, calls);
         for (std::size_t i = 0; i < times.size(); ++i)
             case_.launches[i].measured = times[i];

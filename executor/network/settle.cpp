@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,23 +43,50 @@ void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<v
     }
 }
 
-std::vector<CallNodes> node_spans(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
-                                  bool only_kernels) {
+namespace {
+
+/// What a record is of, as KernelTime has it.
+std::string node_name(const ActivityRecord &record) {
+    switch (record.kind) {
+    case ActivityKind::kernel:
+        return record.name;
+    case ActivityKind::memset:
+        return "clear";
+    default:
+        break;
+    }
+    if (record.to_device)
+        return fmt::format("copy to GPU {}", *record.to_device);
+    return record.ends == CopyEnds::from_host ? "copy from the host"
+           : record.ends == CopyEnds::to_host ? "copy to the host"
+                                              : "copy";
+}
+
+TracedNode node_of(const ActivityRecord &record) {
+    TracedNode node{node_name(record), {record.start_ns, record.end_ns}, record.device};
+    if (record.kind != ActivityKind::kernel)
+        node.bytes = static_cast<std::int64_t>(record.bytes);
+    return node;
+}
+
+} // namespace
+
+std::vector<TracedCall> traced_calls(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
+                                     const std::function<void()> &wait_for_others) {
     constexpr int calls = 15;
     StopWatchOptions how;
     how.l2 = L2State::warm;
     how.min_samples = how.max_samples = 1;
     how.warm_up = Seconds(0.0);
-    std::vector<CallNodes> all(calls);
-    for (CallNodes &spans : all) {
+    how.wait_for_others = wait_for_others;
+    std::vector<TracedCall> all(calls);
+    for (TracedCall &nodes : all) {
         std::vector<ActivityRecord> records = watch.measure(call, how).activities;
         if (several_streams)
             std::stable_sort(
                 records.begin(), records.end(),
                 [](const ActivityRecord &a, const ActivityRecord &b) { return a.call < b.call; });
-        for (const ActivityRecord &record : records)
-            if (!only_kernels || record.kind == ActivityKind::kernel)
-                spans.push_back({record.start_ns, record.end_ns});
+        std::ranges::transform(records, std::back_inserter(nodes), node_of);
     }
     return all;
 }
@@ -69,6 +97,17 @@ NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t
     for (const NetworkCase &item : run.cases)
         largest = std::max(largest, item.batch);
     return network_data(network, std::min(largest, most_images), seed, {});
+}
+
+ShareImages images_of(const NetworkData &pool, const ImageShare &share) {
+    const std::int64_t known = std::ssize(pool.labels), pixels = std::ssize(pool.images) / known;
+    ShareImages images;
+    for (std::int64_t i = share.first; i < share.first + share.count; ++i) {
+        const auto from = pool.images.begin() + i % known * pixels;
+        images.pixels.insert(images.pixels.end(), from, from + pixels);
+        images.labels.push_back(pool.labels[static_cast<std::size_t>(i % known)]);
+    }
+    return images;
 }
 
 namespace {

@@ -24,14 +24,22 @@ void settle_cases(NetworkRun &run, const std::string &gpu, const std::function<v
 
 /// Of some calls from a warm L2, by their activity records: of each call the nodes in the order in which they
 /// began or, of several streams, in that of the host's calls. Empty lists where there are no such records.
-std::vector<CallNodes> node_spans(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
-                                  bool only_kernels);
+/// `wait_for_others`: StopWatchOptions has it.
+std::vector<TracedCall> traced_calls(StopWatch &watch, const StopWatch::Call &call, bool several_streams,
+                                     const std::function<void()> &wait_for_others = {});
 
 /// Steps that are compared with one GPU's, and steps of a graph that is timed.
 constexpr std::int64_t verified_steps = 3, timed_steps = 40;
 
 /// Images, labels and parameters that steps are done with. Batches with more images repeat them.
 NetworkData pool_of(const Network &network, const NetworkRun &run, std::uint64_t seed);
+
+/// Images of a share of a batch, of which the pool's are repeated.
+struct ShareImages {
+    std::vector<float> pixels;
+    std::vector<std::uint8_t> labels;
+};
+ShareImages images_of(const NetworkData &pool, const ImageShare &share);
 
 /// What steps leave on the GPUs.
 struct StepOutcome {

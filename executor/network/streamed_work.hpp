@@ -52,6 +52,8 @@ class StreamedWork {
     }
 
   private:
+    friend class ThreadedWork;
+
     struct Lane {
         std::optional<int> device;
         std::optional<Stream> stream;      ///< absent of stream 0
@@ -73,6 +75,29 @@ class StreamedWork {
     std::vector<Lane> lanes_;
     std::vector<Added> added_;
     std::unique_ptr<Event> begun_;
+};
+
+/// The same work, queued by a thread of the host for each stream but the first, whose calls the caller's
+/// thread queues. A thread that must wait for another stream's call spins until its event is recorded. All
+/// streams are of one device.
+class ThreadedWork {
+  public:
+    /// The threads use the calling thread's device. `work` must outlive this and stay as it is.
+    explicit ThreadedWork(const StreamedWork &work);
+    ThreadedWork(const ThreadedWork &) = delete;
+    ThreadedWork &operator=(const ThreadedWork &) = delete;
+    ~ThreadedWork();
+
+    /// Returns when all is queued. Throws what the first call that fails throws.
+    void enqueue(cudaStream_t first);
+
+  private:
+    struct State;
+    void queue(std::size_t lane, std::uint64_t round);
+    void work_on(std::size_t lane);
+
+    const StreamedWork &work_;
+    std::unique_ptr<State> state_;
 };
 
 } // namespace convcast

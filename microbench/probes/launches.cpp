@@ -60,6 +60,11 @@ std::vector<Probe> launch_probes() {
                           {"host_both_ways_bandwidth", Better::highest, {{"direction", 3.0}}}},
                .curve = ProbeCurve(CurveAxis("bytes of a copy", "B", true), bandwidth_axis, Better::highest,
                                    {"bytes"}, "direction", "direction {}")}),
+        Probe("host_copy_sizes", "How long does a copy of so many bytes from or to the host take?",
+              "empty.cu", "s", "64 copies one after another, queued ahead, by events, over 64",
+              {.curve =
+                   ProbeCurve(CurveAxis("bytes of a copy", "B", true), CurveAxis("time of a copy", "s", true),
+                              Better::lowest, {"bytes"}, "direction", "direction {}")}),
         Probe("peer_copy", "How fast are copies between each two GPUs?", "chase.cu", "B/s", "",
               {.fields = {{"peers"}}}),
         // A host of two GPUs has one point of what GPUs do together.

@@ -262,6 +262,40 @@ Samples host_copy(ProbeContext &context, const Module &) {
     return all;
 }
 
+Samples host_copy_sizes(ProbeContext &context, const Module &module) {
+    constexpr std::size_t least = 1024, most = 64 * mebibyte, factor = 4;
+    constexpr int copies = 64;
+    const Kernel hold = module.kernel("hold");
+    const std::unique_ptr<HostBuffers> host = host_buffers(most);
+    const Stream stream;
+    Samples all;
+    for (std::size_t bytes = least; bytes <= host->sent.size(); bytes *= factor) {
+        DeviceBuffer<uint4> source(bytes / sizeof(uint4)), target(bytes / sizeof(uint4));
+        const auto time_copies = [&](int direction, void *to, const void *from, cudaMemcpyKind kind) {
+            ProbeSamples samples = configuration(
+                context, {{"direction", direction}, {"bytes", static_cast<double>(bytes)}, {"copies", copies}},
+                direction == 1 ? "from pinned memory to the device" : "from the device into pinned memory");
+            for (std::size_t i = 0; i <= copy_samples; ++i) { // the first is to warm up
+                const double seconds = held_time(hold, stream.handle(), "copies from and to the host", [&] {
+                    for (int copy = 0; copy < copies; ++copy)
+                        check(cudaMemcpyAsync(to, from, bytes, kind, stream.handle()), "cudaMemcpyAsync");
+                });
+                if (i > 0)
+                    add_sample(samples, seconds / copies, context.watch.sm_clock().value);
+            }
+            return samples;
+        };
+        // To the host first: what arrives there is what goes back to the device and is checked.
+        fill_part(context, source, 1);
+        ProbeSamples down = time_copies(2, host->sent.data(), source.data(), cudaMemcpyDeviceToHost);
+        clear(target);
+        all.push_back(time_copies(1, target.data(), host->sent.data(), cudaMemcpyHostToDevice));
+        all.push_back(std::move(down));
+        expect_part(context, target, 1, "copies to the host and back");
+    }
+    return all;
+}
+
 Samples peer_copy(ProbeContext &context, const Module &module) {
     const std::vector<int> ordinals = gpus(context);
     const std::size_t direct_bytes = bytes_on(ordinals, 2);
@@ -442,6 +476,7 @@ Samples peer_all_pairs(ProbeContext &context, const Module &) {
 
 ProbeRuns transfer_runs() {
     return {{"host_copy", host_copy},
+            {"host_copy_sizes", host_copy_sizes},
             {"peer_copy", peer_copy},
             {"peer_meets", peer_meets},
             {"peer_all_pairs", peer_all_pairs}};

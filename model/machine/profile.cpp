@@ -107,6 +107,17 @@ void PeerLink::check(const FieldProblem &problem) const {
         problem("source",
                 "expected \"by\" beside it, where the numbers are from, for example \"data sheet: NVLink 4, "
                 "900 GB/s both ways\"");
+    if (!range)
+        return;
+    const auto within = [&](const auto &least, const auto &value, const auto &most, const char *what) {
+        if (!value || !(least <= *value && *value <= most))
+            problem("range",
+                    fmt::format("expected the {} of the link between the least and the most of it", what));
+    };
+    within(range->least_bytes_per_s, bandwidth_bytes_per_s, range->most_bytes_per_s, "bandwidth");
+    within(range->least_latency_s, latency_s, range->most_latency_s, "latency");
+    if (source.value_or(Source::measured) == Source::measured)
+        problem("range", "a link that was measured has no range; leave it out, or name another \"source\"");
 }
 
 void GpuProfile::check(const FieldProblem &problem) const {

@@ -115,6 +115,18 @@ struct ProfileCheck {
     void check(const FieldProblem &problem) const; ///< has a name
 };
 
+/// How slow and how fast copies from one GPU to another may be where nobody measured them.
+struct PeerRange {
+    Bandwidth least_bytes_per_s, most_bytes_per_s; ///< one way
+    Seconds least_latency_s, most_latency_s;
+    BOOST_DESCRIBE_CLASS(PeerRange, (),
+                         (least_bytes_per_s, most_bytes_per_s, least_latency_s, most_latency_s), (), ())
+
+    static constexpr Range range_of(std::string_view field) {
+        return field.ends_with("latency_s") ? Range{1e-12, 1.0} : Range{1e6, 1e17};
+    }
+};
+
 /// Copies from one GPU of a host to another. What is not known is absent.
 struct PeerLink {
     int from = 0, to = 0;                           ///< CUDA ordinals
@@ -124,9 +136,11 @@ struct PeerLink {
     std::optional<Seconds> latency_s;               ///< one dependent load of the other GPU's memory
     std::optional<Source> source{};                 ///< absent: the probe peer_copy measured the link
     std::optional<std::string> by{};                ///< of another source: the citation
+    /// Of another source: from the slowest link to the fastest that it may be.
+    std::optional<PeerRange> range{};
     BOOST_DESCRIBE_CLASS(PeerLink, (),
                          (from, to, direct, bandwidth_bytes_per_s, both_ways_bytes_per_s, latency_s, source,
-                          by),
+                          by, range),
                          (), ())
 
     static constexpr Range range_of(std::string_view field) {
@@ -176,9 +190,12 @@ struct LatencyParams {
     std::optional<Param<Cycles>> dram_tlb_latency;    ///< misses L2 and the TLBs
     std::optional<Param<Cycles>> constant_l1_latency; ///< hits the first constant cache
     std::optional<Param<Cycles>> constant_l2_latency; ///< misses it, hits the second ("L1.5")
+    /// That an SM's constant cache is busy with each different address that a warp reads. No probe measures
+    /// it.
+    std::optional<Param<Cycles>> constant_address_time;
     BOOST_DESCRIBE_CLASS(LatencyParams, (),
                          (shared_latency, l1_latency, l2_latency, l2_far_latency, dram_latency,
-                          dram_tlb_latency, constant_l1_latency, constant_l2_latency),
+                          dram_tlb_latency, constant_l1_latency, constant_l2_latency, constant_address_time),
                          (), ())
 };
 

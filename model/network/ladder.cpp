@@ -147,6 +147,14 @@ Ladder read_ladder(const std::string &text, const std::string &file, const Netwo
                             "expected \"" + network.id + "\", found \"" + shortened(ladder.network) + "\""});
     for (std::size_t i = 0; i < ladder.rungs.size(); ++i)
         check_rung(network, ladder.rungs[i], file + ": /rungs/" + std::to_string(i), problems);
+    if (ladder.divided_rung) {
+        const Rung *divided = rung_named(ladder, *ladder.divided_rung);
+        if (divided == nullptr || !divided->any_batch.value_or(false) || !divided->constant.empty())
+            problems.push_back({file + ": /divided_rung",
+                                "expected the id of an implementation for any number of images without "
+                                "constant memory, found \"" +
+                                    shortened(*ladder.divided_rung) + "\""});
+    }
     if (!problems.empty())
         throw InputError(described::with_lines(std::move(problems), text, file));
     return ladder;

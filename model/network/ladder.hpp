@@ -104,7 +104,10 @@ struct DeclaredSplit {
     std::string step;                   ///< id of a rung
     std::optional<std::string> forward_floats,
         step_floats; ///< within the forward part, and behind it; absent: none
-    BOOST_DESCRIBE_CLASS(DeclaredSplit, (), (forward, step, forward_floats, step_floats), (), ())
+    /// Ids of the rungs that are forecast instead for a GPU whose SMs have no room for those kernels.
+    std::optional<std::string> small_forward, small_step;
+    BOOST_DESCRIBE_CLASS(DeclaredSplit, (),
+                         (forward, step, forward_floats, step_floats, small_forward, small_step), (), ())
 };
 
 struct Ladder {
@@ -118,10 +121,13 @@ struct Ladder {
     std::vector<Rung> shared_rungs;              ///< of one of several GPUs; values: rows, devices
     std::map<std::string, DeclaredSplit> splits; ///< by name: one, rows, parameters, batch, batch_nccl
     std::vector<std::int64_t> split_batches;     ///< images of a step that splits are asked of
-    DeclaredWork work;                           ///< of the rungs' kernels
+    /// Id of the rung that several GPUs run too, each for its share of the images that published times are
+    /// of.
+    std::optional<std::string> divided_rung;
+    DeclaredWork work; ///< of the rungs' kernels
     BOOST_DESCRIBE_CLASS(Ladder, (),
                          (schema, network, title, citation, published_gpu, published_cpu_s, published_images,
-                          rungs, shared_rungs, splits, split_batches, work),
+                          rungs, shared_rungs, splits, split_batches, divided_rung, work),
                          (), ())
 
     static constexpr bool has_default(std::string_view field) { return field == "work"; }

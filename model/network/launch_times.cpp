@@ -8,6 +8,9 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,25 +48,30 @@ std::vector<CallNodes> by_launch(const CallNodes &nodes, const std::vector<std::
     return launches;
 }
 
+/// What a launch took in each of several calls.
+struct Samples {
+    std::vector<double> times, begins, ends;
+};
+
 /// Medians over calls of launches that have so many nodes each, their times by `times_of` the nodes of a
-/// call.
+/// call. `started`: when each call did, where that is not when its first node did.
 template <class TimesOf>
 std::vector<LaunchMeasurement> measured(const std::vector<std::int64_t> &counts,
-                                        const std::vector<CallNodes> &calls, const TimesOf &times_of) {
-    struct Samples {
-        std::vector<double> times, begins, ends;
-    };
+                                        const std::vector<CallNodes> &calls, const TimesOf &times_of,
+                                        const std::vector<std::uint64_t> &started = {}) {
     std::vector<Samples> samples(counts.size());
-    for (const CallNodes &call : calls) {
+    for (std::size_t which = 0; which < calls.size(); ++which) {
+        const CallNodes &call = calls[which];
         const std::vector<CallNodes> launches = by_launch(call, counts);
         if (launches.empty())
             return {};
         const std::vector<double> times = times_of(launches);
+        const std::uint64_t start = started.empty() ? span_of(call).start_ns : started[which];
         for (std::size_t i = 0; i < launches.size(); ++i) {
             const NodeSpan span = span_of(launches[i]);
             samples[i].times.push_back(times[i]);
-            samples[i].begins.push_back(seconds(span_of(call).start_ns, span.start_ns));
-            samples[i].ends.push_back(seconds(span_of(call).start_ns, span.end_ns));
+            samples[i].begins.push_back(seconds(start, span.start_ns));
+            samples[i].ends.push_back(seconds(start, span.end_ns));
         }
     }
     std::vector<LaunchMeasurement> out;
@@ -104,6 +112,14 @@ std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const st
     return out;
 }
 
+std::vector<CallNodes> spans_of(const std::vector<TracedCall> &calls) {
+    std::vector<CallNodes> spans(calls.size());
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        for (const TracedNode &node : calls[i])
+            spans[i].push_back(node.span);
+    return spans;
+}
+
 std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images) {
     const std::int64_t repeat = launch.repeat.value_or(1);
     if (!launch.each_stream.value_or(false))
@@ -112,26 +128,90 @@ std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int
     return repeat * std::min(rung.streams.value_or(1), ceil_div(images, share));
 }
 
+namespace {
+
+double mean_time(const CallNodes &nodes) {
+    double all = 0.0;
+    for (const NodeSpan &node : nodes)
+        all += seconds(node.start_ns, node.end_ns);
+    return all / static_cast<double>(nodes.size());
+}
+
+std::uint64_t start_of(const TracedCall &call) {
+    return std::ranges::min_element(call, {}, [](const TracedNode &node) { return node.span.start_ns; })
+        ->span.start_ns;
+}
+
+/// What nodes have in common that are told together: GPU, name and bytes.
+using NodeKind = std::tuple<int, std::string, std::optional<std::int64_t>>;
+
+/// Of each kind the medians of several calls, by GPU and begin. Empty where a call has not as many of each
+/// kind as the first one has.
+std::vector<KernelTime> times_by_kind(const std::vector<TracedCall> &calls, bool only_copies) {
+    std::map<NodeKind, Samples> samples;
+    std::map<NodeKind, std::size_t> counts;
+    for (const TracedCall &call : calls) {
+        std::map<NodeKind, CallNodes> kinds;
+        for (const TracedNode &node : call)
+            if (node.bytes || !only_copies)
+                kinds[{node.device, node.name, node.bytes}].push_back(node.span);
+        for (const auto &[kind, nodes] : kinds) {
+            if (counts.try_emplace(kind, nodes.size()).first->second != nodes.size())
+                return {};
+            Samples &its = samples[kind];
+            its.times.push_back(mean_time(nodes));
+            its.begins.push_back(seconds(start_of(call), span_of(nodes).start_ns));
+            its.ends.push_back(seconds(start_of(call), span_of(nodes).end_ns));
+        }
+    }
+    std::vector<KernelTime> out;
+    for (const auto &[kind, its] : samples) {
+        if (its.times.size() != calls.size())
+            return {};
+        const auto &[device, name, bytes] = kind;
+        out.push_back({name, static_cast<std::int64_t>(counts.at(kind)), time_spread(its.times).median_s,
+                       time_spread(its.begins).median_s, time_spread(its.ends).median_s, device, bytes});
+    }
+    std::ranges::stable_sort(out, {},
+                             [](const KernelTime &time) { return std::pair(*time.device, time.begins_s); });
+    return out;
+}
+
+} // namespace
+
 std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
-                                     const std::vector<CallNodes> &calls) {
+                                     const std::vector<TracedCall> &calls) {
     std::vector<std::int64_t> counts;
     for (const LadderLaunch &launch : rung.launches)
         counts.push_back(launch_count(rung, launch, images));
+    std::vector<CallNodes> kernels;
+    std::vector<std::uint64_t> started;
+    for (const TracedCall &call : calls) {
+        CallNodes &its = kernels.emplace_back();
+        for (const TracedNode &node : call)
+            if (!node.bytes)
+                its.push_back(node.span);
+        started.push_back(call.empty() ? 0 : start_of(call));
+    }
     const auto mean_times = [](const std::vector<CallNodes> &lines) {
         std::vector<double> times;
-        for (const CallNodes &nodes : lines) {
-            double all = 0.0;
-            for (const NodeSpan &node : nodes)
-                all += seconds(node.start_ns, node.end_ns);
-            times.push_back(all / static_cast<double>(nodes.size()));
-        }
+        std::ranges::transform(lines, std::back_inserter(times), mean_time);
         return times;
     };
     std::vector<KernelTime> out;
-    for (const LaunchMeasurement &line : measured(counts, calls, mean_times))
+    for (const LaunchMeasurement &line : measured(counts, kernels, mean_times, started))
         out.push_back({rung.launches[out.size()].kernel, counts[out.size()], line.time_s.median_s,
                        *line.begins_s, *line.ends_s});
+    if (!out.empty())
+        for (KernelTime &copy : times_by_kind(calls, true)) {
+            copy.device.reset(); // there is one
+            out.push_back(std::move(copy));
+        }
     return out;
+}
+
+std::vector<KernelTime> device_times(const std::vector<TracedCall> &calls) {
+    return times_by_kind(calls, false);
 }
 
 } // namespace convcast

@@ -5,6 +5,8 @@
 #include "model/network/ladder.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace convcast {
@@ -25,9 +27,25 @@ std::vector<LaunchMeasurement> launch_times(const PlannedNetwork &plan, const st
 /// that has images.
 std::int64_t launch_count(const Rung &rung, const LadderLaunch &launch, std::int64_t images);
 
-/// Of each line of the rung the medians of several calls. Empty where a call has not as many nodes as the
-/// rung has launches.
+/// A kernel or a copy that ran in a call.
+struct TracedNode {
+    std::string name; ///< as KernelTime has it
+    NodeSpan span;
+    int device = 0;                      ///< CUDA ordinal
+    std::optional<std::int64_t> bytes{}; ///< of a copy
+};
+/// In the order in which they were launched; of several GPUs in any.
+using TracedCall = std::vector<TracedNode>;
+
+std::vector<CallNodes> spans_of(const std::vector<TracedCall> &calls);
+
+/// Of each line of the rung the medians of several calls, and behind these its copies. Empty where a call has
+/// not as many kernels as the rung has launches.
 std::vector<KernelTime> kernel_times(const Rung &rung, std::int64_t images,
-                                     const std::vector<CallNodes> &calls);
+                                     const std::vector<TracedCall> &calls);
+
+/// The medians of several calls on several GPUs: of each GPU its kernels by name and its copies by name and
+/// size, in the order in which they begin. Empty where a call has not what the first one has.
+std::vector<KernelTime> device_times(const std::vector<TracedCall> &calls);
 
 } // namespace convcast

@@ -144,7 +144,7 @@ std::optional<Seconds> NetworkCase::measured_s() const {
 
 std::string NetworkCase::name() const {
     if (!split)
-        return id.value_or("the network");
+        return id.value_or("the network") + (devices > 1 ? fmt::format(" over {} GPUs", devices) : "");
     return fmt::format("{} over {} GPU{}{}, {} images", boost::describe::enum_to_string(*split, "?"), devices,
                        devices == 1 ? "" : "s", hosts ? fmt::format(" of {} hosts", *hosts) : "", batch);
 }

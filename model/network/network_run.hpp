@@ -128,7 +128,10 @@ struct NetworkTimes {
     std::optional<std::int64_t> samples;
     std::optional<Seconds> cold_s;                  ///< as `time_s`, with L2 flushed before
     std::optional<Seconds> stream_s, stream_cold_s; ///< one launch after the other
-    std::optional<Seconds> copy_s;                  ///< of it: the images from the host
+    /// Launch by launch on several streams as the host sees it, from the first call to the end of the last
+    /// launch: queued by one thread, and by a thread for each stream.
+    std::optional<Seconds> one_thread_s, threads_s;
+    std::optional<Seconds> copy_s; ///< of it: the images from the host
     /// Of a step of training. Backward is what the step takes more than the forward part, communication what
     /// it takes more than with nothing exchanged.
     std::optional<Seconds> forward_s, backward_s, computation_s, communication_s;
@@ -137,9 +140,9 @@ struct NetworkTimes {
     std::optional<double> speed_up, efficiency, weak_efficiency, computation_over_communication;
     std::optional<std::string> why_not; ///< why there is no time
     BOOST_DESCRIBE_CLASS(NetworkTimes, (),
-                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, copy_s, forward_s,
-                          backward_s, computation_s, communication_s, speed_up, efficiency, weak_efficiency,
-                          computation_over_communication, why_not),
+                         (time_s, low_s, high_s, samples, cold_s, stream_s, stream_cold_s, one_thread_s,
+                          threads_s, copy_s, forward_s, backward_s, computation_s, communication_s, speed_up,
+                          efficiency, weak_efficiency, computation_over_communication, why_not),
                          (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
@@ -192,21 +195,33 @@ struct KernelForecast {
     }
 };
 
-/// What the launches of a line of the ladder took in a call, by their activity records: medians of several
-/// calls.
+/// What the launches of a line of the ladder, or the copies of one kind and size, took in a call, by their
+/// activity records: medians of several calls.
 struct KernelTime {
-    std::string kernel;
-    std::int64_t launches = 0; ///< of all streams and repetitions
-    Seconds time_s;            ///< of one of them, from its start to its end; their mean
-    Seconds begins_s, ends_s;  ///< of the first and the last of them, from the start of the call
-    BOOST_DESCRIBE_CLASS(KernelTime, (), (kernel, launches, time_s, begins_s, ends_s), (), ())
+    std::string kernel;          ///< of copies what they do: "copy from the host", "copy to GPU 1"
+    std::int64_t launches = 0;   ///< of all streams and repetitions
+    Seconds time_s;              ///< of one of them, from its start to its end; their mean
+    Seconds begins_s, ends_s;    ///< of the first and the last of them, from the start of the call
+    std::optional<int> device{}; ///< CUDA ordinal of the GPU that it ran on, where a case is of several
+    std::optional<std::int64_t> bytes{}; ///< that one copy moves; absent of kernels
+    /// Resident warps of an SM that has some, of the most that it has room for: a launch alone, counted.
+    /// Absent where nobody counted.
+    std::optional<double> occupancy{};
+    BOOST_DESCRIBE_CLASS(KernelTime, (),
+                         (kernel, launches, time_s, begins_s, ends_s, device, bytes, occupancy), (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view field) {
-        return field == "launches" ? std::optional(count_above_zero)
-               : field == "time_s" ? std::optional(time_above_zero)
-                                   : std::nullopt;
+        if (field == "occupancy")
+            return Range{0.0, 1.0};
+        if (field == "device")
+            return Range{0.0, 1023.0};
+        return field == "launches" || field == "bytes" ? std::optional(count_above_zero)
+               : field == "time_s"                     ? std::optional(time_above_zero)
+                                                       : std::nullopt;
     }
     void check(const FieldProblem &problem) const; ///< ends behind what begins
+
+    bool is_copy() const { return bytes.has_value(); }
 };
 
 /// What a training was asked and did, beside the time of its steps.
@@ -257,8 +272,9 @@ struct MemoryUse {
     }
 };
 
-/// With an `id` a network by that implementation of its ladder, with a `split` a step of training on GPUs,
-/// with `training` all steps of one; with none of these the whole network by the launches of a schedule.
+/// With an `id` a network by that implementation of its ladder, on several GPUs each with its share of the
+/// images; with a `split` a step of training on GPUs, with `training` all steps of one; with none of these
+/// the whole network by the launches of a schedule.
 struct NetworkCase {
     std::optional<std::string> id, title; ///< of an implementation: "constant", and what it does
     std::optional<DeviceSplit> split;
@@ -290,9 +306,11 @@ struct NetworkCase {
     std::optional<std::string> weights;       ///< where they are from
     std::optional<std::int64_t> device_bytes; ///< tensors, parameters, workspaces
 
-    // By an implementation of the ladder, a line each; empty where there is no forecast, no activity record.
+    // Empty where there is no forecast, no activity record.
     std::vector<KernelForecast> kernels_forecast;
-    std::vector<KernelTime> kernels; ///< warm: in the graph, of several streams in calls launch by launch
+    /// Warm: in the graph, of several streams in calls launch by launch. First a line for each of the
+    /// implementation, then its copies. Of several GPUs by GPU and begin, steps too, issued on streams.
+    std::vector<KernelTime> kernels;
 
     std::optional<std::string> issued; ///< how the measured steps reached the GPUs
     std::optional<Training> training;

@@ -40,10 +40,11 @@ double product_clocks(const Machine &m) {
     return full_rate / std::min(full_rate, m.outer_rate);
 }
 
-Services services_of(const LaunchPhase &phase, const Machine &m) {
+/// `address_clocks`: of an SM's constant cache, for each address.
+Services services_of(const LaunchPhase &phase, const Machine &m, double address_clocks) {
     const double issued = phase.instructions + phase.products * (product_clocks(m) - 1.0);
     return {issued / m.schedulers, phase.passes * m.pass_bytes / m.shared_bw,
-            phase.constants * constant_address_clocks};
+            phase.constants * address_clocks};
 }
 
 /// Warps of the busiest scheduler over the mean. CTAs of a whole number of warps for each scheduler begin
@@ -63,11 +64,13 @@ class Phases {
           l1_(profile.l1_latency ? profile.l1_latency->value.value : m.shared_latency),
           constant_(profile.constant_l1_latency ? profile.constant_l1_latency->value.value
                                                 : m.shared_latency),
+          address_(profile.constant_address_time ? profile.constant_address_time->value.value
+                                                 : constant_address_clocks),
           grid_meet_((profile.grid_sync_time ? profile.grid_sync_time->value.value : m.launch_s) * m.clock) {}
 
     /// N5, in clocks. `cta_warps`: of a CTA, also those that have no work in the phase.
     double time(const LaunchPhase &phase, double ctas, std::int64_t cta_warps) const {
-        Services one = services_of(phase, m_);
+        Services one = services_of(phase, m_, address_);
         const double own =
             std::max({phase.chain * m_.ffma_latency, one.issue * m_.schedulers, one.passes, one.constants});
         one.issue *= imbalance_of(phase, ctas, cta_warps, m_);
@@ -82,7 +85,7 @@ class Phases {
     /// Clocks that a phase's first round waits for code that the SM has not run yet: where so many
     /// instructions come more slowly than warps issue them.
     double fetch(const LaunchPhase &phase, double code, double ctas, std::int64_t cta_warps) const {
-        const double issue = std::max(1.0, ctas * phase.warps) * services_of(phase, m_).issue *
+        const double issue = std::max(1.0, ctas * phase.warps) * services_of(phase, m_, address_).issue *
                              imbalance_of(phase, ctas, cta_warps, m_);
         return std::max(0.0, code_clocks * code - issue);
     }
@@ -91,7 +94,7 @@ class Phases {
     double service(const std::vector<LaunchPhase> &phases) const {
         Services all;
         for (const LaunchPhase &phase : phases) {
-            const Services one = services_of(phase, m_);
+            const Services one = services_of(phase, m_, address_);
             const double times = phase.warps * phase.rounds;
             all.issue += times * one.issue, all.passes += times * one.passes;
             all.constants += times * one.constants;
@@ -113,8 +116,8 @@ class Phases {
     double of_sm(double bandwidth) const { return bandwidth / static_cast<double>(m_.sm_count) / m_.clock; }
 
     const Machine &m_;
-    double load_s_;                    ///< latency of a load of what another launch wrote
-    double l1_, constant_, grid_meet_; ///< latencies in clocks
+    double load_s_;                              ///< latency of a load of what another launch wrote
+    double l1_, constant_, address_, grid_meet_; ///< clocks: of latencies, and of an address of constants
 };
 
 /// The least time that the bytes of a launch take on the chip.

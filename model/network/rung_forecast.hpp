@@ -17,7 +17,8 @@ namespace convcast {
 // Three numbers that no probe gives, read off the recorded times of the ladders of fashion_mnist and mnist on
 // an H200. They are the same for all rungs.
 inline constexpr double code_clocks = 3.6; ///< of a launch's first CTAs, for each instruction of its code
-inline constexpr double constant_address_clocks = 2.0; ///< of an SM, for each address of constant memory
+/// Of an SM, for each address of constant memory, where the profile has no constant_address_time.
+inline constexpr double constant_address_clocks = 2.0;
 inline constexpr double dependent_gap_s =
     0.7e-6; ///< of a graph, where a launch reads what the last one wrote
 

@@ -268,6 +268,21 @@ std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQues
     return cases;
 }
 
+std::optional<NetworkCase> divided_case(const Ladder &ladder, int devices) {
+    const std::int64_t batch = ladder.published_images.value_or(1);
+    const Rung *rung = ladder.divided_rung ? rung_named(ladder, *ladder.divided_rung) : nullptr;
+    if (rung == nullptr || batch < devices)
+        return std::nullopt;
+    NetworkCase item;
+    item.id = rung->id;
+    item.title = rung->title;
+    item.devices = devices;
+    item.batch = batch;
+    for (const ImageShare &share : batch_shares(batch, devices))
+        item.shares.push_back(share.count);
+    return item;
+}
+
 std::vector<DeviceSplit> splits_of(const Network &network) {
     const std::vector<std::string> names = networks_with_splits();
     if (std::ranges::find(names, network.id) == names.end() || !is_as_it_ships(network, true))
@@ -303,7 +318,7 @@ void add_rates(std::vector<NetworkCase> &cases) {
             return std::nullopt;
         };
         for (NetworkCase &item : cases)
-            if (item.*times && (item.*times)->time_s && item.split != DeviceSplit::one)
+            if (item.*times && (item.*times)->time_s && item.split && item.split != DeviceSplit::one)
                 add_rates(*(item.*times), item.devices, one_gpu(item.batch),
                           item.batch % item.devices == 0 ? one_gpu(item.batch / item.devices) : std::nullopt);
     }

@@ -2,6 +2,7 @@
 // Equations Sc1 to Sc4; docs/several_gpus.md.
 #pragma once
 
+#include "model/network/ladder.hpp"
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
 
@@ -80,6 +81,10 @@ NetworkCase case_of(const Network &network, DeviceSplit split, int devices, std:
 /// What is to be forecast and measured: one GPU for every batch, then each split on 2, 4, ... and all GPUs,
 /// then on all GPUs of 2, 4, ... and all hosts. A split that is not possible is there with its reason.
 std::vector<NetworkCase> scaling_cases(const Network &network, const ScalingQuestion &question);
+
+/// The rung of the ladder that so many GPUs run, each for a share of the images that published times are of;
+/// absent where the ladder names none, or there are fewer images than GPUs.
+std::optional<NetworkCase> divided_case(const Ladder &ladder, int devices);
 
 /// Why the shares of a split case are none of it, a sentence; absent where they are.
 std::optional<std::string> why_other_shares(const NetworkCase &item, const Network &network);

@@ -1,6 +1,7 @@
 #include "model/network/scaling_forecast.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/machine/assume.hpp"
 #include "model/machine/profile.hpp"
 #include "model/network/rung_forecast.hpp"
 
@@ -8,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,10 +36,27 @@ class Steps {
         gap_s_ = profile.graph_launch_period
                      ? std::max(0.0, profile.graph_launch_period->value.value - launch_s_)
                      : gap;
+        constexpr std::int64_t some_images = 8;
+        if (const auto one = ladder_.splits.find(to_text(DeviceSplit::one)); one != ladder_.splits.end())
+            no_room_ = forecaster_.forecast(*rung_named(ladder_, one->second.step), some_images).why_not;
     }
 
+    /// Why a step of one GPU has no forecast, if other kernels' steps are forecast instead.
+    std::optional<std::string> of_other_kernels() const {
+        const bool others = std::ranges::any_of(
+            ladder_.splits, [](const auto &split) { return split.second.small_step.has_value(); });
+        return others ? no_room_ : std::nullopt;
+    }
+
+    /// Throws UsageError where a kernel of it does not fit the GPU.
     NetworkTimes of(const NetworkCase &item) {
-        const DeclaredSplit &split = ladder_.splits.at(to_text(*item.split));
+        DeclaredSplit split = ladder_.splits.at(to_text(*item.split));
+        if (const std::optional<std::string> why = of_other_kernels()) {
+            if (!split.small_step)
+                throw UsageError("no forecast of the split " + to_text(*item.split) + " on " + profile_.id +
+                                 ": " + *why);
+            split.step = *split.small_step, split.forward = split.small_forward;
+        }
         const double forward = exchanged(split.forward_floats, item);
         NetworkTimes times;
         times.computation_s = computed(split.step, item);
@@ -135,7 +155,8 @@ class Steps {
     const PeerNumbers &peers_;
     const std::optional<HostLink> &host_link_;
     std::map<std::tuple<std::string, std::int64_t, int, std::int64_t>, Seconds>
-        computed_;                  ///< by rung, images, GPUs and share
+        computed_; ///< by rung, images, GPUs and share
+    std::optional<std::string> no_room_;
     double launch_s_, gap_s_ = 0.0; ///< of an empty kernel; from its end to the next one's start in a graph
 };
 
@@ -221,6 +242,16 @@ std::vector<const PeerLink *> links_of(const GpuProfile &profile, const std::vec
     return links;
 }
 
+/// " (6 to 12; a latency of 1 to 10 us)", "" of a link without a range.
+std::string range_text(const PeerLink &link) {
+    return link.range
+               ? fmt::format(" ({:.0f} to {:.0f}; a latency of {:.3g} to {:.3g} us)",
+                             link.range->least_bytes_per_s.value / 1e9,
+                             link.range->most_bytes_per_s.value / 1e9,
+                             link.range->least_latency_s.value * 1e6, link.range->most_latency_s.value * 1e6)
+               : "";
+}
+
 PeerNumbers published_numbers(const GpuProfile &profile, std::vector<std::string> &assumptions) {
     for (const PublishedLink &link : published_links)
         if (profile.name.find(link.part_of_name) != std::string::npos) {
@@ -257,8 +288,8 @@ PeerNumbers peer_numbers(const GpuProfile &profile, const std::vector<int> &devi
         Bandwidth(both_ways), Seconds(latency), slowest.source.value_or(Source::measured),
         slowest.by.value_or(fmt::format("peer_copy, GPU {} to GPU {}", slowest.from, slowest.to))};
     if (numbers.source != Source::measured)
-        assumptions.push_back(fmt::format("copies between GPUs at {:.0f} GB/s one way: {}, {}",
-                                          both_ways / 1e9,
+        assumptions.push_back(fmt::format("copies between GPUs at {:.0f} GB/s one way{}: {}, {}",
+                                          both_ways / 1e9, range_text(slowest),
                                           boost::describe::enum_to_string(numbers.source, "?"), numbers.by));
     if (missing)
         assumptions.push_back(
@@ -282,15 +313,103 @@ NetworkRun forecast_scaling(const Network &network, const GpuProfile &profile,
 
 namespace {
 
+/// I3 of steps: numbers that the profile assumes, and the links between its GPUs, at the ends of their
+/// ranges.
+class StepRanges {
+  public:
+    StepRanges(const Network &network, const GpuProfile &profile, const std::vector<int> &devices,
+               const std::optional<HostLink> &host_link)
+        : network_(network), profile_(profile), devices_(devices), host_link_(host_link),
+          numbers_(ranged_numbers(profile)) {
+        if (std::ranges::any_of(profile.peers, [](const PeerLink &link) { return link.range.has_value(); }))
+            for (const char *name : {of_links_bandwidth, of_links_latency})
+                numbers_.push_back({name, 0.0, 1.0});
+        for (std::size_t i = 0; i < numbers_.size(); ++i)
+            for (std::vector<std::unique_ptr<Variant>> *ends : {&low_, &high_})
+                ends->push_back(
+                    std::make_unique<Variant>(*this, at_end(profile_, numbers_[i], ends == &high_)));
+    }
+
+    void add_range(NetworkTimes &times, const NetworkCase &item) {
+        if (numbers_.empty())
+            return;
+        std::vector<bool> faster_high, slower_high;
+        for (std::size_t i = 0; i < numbers_.size(); ++i) {
+            const bool high = *high_[i]->steps.of(item).time_s < *low_[i]->steps.of(item).time_s;
+            faster_high.push_back(high), slower_high.push_back(!high);
+        }
+        const NetworkTimes fast = together(faster_high).of(item), slow = together(slower_high).of(item);
+        times.low_s = std::min(times.low_s.value_or(*times.time_s), fast.low_s.value_or(*fast.time_s));
+        times.high_s = std::max(times.high_s.value_or(*times.time_s), slow.high_s.value_or(*slow.time_s));
+    }
+
+  private:
+    static constexpr const char *of_links_bandwidth = "peers/bandwidth", *of_links_latency = "peers/latency";
+
+    /// Another GPU, and what refers to it.
+    struct Variant {
+        GpuProfile profile;
+        PeerNumbers peers;
+        Steps steps;
+        Variant(const StepRanges &of, GpuProfile its)
+            : profile(std::move(its)), peers(peers_of(profile, of.devices_)),
+              steps(of.network_, profile, peers, of.host_link_) {}
+    };
+
+    static PeerNumbers peers_of(const GpuProfile &profile, const std::vector<int> &devices) {
+        std::vector<std::string> said; // of the profile itself, already
+        return peer_numbers(profile, devices, said);
+    }
+
+    static GpuProfile at_end(GpuProfile profile, const RangedNumber &number, bool high) {
+        if (number.name != of_links_bandwidth && number.name != of_links_latency)
+            return with_number(std::move(profile), number.name, high ? number.high : number.low);
+        for (PeerLink &link : profile.peers) {
+            if (!link.range)
+                continue;
+            if (number.name == of_links_latency) {
+                link.latency_s = high ? link.range->most_latency_s : link.range->least_latency_s;
+            } else {
+                link.bandwidth_bytes_per_s =
+                    high ? link.range->most_bytes_per_s : link.range->least_bytes_per_s;
+                link.both_ways_bytes_per_s.reset();
+            }
+        }
+        return profile;
+    }
+
+    /// All numbers at one of their ends each, made once.
+    Steps &together(const std::vector<bool> &high) {
+        std::unique_ptr<Variant> &made = together_[high];
+        if (!made) {
+            GpuProfile profile = profile_;
+            for (std::size_t i = 0; i < numbers_.size(); ++i)
+                profile = at_end(std::move(profile), numbers_[i], high[i]);
+            made = std::make_unique<Variant>(*this, std::move(profile));
+        }
+        return made->steps;
+    }
+
+    const Network &network_;
+    const GpuProfile &profile_;
+    const std::vector<int> &devices_;
+    const std::optional<HostLink> &host_link_;
+    std::vector<RangedNumber> numbers_;
+    std::vector<std::unique_ptr<Variant>> low_, high_; ///< of each number, with all others as they are
+    std::map<std::vector<bool>, std::unique_ptr<Variant>> together_;
+};
+
 /// Forecasts of the cases that are split, and what they advise.
 void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &profile) {
     run.assumptions.clear();
     run.advice.clear();
     run.peers = peer_numbers(profile, run.devices, run.assumptions);
     Steps steps(network, profile, *run.peers, run.host_link);
+    StepRanges ranges(network, profile, run.devices, run.host_link);
     std::set<std::pair<DeviceSplit, int>> told;
     bool by_nccl = false;
     std::set<DeviceSplit> known;
+    std::string why_not;
     for (NetworkCase &item : run.cases) {
         if (!item.split)
             continue;
@@ -300,13 +419,30 @@ void forecast_splits(NetworkRun &run, const Network &network, const GpuProfile &
             continue;
         if (known.insert(*item.split).second)
             require_split(network, *item.split);
-        item.forecast = steps.of(item);
+        try {
+            item.forecast = steps.of(item);
+        } catch (const UsageError &error) {
+            if (!item.measured)
+                item.status = Status::infeasible, item.reason = error.what();
+            why_not = error.what();
+            continue;
+        }
+        ranges.add_range(*item.forecast, item);
         // NCCL's has the same forecast as ours.
         if (item.split != DeviceSplit::one && item.split != DeviceSplit::batch_nccl &&
             told.emplace(*item.split, item.devices).second)
             run.advice.push_back(advice_for(network, steps, *item.split, item.devices));
     }
+    if (!why_not.empty() && std::ranges::none_of(run.cases, [](const NetworkCase &item) {
+            return item.forecast.has_value() && item.forecast->time_s;
+        }))
+        throw UsageError(why_not);
     add_rates(run.cases);
+    if (const std::optional<std::string> other = steps.of_other_kernels())
+        run.assumptions.push_back(
+            "a step is that of other kernels, the implementation data_oriented_step, on each "
+            "GPU for its images: " +
+            *other);
     if (line_of(profile, "peer_meets") == nullptr)
         run.assumptions.push_back("GPUs wait for each other for two latencies of their link: the profile "
                                   "has no measured meetings (probe "
@@ -344,7 +480,8 @@ NetworkRun forecast_anew(NetworkRun run, const Network &network, const GpuProfil
         item.kernels_forecast.clear();
         for (const Rung &rung : ladder.rungs)
             if (rung.id == *item.id) {
-                RungForecast forecast = forecaster.ranged_forecast(rung, item.batch);
+                const std::int64_t images = item.shares.empty() ? item.batch : item.shares.front();
+                RungForecast forecast = forecaster.ranged_forecast(rung, images);
                 item.kernels_forecast = std::move(forecast.launches);
                 item.forecast = std::move(forecast);
             }

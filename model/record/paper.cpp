@@ -4,6 +4,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/readable.hpp"
 #include "model/machine/profile.hpp"
+#include "model/record/images.hpp"
 #include "model/record/study.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "model/strategies/list.hpp"
@@ -66,7 +67,7 @@ void PaperBanks::check(const FieldProblem &problem) const {
 }
 
 void PaperAnswer::check(const FieldProblem &problem) const {
-    if (kind == AnswerKind::computed && !by && !(method && method->answers()))
+    if (kind == AnswerKind::computed && !by && !images && !(method && method->answers()))
         problem("",
                 "expected \"method\" with tables, figures or claims, or \"by\": the method that answers it, "
                 "for example \"gains\"");
@@ -122,6 +123,9 @@ void Paper::check(const FieldProblem &problem) const {
         for (std::size_t j = 0; j < answer.paper_kernels.size(); ++j)
             require_one_of(answer.paper_kernels[j], strategy_names(), "a strategy's name",
                            its + "paper_kernels/" + std::to_string(j), problem);
+        if (answer.images)
+            require_one_of(*answer.images, shipped_images(), "a data set of which images ship",
+                           its + "images", problem);
         if (answer.method)
             check_texts(*answer.method, its + "method", problem);
         require_strategies(answer.settings, its + "settings", problem);

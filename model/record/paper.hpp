@@ -117,12 +117,13 @@ struct PaperAnswer {
     std::vector<std::string> drawn_titles; ///< of each of them; none: the strategies
     std::vector<std::string> drawn_shapes; ///< of each of them, where they are not all of `drawn_shape`
     std::vector<PaperBanks> banks;         ///< pictures of reads of shared memory
+    std::optional<std::string> images;     ///< a data set of which pictures ship and are drawn
     std::optional<std::string> network;    ///< that the paper runs
     std::vector<std::string> rungs;        ///< of its ladder, each set beside the one before
     std::optional<std::string> why;
     BOOST_DESCRIBE_CLASS(PaperAnswer, (),
                          (kind, by, also, method, where, command, study, paper_kernels, settings, drawn_shape,
-                          drawn, drawn_titles, drawn_shapes, banks, network, rungs, why),
+                          drawn, drawn_titles, drawn_shapes, banks, images, network, rungs, why),
                          (), ())
 
     void check(const FieldProblem &problem) const;

@@ -208,8 +208,8 @@ struct PaperMethod {
     std::map<std::string, PaperTime> times;
     std::map<std::string, std::string> values; ///< expressions by their names
     std::map<std::string, PaperList> lists;
-    /// Figures that reports have: a curve of our GPU's profile by its name, "regime_maps" of the study,
-    /// "several_gpus" of the network.
+    /// Figures that reports have: a curve of our GPU's profile by its name, "regime_maps" and "regime_plane"
+    /// of the study, "several_gpus" of the network.
     std::vector<std::string> shown;
     std::vector<PaperFigureMethod> figures;
     std::vector<PaperDrawingMethod> drawings;

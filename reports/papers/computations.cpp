@@ -2,10 +2,12 @@
 
 #include "model/base/comparison.hpp"
 #include "model/base/errors.hpp"
+#include "model/record/images.hpp"
 #include "model/shape/conv_shape.hpp"
 #include "reports/bank_diagram.hpp"
 #include "reports/explained.hpp"
 #include "reports/html.hpp"
+#include "reports/images_svg.hpp"
 #include "reports/partition_diagram.hpp"
 #include "reports/report_figures.hpp"
 
@@ -136,9 +138,23 @@ PaperDrawing plan_drawing(const PaperItem &item, std::size_t plan, const PaperCo
         partition_diagram(made, gpu, PaperWidth::column())};
 }
 
-/// What an item draws: reads of shared memory, then plans for the paper's GPU.
+/// The pictures of a data set that ship.
+PaperDrawing images_drawing(const PaperItem &item) {
+    const GreyImages images = find_images(*item.answer.images);
+    std::vector<std::string> numbers;
+    for (const GreyImage &image : images.images)
+        numbers.push_back(std::to_string(image.number));
+    return {item.id, title_of(item) + ": " + images.title,
+            fmt::format("Images {} of the test set, counted from 0, in 16 greys. {}.", join(numbers),
+                        images.licence),
+            images_svg(images, title_of(item), PaperWidth::column())};
+}
+
+/// What an item draws: reads of shared memory, images of a data set, then plans for the paper's GPU.
 std::vector<PaperDrawing> drawings_of(const PaperItem &item, const PaperContext &context) {
     std::vector<PaperDrawing> drawings;
+    if (item.answer.images)
+        drawings.push_back(images_drawing(item));
     for (const PaperBanks &read : item.answer.banks) {
         const GpuProfile &gpu = (read.gpu == AskedGpu::ours ? context.ours() : context.papers()).profile;
         drawings.push_back({fmt::format("{}_banks_{}", item.id, drawings.size() + 1), read.title,

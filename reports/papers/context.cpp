@@ -96,6 +96,16 @@ const NetworkRun *PaperContext::recorded(const RecordedOf &of, const std::string
     return found.empty() ? nullptr : &std::get<NetworkRun>(found.front()->document);
 }
 
+const NetworkRun *PaperContext::measured_where(const RecordedOf &of,
+                                               const std::function<bool(const NetworkRun &)> &wanted) const {
+    const NetworkRun *ours = measured(of);
+    if (ours != nullptr && wanted(*ours))
+        return ours;
+    const auto others = recordings_.find(
+        of, "", [&](const Recording &recording) { return wanted(std::get<NetworkRun>(recording.document)); });
+    return others.empty() ? ours : &std::get<NetworkRun>(others.front()->document);
+}
+
 const Study &PaperContext::study(const std::string &id) const {
     return made_once(studies_, id, [&] { return find_study(id); });
 }
@@ -127,7 +137,10 @@ std::string PaperContext::no_time() const {
 }
 
 std::string short_name(const GpuProfile &profile) {
-    std::string name = profile.name;
+    return short_name(profile.name);
+}
+
+std::string short_name(std::string name) {
     for (const std::string vendor : {"NVIDIA ", "GeForce "})
         if (name.starts_with(vendor))
             name = name.substr(vendor.size());

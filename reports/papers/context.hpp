@@ -82,6 +82,9 @@ class PaperContext {
     const NetworkRun *measured(const RecordedOf &of) const { return recorded(of, ours_.profile.name); }
     /// On whatever GPU.
     const NetworkRun *measured_anywhere(const RecordedOf &of) const { return recorded(of, ""); }
+    /// That of our GPU if it is as `wanted`, else the first of another GPU that is, else ours in any case.
+    const NetworkRun *measured_where(const RecordedOf &of,
+                                     const std::function<bool(const NetworkRun &)> &wanted) const;
     const Recordings &recordings() const { return recordings_; }
     const Study &study(const std::string &id) const;
 
@@ -103,6 +106,7 @@ class PaperContext {
 
 /// "GTX 1080 Ti": the name of a GPU without its vendor.
 std::string short_name(const GpuProfile &profile);
+std::string short_name(std::string name);
 
 /// "n1c64h56w56k64r3s3" as the papers' tables have it: "56 x 56, 64 -> 64".
 std::string shape_text(const std::string &shape);

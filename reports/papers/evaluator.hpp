@@ -55,7 +55,9 @@ struct PaperScope {
 struct KnownRung {
     Rung rung;
     RungForecast papers, ours;
-    std::optional<NetworkCase> measured;
+    /// Of half of the images, as each of two GPUs has them; of the rung that GPUs divide.
+    RungForecast papers_of_two{}, ours_of_two{};
+    std::optional<NetworkCase> measured{};
 
     PaperFacts facts() const; ///< all of it by the names in expressions
 };
@@ -134,8 +136,8 @@ class Evaluator {
 
     const PaperRows &list(const std::string &name);
     PaperRows written(const PaperList &list);
-    PaperRows cases(), opinions(), operators(), published_steps(), launches(), recorded_rungs(), two_gpus(),
-        several_gpus();
+    PaperRows cases(), opinions(), operators(), published_steps(), launches(), recorded_rungs(),
+        recorded_kernels(), two_gpus(), several_gpus();
 
     std::string network() const;
     std::int64_t batch() const;

@@ -1,6 +1,7 @@
 // Tables, figures and claims of an item, made as its answer's data say; and what is wrong with those data.
 #include "model/base/errors.hpp"
 #include "reports/boxes.hpp"
+#include "reports/explained.hpp"
 #include "reports/html.hpp"
 #include "reports/network_figures.hpp"
 #include "reports/papers/evaluator.hpp"
@@ -31,6 +32,17 @@ std::vector<const VerdictRule *> rules_in(const Expression &e) {
         if (calls(e, rule.name))
             rules.push_back(&rule);
     return rules;
+}
+
+/// What "shown" may name. A curve need not be in the profile of every GPU.
+const std::vector<std::string> &shown_figures() {
+    static const std::vector<std::string> all = [] {
+        std::vector<std::string> names = {"regime_maps", "regime_plane", "several_gpus"};
+        for (const std::vector<std::string> &row : explained("Curves of a profile"))
+            names.push_back(row.front());
+        return names;
+    }();
+    return all;
 }
 
 /// Answers an item by one method.
@@ -101,6 +113,13 @@ class MethodRunner {
             if (const StudyResults *results = evaluator_.context().measured(evaluator_.study()))
                 for (Figure &figure : regime_maps(results->statistics))
                     answer_.figures.push_back(std::move(figure));
+        } else if (name == "regime_plane") {
+            const StudyResults *results = evaluator_.context().measured(evaluator_.study());
+            if (std::optional<Figure> figure = results ? regime_plane(results->statistics) : std::nullopt) {
+                figure->id = item.id;
+                figure->title = title_of(item) + ": " + figure->title + ", " + short_name(ours);
+                answer_.figures.push_back(std::move(*figure));
+            }
         } else if (name == "several_gpus") {
             if (const std::vector<ScalingPoint> points = evaluator_.scaling(); !points.empty())
                 answer_.figures.push_back(scaling_figure(points, item.id,
@@ -331,6 +350,9 @@ class NameCheck {
             else if (kind == PaperTextKind::time)
                 require_one_of(text, times_, "one of \"times\"", its, problems_);
         });
+        for (std::size_t i = 0; i < method_.shown.size(); ++i)
+            require_one_of(method_.shown[i], shown_figures(), "a figure that reports have",
+                           place + "/shown/" + std::to_string(i), problems_, "regime_maps");
     }
 
   private:

@@ -109,11 +109,12 @@ std::vector<std::string> names_of_rows() {
     add_facts<Operator>(facts, nullptr);
     add_facts<RegimeStatistics>(facts, nullptr);
     add_facts<ScalingAdvice>(facts, nullptr);
-    for (const std::string name : {"one_launch", "one_record", "in_stream_s"})
+    for (const std::string name : {"one_launch", "one_record", "in_stream_s", "of_two_in_stream_s"})
         facts[name], facts["papers_" + name];
     for (const char *name :
-         {"computes", "rung", "blocks", "threads", "times_launched", "output", "parameters", "multiply_adds",
-          "values", "worth", "devices", "step", "efficiency", "weak_step", "weak_efficiency", "exchange"})
+         {"computes", "rung", "blocks", "threads", "registers", "static_bytes", "times_launched",
+          "recorded_on", "output", "parameters", "multiply_adds", "values", "worth", "devices", "step",
+          "efficiency", "weak_step", "weak_efficiency", "exchange"})
         facts[name];
     return names_in(facts);
 }
@@ -223,6 +224,7 @@ const std::vector<Evaluator::List> &Evaluator::lists() {
         {"launches", &Evaluator::launches},
         {"operators", &Evaluator::operators},
         {"recorded_rungs", &Evaluator::recorded_rungs},
+        {"recorded_kernels", &Evaluator::recorded_kernels},
         {"opinions", &Evaluator::opinions},
         {"two_gpus", &Evaluator::two_gpus},
         {"recorded_steps", [](E e) { return rows_of(e.recorded_scaling().cases); }},

@@ -1,5 +1,7 @@
 // What names in a paper's answers stand for: of a network, the rungs of its ladder and what was recorded of
 // them.
+#include "model/base/comparison.hpp"
+#include "model/base/divide.hpp"
 #include "model/base/errors.hpp"
 #include "model/network/network.hpp"
 #include "model/network/rung_forecast.hpp"
@@ -36,14 +38,19 @@ NetworkRun divided(const std::string &network, const GpuProfile &gpu, int device
     return forecast_scaling(find_network(network), gpu, question);
 }
 
+/// What all launches of a line take of a call in streams.
+PaperValue in_stream(const RungForecast &rung, std::size_t launch) {
+    return launch < rung.in_stream_s.size() ? PaperValue(rung.in_stream_s[launch]) : PaperValue();
+}
+
 /// Of a launch: how long one takes, how long its activity record will say that it takes, and what all take of
 /// a call whose launches follow each other in streams.
 void add_forecast(PaperFacts &names, const std::string &before, const RungForecast &rung,
                   std::size_t launch) {
-    const bool known = launch < rung.launches.size(), in_stream = launch < rung.in_stream_s.size();
+    const bool known = launch < rung.launches.size();
     names[before + "one_launch"] = known ? PaperValue(rung.launches[launch].time_s) : PaperValue();
     names[before + "one_record"] = known ? PaperValue(rung.launches[launch].record_s) : PaperValue();
-    names[before + "in_stream_s"] = in_stream ? PaperValue(rung.in_stream_s[launch]) : PaperValue();
+    names[before + "in_stream_s"] = in_stream(rung, launch);
 }
 
 } // namespace
@@ -68,10 +75,17 @@ PaperFacts KnownRung::facts() const {
     names["stream"] = ours.stream_s;
     names["stream_measured"] =
         measured && measured->measured ? PaperValue(measured->measured->stream_s) : PaperValue();
+    const NetworkTimes none, &times = measured && measured->measured ? *measured->measured : none;
+    names["one_thread_measured"] = times.one_thread_s;
+    names["threads_measured"] = times.threads_s;
     names["papers_low"] = papers.low_s;
     names["papers_high"] = papers.high_s;
     names["copy_s"] = ours.copy_s;
     names["papers_copy_s"] = papers.copy_s;
+    names["of_two_stream"] = ours_of_two.stream_s;
+    names["of_two_copy_s"] = ours_of_two.copy_s;
+    names["papers_of_two_stream"] = papers_of_two.stream_s;
+    names["papers_of_two_copy_s"] = papers_of_two.copy_s;
     return names;
 }
 
@@ -97,6 +111,10 @@ const std::vector<KnownRung> &Evaluator::rungs(std::int64_t batch) {
             known.rung = rung;
             known.papers = context_.papers().rung(its, ladder, rung, batch);
             known.ours = context_.ours().rung(its, ladder, rung, batch);
+            if (ladder.divided_rung == rung.id) {
+                known.papers_of_two = context_.papers().rung(its, ladder, rung, ceil_div(batch, 2));
+                known.ours_of_two = context_.ours().rung(its, ladder, rung, ceil_div(batch, 2));
+            }
             if (recorded)
                 for (const NetworkCase &result : recorded->cases)
                     if (result.id == rung.id)
@@ -140,6 +158,7 @@ PaperRows Evaluator::published_steps() {
 
 PaperRows Evaluator::launches() {
     PaperRows rows;
+    const Ladder ladder = find_ladder(find_network(network()));
     for (const KnownRung *known : asked_rungs())
         for (std::size_t i = 0; i < known->rung.launches.size(); ++i) {
             const LadderLaunch &launch = known->rung.launches[i];
@@ -154,10 +173,46 @@ PaperRows Evaluator::launches() {
                 launch.repeat.value_or(1) * (each_stream ? known->rung.streams.value_or(1) : 1);
             add_forecast(names, "", known->ours, i);
             add_forecast(names, "papers_", known->papers, i);
-            const bool kept =
-                known->measured && known->measured->kernels.size() == known->rung.launches.size();
-            add_facts<KernelTime>(names, kept ? &known->measured->kernels[i] : nullptr, "recorded.");
+            names["of_two_in_stream_s"] = in_stream(known->ours_of_two, i);
+            names["papers_of_two_in_stream_s"] = in_stream(known->papers_of_two, i);
+            const auto compiled = ladder.work.kernels.find(launch.kernel);
+            const bool declared = compiled != ladder.work.kernels.end();
+            names["registers"] = declared ? PaperValue(compiled->second.registers) : PaperValue();
+            names["static_bytes"] =
+                declared ? PaperValue(compiled->second.static_shared_bytes) : PaperValue();
+            static const std::vector<KernelTime> none;
+            const std::vector<KernelTime> &kernels = known->measured ? known->measured->kernels : none;
+            const auto copy = std::ranges::find_if(kernels, &KernelTime::is_copy); // they are behind
+            const bool kept = copy - kernels.begin() == std::ssize(known->rung.launches);
+            add_facts<KernelTime>(names, kept ? &kernels[i] : nullptr, "recorded.");
         }
+    return rows;
+}
+
+/// Kernels and copies of the ladder and of calls on several GPUs, by their activity records. Where those of
+/// our GPU have no copies, GPUs and occupancies, as older ones, another GPU's stand in; each row names it.
+PaperRows Evaluator::recorded_kernels() {
+    const auto in_full = [](const NetworkRun &run) {
+        return std::ranges::any_of(run.cases, [](const NetworkCase &item) {
+            return std::ranges::any_of(item.kernels, [](const KernelTime &its) {
+                return its.is_copy() || its.device || its.occupancy;
+            });
+        });
+    };
+    PaperRows rows;
+    for (const RecordedOf &of :
+         {RecordedOf{RecordedPart::ladder, network(), batch()}, RecordedOf{RecordedPart::steps, network()}}) {
+        const NetworkRun *run = context_.measured_where(of, in_full);
+        if (run == nullptr)
+            continue;
+        for (const NetworkCase &item : run->cases)
+            for (const KernelTime &kernel : item.kernels) {
+                PaperFacts &names = rows.emplace_back().names;
+                add_facts(names, &item);
+                add_facts(names, &kernel, "recorded.");
+                names["recorded_on"] = short_name(condition_of(run->conditions, "gpu"));
+            }
+    }
     return rows;
 }
 

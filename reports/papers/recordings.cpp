@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -162,13 +163,15 @@ void Recordings::load(bool runs) const {
     }
 }
 
-std::vector<const Recording *> Recordings::find(const RecordedOf &of, const std::string &gpu) const {
+std::vector<const Recording *> Recordings::find(const RecordedOf &of, const std::string &gpu,
+                                                const std::function<bool(const Recording &)> &only) const {
     load(of.part == RecordedPart::study || of.part == RecordedPart::settings);
     asked_.insert(of);
     std::vector<const Recording *> found;
     const auto collect = [&](const RecordedOf &wanted) {
         for (const auto &recording : all_)
-            if (is_of(*recording, wanted) && (gpu.empty() || recording->gpu == gpu))
+            if (is_of(*recording, wanted) && (gpu.empty() || recording->gpu == gpu) &&
+                (!only || only(*recording)))
                 found.push_back(recording.get());
     };
     collect(of);
@@ -202,6 +205,11 @@ std::string Recordings::of_other_code(const std::set<const Recording *> &recordi
     return texts.empty()
                ? ""
                : "Recorded with other device code than this program has: " + join(texts, "; ") + ".";
+}
+
+bool is_shipped_recording(const std::string &text) {
+    return std::any_of(shipped_recordings.begin(), shipped_recordings.end(),
+                       [&](const EmbeddedFile &file) { return unpacked(file.text(), file.path) == text; });
 }
 
 std::string shipped_bytes(const std::string &file) {

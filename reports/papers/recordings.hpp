@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,7 +76,9 @@ class Recordings {
     void add(Recording recording);
     /// Those of a GPU, by its name, in the order in which they were added; of any GPU where it is "". A study
     /// of which there are only settings is those, and the other way round.
-    std::vector<const Recording *> find(const RecordedOf &of, const std::string &gpu) const;
+    /// `only`: of those these; empty takes all.
+    std::vector<const Recording *> find(const RecordedOf &of, const std::string &gpu,
+                                        const std::function<bool(const Recording &)> &only = {}) const;
 
     /// Those that were added.
     std::vector<const Recording *> given() const;
@@ -98,6 +101,9 @@ class Recordings {
     mutable std::set<RecordedOf> asked_;
     mutable std::set<const Recording *> used_;
 };
+
+/// Whether one of the recordings that are part of the program has this text.
+bool is_shipped_recording(const std::string &text);
 
 /// The bytes of a recording that is part of the program, by the file that Recording::file names.
 std::string shipped_bytes(const std::string &file);

@@ -39,12 +39,14 @@ PaperFacts knobs_of(const std::string &setting) {
     return knobs;
 }
 
-/// What the counters say of a case, as "counted.l2_read_bytes": the fields of Work, and of shared memory the
-/// loads alone. Only the names where nothing was counted (nullptr).
+/// What the counters say of a case, as "counted.l2_read_bytes": the fields of Work, of shared memory the
+/// loads alone, and the occupancy of the SMs that had work, in per cent. Only the names where nothing was
+/// counted (nullptr).
 void add_counted(PaperFacts &to, const Measurement *measured) {
     add_facts<Work>(to, measured != nullptr && measured->work ? &*measured->work : nullptr, "counted.");
     for (const auto &[name, counter] :
          {std::pair{"counted.shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+          std::pair{"counted.occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"},
           std::pair{"counted.shared_load_conflicts",
                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"}}) {
         to[name];

@@ -300,6 +300,9 @@ class Golden(Cli):
         for network, batch in (("fashion_mnist", "128"), ("mnist", "2048")):
             self.golden("predict_training_" + network,
                         self.ok("predict", "--network", network, "--training", "--batch", batch, env={"COLUMNS": "140"}).out)
+        for gpu in ("k80", "gt750m"):  # of which the papers' authors had two
+            self.golden("predict_two_" + gpu, self.ok("predict", "--network", "mnist", "--devices", "0,1", "--batch", "2048", "--gpu", gpu,
+                                                      env={"COLUMNS": "140"}).out)
         self.golden("predict_toy", self.ok("predict", "--gpu", "toy", "--shape", MULTI, "--explain", "--rules").out)
 
     def test_predict_says_what_its_range_is(self):
@@ -1970,6 +1973,8 @@ class Json(Cli):
         run = json.loads((self.folder / "chang.json").read_text())
         run["producer"] = {**here, "device_code_hash": "0" * 32}
         self.write("old.json", run)
+        run["producer"] = {**here, "version": "0.0.9"}
+        self.write("earlier.json", run)
         run["schema"] = "convcast/run/2"
         self.write("later.json", run)
         run.update(schema="convcast/run/1", producer=here)
@@ -1986,6 +1991,9 @@ class Json(Cli):
                 (f"{recorded}/h100/layers.json.gz", "measured on NVIDIA H100", "would be of NVIDIA Mine",
                  "pages of that GPU cannot use it either: it has no measured case of a study"),
                 ("later.json", "convcast/run/2", "convcast/run/1"),
+                ("old.json", "another version", "device code 00000000, and this program has", "other kernels",
+                 "measure it again: convcast run --study chang_"),
+                ("earlier.json", "another version: version 0.0.9", "measure it again: convcast run --study chang_"),
                 ("part.json", "64 of the GPU's SMs", "without --sms"),
                 ("chen.json", "the study chen_general", "no page that is asked uses", "the study chang_multi"),
                 ("forecast.json", "nothing in it was measured"),
@@ -1994,10 +2002,11 @@ class Json(Cli):
                 ("none.json", "none.json", "No such file")]:
             with self.subTest(file=file):
                 self.refused(3, [*ask, file], *needles)
-        # As of what ships: used, and said on the page.
-        answer = self.ok("reproduce", "chang", "--gpu", "mine.json", "--run", "old.json", "--json", "-o", "old").json()[0]
-        self.assertRegex(answer["of_other_code"], r"^Recorded with other device code than this program has: .*the study chang_multi.*device code 00000000\)")
-        self.assertIn(answer["of_other_code"], (self.folder / "old/chang/page.html").read_text())
+        # What ships is used, and the page says where its kernels were others.
+        answer = self.ok("reproduce", "chang", "--run", f"{recorded}/h200/chang.json.gz", "--json", "-o", "old").json()[0]
+        if recording("chang.json.gz")["producer"]["device_code_hash"] != here["device_code_hash"]:
+            self.assertRegex(answer["of_other_code"], r"^Recorded with other device code than this program has: .*the study chang_multi.*device code")
+            self.assertIn(answer["of_other_code"], (self.folder / "old/chang/page.html").read_text())
         self.refused(3, [*ask, "chang.json", "--run", "./chang.json"], "which ./chang.json has too|which chang.json has too", "convcast merge")
 
     def test_reproduce_plans_what_it_would_measure(self):
@@ -2163,6 +2172,15 @@ class Json(Cli):
         computed["answer"]["by"] = "gainz"
         self.write("mine.json", paper)
         self.refused(3, ["reproduce", "mine.json", "--json"], rf"mine.json:\d+: /items/{paper['items'].index(computed)}/answer/by: expected a method")
+        shown = next(i for i, item in enumerate(paper["items"]) if item["answer"].get("method", {}).get("shown"))
+        computed["answer"]["by"] = "gains"
+        paper["items"][shown]["answer"]["method"]["shown"] = ["regime_map"]
+        self.write("mine.json", paper)
+        self.refused(3, ["reproduce", "mine.json", "--json"],
+                     rf"mine.json:\d+: /items/{shown}/answer/method/shown/0: expected a figure that reports have.*did you mean 'regime_maps'")
+        paper["items"][shown]["answer"]["method"]["shown"] = ["host_copy_sizes"]  # which the toy does not have
+        self.write("mine.json", paper)
+        self.ok("reproduce", "mine.json", "--only", paper["items"][shown]["id"], "--gpu", "toy", "--json")
         self.refused(4, ["reproduce", "chang", "--only", "figure_4", "--measure", "-o", "x"], NO_GPU,
                      "Without --measure .* recordings of an H200")
 

@@ -81,7 +81,7 @@ def step_measured():
     seen = set()
     for name in ("small_batches", "two_shares", "four_shares"):
         for case in json.loads((RECORDED.parent / "scaling" / (name + ".json")).read_text())["cases"]:
-            if case["split"] == "one" and case.get("measured") and case["batch"] not in seen:
+            if case.get("split") == "one" and case.get("measured") and case["batch"] not in seen:
                 seen.add(case["batch"])
                 for rung, key in (("forward", "forward_s"), ("step", "time_s")):
                     steps.append(("mnist", case["batch"], rung, "40 steps in a graph", case["measured"][key]))

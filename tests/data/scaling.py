@@ -27,7 +27,7 @@ def micro(seconds):
 
 
 def case_of(document, split, devices, batch):
-    return next(c for c in document["cases"] if (c["split"], c["devices"], c["batch"]) == (split, devices, batch))
+    return next(c for c in document["cases"] if (c.get("split"), c["devices"], c["batch"]) == (split, devices, batch))
 
 
 def forecast_table(binary):
@@ -57,7 +57,7 @@ def ranks_table(binary):
     ratios, between = [], []
     for network in ("mnist", "fashion_mnist"):
         processes, threads = (json.loads((FOLDER / f"{kind}_{network}.json").read_text()) for kind in ("ranks", "threads"))
-        measured_cases = [c for c in processes["cases"] if c["split"] == "batch_nccl" and c.get("measured")]
+        measured_cases = [c for c in processes["cases"] if c.get("split") == "batch_nccl" and c.get("measured")]
         forecast = scaling(binary, "--devices", "0,1", "--split", "batch_nccl", "--batch", ",".join(str(c["batch"]) for c in measured_cases),
                            network=network)
         for case in measured_cases:
@@ -82,7 +82,7 @@ def measured(document, split, batch):
 
 def measured_table(binary):
     document = json.loads(RECORDED.read_text())
-    batches = [c["batch"] for c in document["cases"] if c["split"] == "batch"]
+    batches = [c["batch"] for c in document["cases"] if c.get("split") == "batch"]
     forecast = scaling(binary, "--devices", "0,1", "--batch", ",".join(map(str, batches)))
     lines = ["| images a step | one GPU | forecast / measured | " +
              " | ".join(f"`{split}` | speed-up | forecast / measured" for split in SPLITS) + " |", "|---" * (3 + 3 * len(SPLITS)) + "|"]

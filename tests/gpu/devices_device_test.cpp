@@ -3,6 +3,7 @@
 #include "executor/network/devices_group.hpp"
 #include "executor/network/rank.hpp"
 #include "executor/network/run_network.hpp"
+#include "gpu/activity.hpp"
 #include "model/base/errors.hpp"
 #include "tests/gpu/require_library.hpp"
 
@@ -15,6 +16,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #if __has_include(<nccl.h>)
@@ -111,6 +113,102 @@ TEST(DeviceSplits, AnUnknownGpuIsNamed) {
             DeviceGroup({0, 1023});
         },
         testing::ThrowsMessage<GpuError>(testing::HasSubstr("there is no GPU 1023")));
+}
+
+/// What is timed of a network's cases on these GPUs.
+NetworkRun timed(const std::vector<int> &devices, std::vector<NetworkCase> cases) {
+    const DeviceGroup group(devices);
+    NetworkRun run;
+    run.devices = devices;
+    run.cases = std::move(cases);
+    Compiler compiler;
+    CaseOptions options;
+    options.seed = 20240601;
+    run_scaling(compiler, group, find_network("mnist"), run, options);
+    for (const NetworkCase &item : run.cases) {
+        EXPECT_EQ(item.status, Status::ok) << item.name() << ": " << item.reason.value_or("");
+        EXPECT_FALSE(run.conditions.contains("not_traced")) << run.conditions["not_traced"];
+    }
+    return run;
+}
+
+/// Launches of kernels, or of copies, whose names begin so.
+std::int64_t traced(const NetworkCase &item, int device, const std::string &name) {
+    std::int64_t launches = 0;
+    for (const KernelTime &its : item.kernels)
+        if (its.device == device && its.kernel.starts_with(name))
+            launches += its.launches;
+    return launches;
+}
+
+/// A step by rows: a forward part, the exchange of features, the way back, the exchange of gradients.
+TEST(DeviceTraces, AStepOnTwoSharesOfOneGpuHasAllItsKernelsAndCopies) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
+    const NetworkCase item =
+        timed({0, 0}, {case_of(find_network("mnist"), DeviceSplit::rows, 2, 2048)}).cases.front();
+    for (const char *kernel : {"rows_forward", "rows_back", "gather", "update_rows"})
+        EXPECT_EQ(traced(item, 0, kernel), 2) << kernel;
+    EXPECT_EQ(traced(item, 0, "copy"), 4);
+}
+
+TEST(DeviceTraces, AStepOnTwoGpusHasTheKernelsAndCopiesOfEach) {
+    CONVCAST_NEED_GPU();
+    if (gpus_here() < 2)
+        GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
+    CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
+    const Network mnist = find_network("mnist");
+    const NetworkRun run = timed({0, 1}, {case_of(mnist, DeviceSplit::rows, 2, 2048),
+                                          case_of(mnist, DeviceSplit::parameters, 2, 2048),
+                                          case_of(mnist, DeviceSplit::batch, 2, 2048)});
+    const NetworkCase &rows = run.cases.front();
+    for (const int device : {0, 1}) {
+        for (const char *kernel : {"rows_forward", "rows_back", "gather", "update_rows"})
+            EXPECT_EQ(traced(rows, device, kernel), 1) << device << " " << kernel;
+        EXPECT_EQ(traced(rows, device, device == 0 ? "copy to GPU 1" : "copy to GPU 0"), 2) << device;
+        EXPECT_EQ(traced(run.cases[2], device, "mnist_step"), 1) << device;
+    }
+    for (const NetworkCase &item : run.cases)
+        for (const KernelTime &its : item.kernels) {
+            EXPECT_GE(its.begins_s.value, 0.0) << item.name() << " " << its.kernel;
+            EXPECT_LT(its.ends_s.value, 1e-3) << item.name() << " " << its.kernel;
+            EXPECT_GT(its.bytes.value_or(1), 0) << item.name() << " " << its.kernel;
+        }
+    // Features are exchanged once both have been computed, and the way back waits for them.
+    const auto line = [&](int device, const std::string &name) {
+        return *std::ranges::find_if(rows.kernels, [&](const KernelTime &its) {
+            return its.device == device && its.kernel.starts_with(name);
+        });
+    };
+    EXPECT_GE(line(0, "copy").begins_s, line(0, "rows_forward").ends_s);
+    EXPECT_GE(line(0, "rows_back").begins_s, line(0, "copy").begins_s);
+}
+
+/// The launches of an implementation on each GPU, as many as one GPU alone has.
+void expect_divided(const std::vector<int> &devices) {
+    const Ladder ladder = find_ladder(find_network("mnist"));
+    const NetworkCase item = timed(devices, {*divided_case(ladder, 2)}).cases.front();
+    EXPECT_LE(item.output_error.value_or(1.0), 1e-5);
+    EXPECT_GT(item.measured->stream_s->value, 0.0);
+    if (ActivityTrace::why_not_available())
+        return;
+    const bool two = devices[0] != devices[1];
+    for (const int device : {devices[0], devices[1]}) {
+        EXPECT_EQ(traced(item, device, "oriented_convolve"), (two ? 1 : 2) * 16 * 25) << device;
+        EXPECT_EQ(traced(item, device, "copy from the host"), (two ? 1 : 2) * 16) << device;
+    }
+}
+
+TEST(DividedRung, TwoSharesOnOneGpuGiveItsOutputs) {
+    CONVCAST_NEED_GPU();
+    expect_divided({0, 0});
+}
+
+TEST(DividedRung, TwoGpusGiveTheOutputsOfOne) {
+    CONVCAST_NEED_GPU();
+    if (gpus_here() < 2)
+        GTEST_SKIP() << "needs two GPUs; this machine has " << gpus_here();
+    expect_divided({0, 1});
 }
 
 /// Images and labels without a pattern that matters.

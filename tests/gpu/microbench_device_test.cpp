@@ -142,6 +142,19 @@ TEST(Measure, CopiesOfBothWaysAreFasterThanOfOne) {
     EXPECT_GE(median_of(raw, "peer_all_pairs"), 0.9 * one_way);
 }
 
+TEST(Measure, SmallCopiesTakeLongerForEachByte) {
+    CONVCAST_NEED_GPU();
+    const RawSamples raw = measured({"host_copy_sizes"});
+    for (const double direction : {1.0, 2.0}) {
+        const auto of = [&](double bytes) {
+            return median_of(raw, "host_copy_sizes", {{"direction", direction}, {"bytes", bytes}});
+        };
+        EXPECT_LT(of(1024.0), 1e-4);
+        EXPECT_GT(of(67108864.0), of(1048576.0));
+        EXPECT_GT(of(4096.0) / 4096.0, 1.5 * of(67108864.0) / 67108864.0) << direction;
+    }
+}
+
 TEST(Measure, EveryProbeGivesPlausibleSamples) {
     CONVCAST_NEED_GPU();
     Compiler compiler;

@@ -2,6 +2,8 @@
 // group.
 #include "executor/network/run_network.hpp"
 #include "executor/network/sequential.hpp"
+#include "gpu/activity.hpp"
+#include "gpu/counters.hpp"
 #include "model/network/idx.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
@@ -43,6 +45,48 @@ TEST(NetworkLadder, FashionMnistIsRightForBatches) {
     CONVCAST_NEED_GPU();
     for (const std::int64_t batch : {2, 7, 65, 300})
         EXPECT_GE(expect_right("fashion_mnist", batch), 6);
+}
+
+/// Of a timed ladder with that rung alone.
+NetworkCase timed_rung(const std::string &name, const std::string &id, std::int64_t batch) {
+    const Device device(0);
+    Compiler compiler;
+    const Network network = find_network(name);
+    Ladder ladder = find_ladder(network);
+    std::erase_if(ladder.rungs, [&](const Rung &rung) { return rung.id != id; });
+    const NetworkCase item = run_ladder(compiler, device, ladder, network, batch, {}).cases.front();
+    EXPECT_EQ(item.status, Status::ok) << item.reason.value_or("");
+    return item;
+}
+
+TEST(NetworkLadder, CopiesOfSeveralStreamsAreTraced) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
+    const NetworkCase item = timed_rung("mnist", "data_oriented", 2048);
+    std::int64_t copies = 0, bytes = 0;
+    for (const KernelTime &its : item.kernels)
+        if (its.is_copy()) {
+            EXPECT_EQ(its.kernel, "copy from the host");
+            copies += its.launches, bytes += its.launches * *its.bytes;
+        }
+    EXPECT_EQ(item.kernels.front().kernel, "oriented_clear"); // lines of the rung come first
+    EXPECT_EQ(copies, 16);
+    EXPECT_EQ(bytes, 2048 * 28 * 28 * 4);
+}
+
+/// A block of conv1 has 32 warps of the 64 that an SM holds, and no SM has two of the 32 blocks.
+TEST(NetworkLadder, OccupancyOfEachLaunchIsCounted) {
+    CONVCAST_NEED_GPU();
+    CONVCAST_SKIP_IF(ActivityTrace::why_not_available());
+    CONVCAST_SKIP_IF(why_no_counters());
+    const NetworkCase item = timed_rung("fashion_mnist", "dense2_shared", 1);
+    ASSERT_EQ(item.kernels.size(), 6U);
+    for (const KernelTime &its : item.kernels) {
+        ASSERT_TRUE(its.occupancy) << its.kernel;
+        EXPECT_GT(*its.occupancy, 0.005) << its.kernel;
+        EXPECT_LT(*its.occupancy, 0.52) << its.kernel;
+    }
+    EXPECT_GT(*item.kernels.front().occupancy, 0.25);
 }
 
 /// As train() does it, by the reference in double.

@@ -56,6 +56,31 @@ TEST(StreamedWorkDevice, CallsComeAfterThoseThatTheyFollow) {
         graph.launch(stream.handle());
         expect_all("as a graph");
     }
+    ThreadedWork threads(work);
+    for (int i = 0; i < 20; ++i) {
+        threads.enqueue(stream.handle());
+        expect_all("by threads");
+    }
+}
+
+TEST(StreamedWorkDevice, WhatAThreadsCallThrowsIsThrownAndTheNextRoundIsDone) {
+    CONVCAST_NEED_GPU();
+    const Device device(0);
+    StreamedWork work;
+    const std::size_t one = work.add_stream(), other = work.add_stream();
+    bool fails = true;
+    const std::size_t call = work.add(one, [&](cudaStream_t) {
+        if (fails)
+            throw GpuError("on purpose");
+    });
+    work.wait(other, call); // whose thread would wait for ever
+    work.add(other, [](cudaStream_t) {});
+    const Stream stream;
+    ThreadedWork threads(work);
+    EXPECT_THROW(threads.enqueue(stream.handle()), GpuError);
+    fails = false;
+    EXPECT_NO_THROW(threads.enqueue(stream.handle()));
+    stream.wait();
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 #include "model/network/network.hpp"
 #include "model/network/network_run.hpp"
 #include "model/network/training.hpp"
+#include "model/record/images.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/run.hpp"
 #include "model/record/study.hpp"
@@ -210,6 +211,7 @@ constexpr SchemaOf schemas[] = {
     {"calibration", schema_text<Calibration>, "calibration of a GPU model"},
     {"comparison", schema_text<ComparedFiles>, "comparison of profiles, runs or networks"},
     {"facts", schema_text<Facts>, "facts of kernels"},
+    {"images", schema_text<GreyImages>, "pictures of a data set"},
     {"ladder", schema_text<Ladder>, "ladder of a network"},
     {"network", schema_text<Network>, "network"},
     {"network_run", schema_text<NetworkRun>, "networks, forecast and run", "docs/case.md"},

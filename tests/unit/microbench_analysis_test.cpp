@@ -332,7 +332,14 @@ TEST(Analysis, EverySweepIsACurve) {
                            "l1_bandwidth", "shared_bandwidth", "shared_broadcast", "banks", "conflicts",
                            "element_width", "stride_granularity", "segment_granularity", "barrier_latency",
                            "atomic_rate", "cluster_bandwidth", "cluster_barrier", "store_sectors",
-                           "launch_by_grid", "graph_meets", "stream_meets", "peer_meets", "float_adds"));
+                           "launch_by_grid", "graph_meets", "stream_meets", "peer_meets", "float_adds",
+                           "host_copy_sizes"));
+    const Curve &copies = profile.curves.at("host_copy_sizes");
+    ASSERT_EQ(copies.series.size(), 2u);
+    EXPECT_EQ(copies.series[0].name, "direction 1"); // to the device
+    EXPECT_THAT(copies.series[0].x, ElementsAre(1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216,
+                                                67108864));
+    EXPECT_NEAR(copies.series[0].y.front(), 1.5e-6 + 1024.0 / 52e9, 1e-12);
     EXPECT_THAT(profile.curves.at("graph_meets").series.at(0).x, ElementsAre(2, 4, 8, 16));
     EXPECT_NEAR(profile.curves.at("stream_meets").series.at(0).y.back(), 3e-6 * 16.0, 1e-9);
     const Curve &ilp = profile.curves.at("ffma_by_ilp");

@@ -175,6 +175,12 @@ const Refused refused[] = {
      "expected at most 0.001"},
     {ladder_run, [](auto &, auto &its) { its.kernels[0].launches = 0; }, "cases/0/kernels/0/launches",
      "expected an integer from 1"},
+    {ladder_run, [](auto &, auto &its) { its.kernels[0].bytes = 0; }, "cases/0/kernels/0/bytes",
+     "expected an integer from 1"},
+    {ladder_run, [](auto &, auto &its) { its.kernels[0].occupancy = 50.0; }, "cases/0/kernels/0/occupancy",
+     "expected a number from 0 to 1"},
+    {ladder_run, [](auto &, auto &its) { its.kernels[0].device = -1; }, "cases/0/kernels/0/device",
+     "from 0 to 1023"},
     {ladder_run, [](auto &run, auto &) { run.cases.push_back(run.cases[0]); }, "cases/1/id",
      "expected each implementation once"},
     // A training is of images.

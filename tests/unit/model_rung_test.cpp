@@ -316,6 +316,9 @@ TEST(EquationN5, AQueueOfWarpsByHand) {
     LaunchPhase constants;
     constants.warps = 8.0, constants.constants = 24.0;
     EXPECT_NEAR(clocks(phase_time(constants, 1.0, 8, toy())), 8.0 * 24.0 * constant_address_clocks, 1e-6);
+    GpuProfile assumed = toy();
+    assumed.constant_address_time = Param<Cycles>{Cycles(1.5), Source::assumed, "test"};
+    EXPECT_NEAR(clocks(phase_time(constants, 1.0, 8, assumed)), 8.0 * 24.0 * 1.5, 1e-6);
 }
 
 TEST(EquationN5, TheBusiestSchedulerSetsThePace) {
@@ -361,8 +364,14 @@ TEST(RungTimes, OfEachLineTheMedianOfItsLaunches) {
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 2048), 16 * 25);
     EXPECT_EQ(launch_count(of.rung, of.rung.launches[1], 3), 3 * 25); // three images on three streams
     OfRung two = rung_of("fashion_mnist", "batch");
-    const std::vector<CallNodes> calls = {
-        {{100, 350}, {360, 400}}, {{0, 250}, {270, 330}}, {{0, 290}, {290, 310}}};
+    const auto call_of = [](const CallNodes &nodes) {
+        TracedCall call;
+        for (const NodeSpan &span : nodes)
+            call.push_back({"a kernel", span});
+        return call;
+    };
+    const std::vector<TracedCall> calls = {call_of({{100, 350}, {360, 400}}), call_of({{0, 250}, {270, 330}}),
+                                           call_of({{0, 290}, {290, 310}})};
     const std::vector<KernelTime> times = kernel_times(two.rung, 8, calls);
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times[0].kernel, "pairs_batch");
@@ -370,9 +379,54 @@ TEST(RungTimes, OfEachLineTheMedianOfItsLaunches) {
     EXPECT_NEAR(times[1].time_s.value, 40e-9, 1e-15);
     EXPECT_NEAR(times[1].begins_s.value, 270e-9, 1e-15);
     EXPECT_NEAR(times[1].ends_s.value, 310e-9, 1e-15);
-    EXPECT_TRUE(kernel_times(two.rung, 8, {{{0, 250}}}).empty()); // a launch is missing
-    EXPECT_TRUE(kernel_times(two.rung, 8, {{{0, 1}, {1, 2}, {2, 3}}}).empty());
+    EXPECT_TRUE(kernel_times(two.rung, 8, {call_of({{0, 250}})}).empty()); // a launch is missing
+    EXPECT_TRUE(kernel_times(two.rung, 8, {call_of({{0, 1}, {1, 2}, {2, 3}})}).empty());
     EXPECT_TRUE(kernel_times(two.rung, 8, {}).empty());
+    EXPECT_TRUE(kernel_times(two.rung, 8, {{}}).empty()); // nothing was recorded
+}
+
+TEST(RungTimes, CopiesStandBehindTheLinesAndBeginWithTheCall) {
+    const OfRung two = rung_of("fashion_mnist", "batch");
+    const TracedCall call = {{"copy from the host", {100, 140}, 0, 64},
+                             {"copy from the host", {150, 170}, 0, 64},
+                             {"pairs_batch", {200, 300}},
+                             {"dense_batch", {310, 330}}};
+    const std::vector<KernelTime> times = kernel_times(two.rung, 8, {call});
+    ASSERT_EQ(times.size(), 3U);
+    EXPECT_NEAR(times[0].begins_s.value, 100e-9, 1e-15); // since the first copy began
+    EXPECT_FALSE(times[0].is_copy() || times[1].is_copy() || times[0].device);
+    EXPECT_EQ(times[2].kernel, "copy from the host");
+    EXPECT_EQ(times[2].launches, 2);
+    EXPECT_EQ(times[2].bytes, 64);
+    EXPECT_FALSE(times[2].device); // there is one
+    EXPECT_NEAR(times[2].time_s.value, 30e-9, 1e-15);
+    EXPECT_NEAR(times[2].ends_s.value, 70e-9, 1e-15);
+}
+
+TEST(DeviceTimes, AreMediansByGpuAndKernelOrCopy) {
+    const auto call = [](std::uint64_t start, std::uint64_t late) {
+        return TracedCall{{"forward", {start + late, start + 200}, 1},
+                          {"forward", {start, start + 150}, 0},
+                          {"copy to GPU 1", {start + 160, start + 190}, 0, 4096},
+                          {"copy to GPU 1", {start + 300, start + 310}, 0, 128}};
+    };
+    const std::vector<KernelTime> times = device_times({call(1000, 20), call(5000, 40), call(9000, 30)});
+    ASSERT_EQ(times.size(), 4U); // copies of other sizes have lines of their own
+    EXPECT_EQ(times[0].kernel, "forward");
+    EXPECT_EQ(times[0].device, 0);
+    EXPECT_EQ(times[1].bytes, 4096);
+    EXPECT_EQ(times[2].bytes, 128);
+    EXPECT_NEAR(times[2].begins_s.value, 300e-9, 1e-15);
+    EXPECT_EQ(times[3].device, 1);
+    EXPECT_NEAR(times[3].begins_s.value, 30e-9, 1e-15); // since either GPU began
+    EXPECT_NEAR(times[3].time_s.value, 170e-9, 1e-15);
+    std::vector<TracedCall> missing = {call(1000, 20), call(5000, 20)};
+    missing[1].pop_back();
+    EXPECT_TRUE(device_times(missing).empty());
+    missing = {call(1000, 20), call(5000, 20)};
+    missing[0].pop_back();
+    EXPECT_TRUE(device_times(missing).empty());
+    EXPECT_TRUE(device_times({{}, {}}).empty());
 }
 
 TEST(EquationN6, CodeStoresAndFurtherWaves) {

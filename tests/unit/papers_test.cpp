@@ -5,10 +5,12 @@
 #include "model/base/errors.hpp"
 #include "model/base/files.hpp"
 #include "model/base/json.hpp"
+#include "model/record/images.hpp"
 #include "model/record/paper.hpp"
 #include "model/record/study.hpp"
 #include "model/work/shared_access.hpp"
 #include "reports/bank_diagram.hpp"
+#include "reports/images_svg.hpp"
 #include "reports/papers/answer.hpp"
 #include "reports/papers/context.hpp"
 #include "reports/papers/paper_text.hpp"
@@ -28,6 +30,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 using namespace convcast;
@@ -252,6 +255,15 @@ TEST(Papers, MethodsNameOnlyWhatThereIs) {
     refused(paper_with(claim("gain(chan)")),
             AllOf(HasSubstr("/items/0/answer/method/claims/0/verdict"), HasSubstr("expected a value"),
                   HasSubstr("did you mean 'chen'")));
+    refused(paper_with(R"("shown":["regime_map"])"), AllOf(HasSubstr("/items/0/answer/method/shown/0"),
+                                                           HasSubstr("expected a figure that reports have"),
+                                                           HasSubstr("did you mean 'regime_maps'?")));
+    {
+        // A curve that probes sweep and that the profile of this GPU lacks is no mistake of the paper.
+        const Paper paper = read_paper(paper_with(R"("shown":["host_copy_sizes"])"), "p.json");
+        const Reproduction without = reproduce(paper, PaperContext(paper, find_profile("toy"), shipped()));
+        EXPECT_TRUE(without.answers.front().figures.empty());
+    }
     refused(paper_with(claim("gainn(chen)")),
             AllOf(HasSubstr("expected a function"), HasSubstr("did you mean 'gain'")));
     refused(paper_with(claim("gain(cell('a', 'c'))")),
@@ -553,7 +565,7 @@ TEST(Papers, RecordingsSayWhatTheyAreOf) {
 
 /// Every figure of the papers that explains a partition is drawn.
 TEST(Papers, PartitionsAreDrawn) {
-    for (const auto &[paper, item, least] : {std::tuple{"chang", "figure_1", 1u},
+    for (const auto &[paper, item, least] : {std::tuple{"chang", "figure_1", 2u},
                                              {"chang", "figure_2", 5u},
                                              {"chang", "figure_3", 1u},
                                              {"chang", "section_3_1_rules", 2u},
@@ -563,6 +575,87 @@ TEST(Papers, PartitionsAreDrawn) {
                                              {"chen", "figure_5", 2u},
                                              {"chen", "figure_6", 1u}})
         EXPECT_GE(answer_of(paper, item).drawings.size(), least) << paper << " " << item;
+}
+
+std::size_t count_of(const std::string &text, const std::string &part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+/// How filters lie in memory: each value once in its filter and once at its place, and no division of a
+/// strategy.
+TEST(Papers, FiltersAreDrawnAtTheirPlacesInMemory) {
+    const std::vector<PaperDrawing> &drawings = answer_of("chang", "figure_1").drawings;
+    ASSERT_EQ(drawings.size(), 2u);
+    EXPECT_EQ(count_of(drawings[0].svg, "fill-opacity"), 2u * 3u * 9u);      // three filters
+    EXPECT_EQ(count_of(drawings[1].svg, "fill-opacity"), 2u * 3u * 3u * 9u); // of three channels
+    for (const std::string place : {"from 0: K K values", "from 9: K K values", "from 18: K K values"})
+        EXPECT_THAT(drawings[0].svg, HasSubstr(place));
+    EXPECT_THAT(drawings[1].svg, HasSubstr("from 27: C K K values"));
+    for (const PaperDrawing &other : answer_of("chang", "figure_2").drawings)
+        for (const PaperDrawing &drawing : drawings)
+            EXPECT_NE(drawing.svg, other.svg);
+}
+
+TEST(Papers, ImagesOfADataSetAreDrawnByRunsOfEqualGrey) {
+    const GreyImages two = read_images(
+        R"({"schema":"convcast/images/1","title":"t","licence":"l","images":[
+{"name":"a","number":0,"rows":["00f","0ff"]},{"name":"b","number":7,"rows":["330","000"]}]})",
+        "two.json");
+    const std::string svg = images_svg(two, "t", PaperWidth::column());
+    EXPECT_THAT(svg, AllOf(HasSubstr("<path fill=\"#000\" d=\"M2 0h1v1H2zM1 1h2v1H1z\"/>"),
+                           HasSubstr("<path fill=\"#ccc\" d=\"M0 0h2v1H0z\"/>"), HasSubstr(">a</text>"),
+                           HasSubstr(">b</text>")));
+    EXPECT_EQ(count_of(svg, "<path"), 2u); // what is 0 is not drawn
+    for (const auto &[rows, why] : {std::pair{R"(["00","0"])", "as many pixels as in the first row"},
+                                    {R"(["0g"])", "a digit from 0 to f"},
+                                    {"[]", "expected rows of pixels"}})
+        EXPECT_THAT(
+            [rows = rows] {
+                read_images(
+                    std::string(R"({"schema":"convcast/images/1","title":"t","licence":"l","images":[)"
+                                R"({"name":"a","number":0,"rows":)") +
+                        rows + "}]}",
+                    "bad.json");
+            },
+            ThrowsMessage<InputError>(HasSubstr(why)));
+    EXPECT_EQ(shipped_images(), (std::vector<std::string>{"fashion_mnist"}));
+    const GreyImages shipped = find_images("fashion_mnist");
+    ASSERT_EQ(shipped.images.size(), 10u); // one of each class
+    std::set<std::string> classes;
+    for (const GreyImage &image : shipped.images) {
+        classes.insert(image.name);
+        EXPECT_EQ(image.rows.size(), 28u);
+        EXPECT_EQ(image.rows.front().size(), 28u);
+    }
+    EXPECT_EQ(classes.size(), 10u);
+    ASSERT_EQ(answer_of("vadlamudi", "figure_1").drawings.size(), 1u);
+    const PaperDrawing &drawing = answer_of("vadlamudi", "figure_1").drawings.front();
+    EXPECT_THAT(drawing.svg, HasSubstr("Ankle boot"));
+    EXPECT_THAT(drawing.caption, HasSubstr("MIT licence"));
+}
+
+/// The second method of section 2.2 on calls of which the counters show many as memory bound.
+TEST(Papers, RegimesOfFewFmasForEachByteAreCounted) {
+    const ItemAnswer &answer = answer_of("chang", "section_2_2_volume");
+    ASSERT_EQ(answer.figures.size(), 1u);
+    EXPECT_THAT(answer.figures[0].title, HasSubstr("H200"));
+    ASSERT_EQ(answer.tables.size(), 1u);
+    const auto row = [&](const std::string &whose) {
+        return *std::find_if(answer.tables[0].rows.begin(), answer.tables[0].rows.end(),
+                             [&](const auto &its) { return its.front() == whose; });
+    };
+    const std::vector<std::string> all = row("all");
+    EXPECT_EQ(all[1], "484");
+    EXPECT_EQ((std::vector<std::string>(all.begin() + 2, all.begin() + 5)),
+              (std::vector<std::string>{"193", "126", "165"}));
+    // By the program's own statistics.
+    ASSERT_EQ(answer.findings.size(), 2u);
+    EXPECT_THAT(answer.findings[1].found, HasSubstr(all[5] + " of 484 cases, kappa " + all[6]));
+    EXPECT_THAT(answer.findings[0].found, HasSubstr(row("own divisions of the paper")[5] + " of " +
+                                                    row("own divisions of the paper")[1]));
 }
 
 /// The wavefronts that are drawn are those that the model counts.
@@ -578,11 +671,7 @@ TEST(Papers, BanksAreDrawnAsTheyAreCounted) {
             read.unit = unit;
             EXPECT_THAT(bank_caption(read, profile), HasSubstr(fmt::format(" {:.0f} wavefront", passes)));
             const std::string svg = bank_diagram(read, profile, PaperWidth::column());
-            std::size_t drawn = 0;
-            for (std::size_t at = svg.find(" bytes</text>"); at != std::string::npos;
-                 at = svg.find(" bytes</text>", at + 1))
-                ++drawn;
-            EXPECT_EQ(double(drawn), passes) << gpu << " " << unit;
+            EXPECT_EQ(double(count_of(svg, " bytes</text>")), passes) << gpu << " " << unit;
         }
     const PaperBanks floats{"", {}, 4, 1, {}, {}, {}}, pairs{"", {}, 4, 2, {}, {}, {}};
     EXPECT_THAT(bank_caption(floats, find_profile("k40m")), HasSubstr("brings 128 bytes, 50 %"));

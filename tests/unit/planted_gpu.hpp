@@ -259,6 +259,10 @@ class Maker {
         exact("host_copy", "B/s", 52e9, {{"direction", 1.0}});
         exact("host_copy", "B/s", 54e9, {{"direction", 2.0}});
         exact("host_copy", "B/s", 90e9, {{"direction", 3.0}});
+        for (const double direction : {1.0, 2.0})
+            for (double bytes = 1024.0; bytes <= 67108864.0; bytes *= 4.0)
+                exact("host_copy_sizes", "s", 1.5e-6 + bytes / 52e9,
+                      {{"direction", direction}, {"bytes", bytes}});
         if (gpu_.gpus < 2) {
             raw_.skipped["peer_copy"] = raw_.skipped["peer_meets"] = raw_.skipped["peer_all_pairs"] =
                 "one GPU";
