@@ -5,6 +5,7 @@
                             fastest recorded setting of each, filters prepared, cold L2
     networks.py --whole     a row for each recorded run of a whole network: measured, forecast, PyTorch
     networks.py --onnx      a row for each recorded network of torchvision, and the means
+    networks.py --readme    holds the README's sentence on them to the recordings; exit code 1 says what it should be
     networks.py --drawn     a row for each network of timm that was drawn at random, and the means
     networks.py --drawn BINARY  how far off a program of today forecasts the same networks, which are not blind for it
     networks.py --kinds     what each kind of launch of those of the last draw took, and what its forecast was, batch 1
@@ -72,7 +73,8 @@ def whole():
                   f"{run['output_error']:.0e} |")
 
 
-def onnx():
+def of_torchvision():
+    """By network and batch: our row, PyTorch's shortest FP32 time; by network how far onnxruntime is."""
     folder = RECORDED / "networks_onnx"
     # Of a network that ran in several sittings the first counts, and the fastest of PyTorch's times.
     sittings = [json.loads((folder / name).read_text()) for name in ("in_place.json", "again_beside_pytorch.json", "networks.json", "beside_pytorch.json", "compiled_beside_pytorch.json")]
@@ -84,6 +86,22 @@ def onnx():
             right[row["network"]] = max(row["onnxruntime"], right.get(row["network"], 0.0))
         if row.get("torch_s"):
             fp32[key] = min(*row["torch_s"].values(), fp32.get(key, math.inf))
+    return rows, fp32, right
+
+
+def check_readme():
+    """The sentence of the README on the networks of torchvision that PyTorch ran too. Exit code 1 says what it should be."""
+    rows, fp32, _ = of_torchvision()
+    ratios = {batch: sorted(time / rows[key]["measured_s"] for key, time in fp32.items() if key[1] == batch) for batch in (1, 32)}
+    said = ", ".join(f"{its[0]:.1f} to {its[-1]:.1f} times {'as fast ' if batch == 1 else ''}at batch {batch}" for batch, its in ratios.items()).replace(", ", " and ")
+    said = f"the {len(ratios[1])} of torchvision that were timed in PyTorch 2.11 run {said}"
+    readme = (RECORDED.parents[2] / "README.md").read_text()
+    if said not in " ".join(readme.split()):
+        sys.exit(f"README.md: expected \"{said}\"")
+
+
+def onnx():
+    rows, fp32, right = of_torchvision()
     print("| network | batch 1, measured | forecast | forecast / measured | batch 32, measured | forecast | forecast / measured | "
           "from onnxruntime | PyTorch FP32, batch 1; 32 | times as fast |\n|" + "---|" * 10)
 
@@ -197,6 +215,8 @@ if __name__ == "__main__":
     elif sys.argv[1] == "--onnx":
         onnx()
         h100()
+    elif sys.argv[1] == "--readme":
+        check_readme()
     elif sys.argv[1] == "--drawn":
         drawn_again(sys.argv[2]) if len(sys.argv) > 2 else drawn()
     elif sys.argv[1] == "--kinds":
