@@ -21,8 +21,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -184,12 +182,19 @@ double of_half(std::uint16_t bits) {
     return bits >> 15 != 0 ? -size : size;
 }
 
-/// The numbers of a tensor that has few of them, as sizes, scales and limits are.
-std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) {
-    constexpr std::int64_t few = 64;
+constexpr std::int64_t few = 64; ///< numbers of a tensor that are looked at
+
+/// At most one more than these.
+std::int64_t numbers_of(const onnx::TensorProto &tensor) {
     std::int64_t count = 1;
     for (const std::int64_t size : tensor.dims())
         count = size < 0 || size > few || count * size > few ? few + 1 : count * size;
+    return count;
+}
+
+/// The numbers of a tensor that has few of them, as sizes, scales and limits are.
+std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) {
+    const std::int64_t count = numbers_of(tensor);
     if (count > few || tensor.data_location() == onnx::TensorProto::EXTERNAL)
         return std::nullopt;
     const std::string &raw = tensor.raw_data();
@@ -221,7 +226,16 @@ std::optional<std::vector<double>> few_numbers(const onnx::TensorProto &tensor) 
 }
 
 OnnxTensor constant_of(const onnx::TensorProto &tensor, const std::string &name) {
-    return {name, bounded_list(tensor.dims()), true, few_numbers(tensor), type_name(tensor.data_type())};
+    OnnxTensor out{
+        name,        bounded_list(tensor.dims()), true, few_numbers(tensor), type_name(tensor.data_type()),
+        std::nullopt};
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+        out.external = ""; // a file that is not named
+        for (const onnx::StringStringEntryProto &entry : tensor.external_data())
+            if (entry.key() == "location")
+                out.external = plain(entry.value());
+    }
+    return out;
 }
 
 OnnxAttribute attribute_of(const onnx::AttributeProto &from) {
@@ -258,6 +272,12 @@ void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
         out.tensors.push_back(constant_of(tensor, names.of(tensor.name())));
         constants.insert(tensor.name());
     }
+    for (const onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
+        out.tensors.push_back(constant_of(sparse.values(), names.of(sparse.values().name())));
+        out.tensors.back().sizes = bounded_list(sparse.dims());
+        out.tensors.back().numbers.reset();
+        constants.insert(sparse.values().name());
+    }
     for (const auto *values : {&graph.input(), &graph.output(), &graph.value_info()})
         for (const onnx::ValueInfoProto &value : *values)
             if (constants.count(value.name()) == 0)
@@ -283,6 +303,26 @@ void add_graph(const onnx::GraphProto &graph, OnnxGraph &out) {
         }
         skip_bodies(node, out);
     }
+}
+
+/// Takes the numbers of weights out of a model, of which only the sizes matter: the library would copy them.
+void drop_weights(onnx::GraphProto &graph) {
+    const auto drop = [](onnx::TensorProto &tensor) {
+        if (numbers_of(tensor) <= few)
+            return;
+        tensor.clear_raw_data();
+        tensor.clear_float_data();
+        tensor.clear_double_data();
+        tensor.clear_int32_data();
+        tensor.clear_int64_data();
+        tensor.clear_uint64_data();
+    };
+    for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+        drop(tensor);
+    for (onnx::NodeProto &node : *graph.mutable_node())
+        for (onnx::AttributeProto &each : *node.mutable_attribute())
+            if (each.has_t())
+                drop(*each.mutable_t());
 }
 
 /// Has the library work out the sizes of tensors; with `followed`, also those that nodes compute of sizes.
@@ -329,13 +369,12 @@ OnnxGraph reading_of(onnx::ModelProto &model, const InputSize &size) {
 }
 
 int read_and_write(const InputSize &size) {
-    const std::string bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
     onnx::ModelProto model;
-    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-        !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !model.has_graph()) {
+    if (!model.ParseFromFileDescriptor(STDIN_FILENO) || !model.has_graph()) {
         std::fputs("it is no model of ONNX\n", stderr);
         return 1;
     }
+    drop_weights(*model.mutable_graph());
     std::cout << to_text(described::write(reading_of(model, size)));
     return std::cout.flush() ? 0 : 1;
 }

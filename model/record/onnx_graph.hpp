@@ -23,7 +23,8 @@ struct OnnxTensor {
     bool constant = false;
     std::optional<std::vector<double>> numbers; ///< of a constant of few numbers
     std::string type = "float";                 ///< of its elements: "float", "float16", "int8", ...
-    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers, type), (), ())
+    std::optional<std::string> external{}; ///< of a constant whose numbers lie in another file, that file
+    BOOST_DESCRIBE_CLASS(OnnxTensor, (), (name, sizes, constant, numbers, type, external), (), ())
 
     static constexpr std::optional<Range> range_of(std::string_view) { return onnx_number; }
 };
