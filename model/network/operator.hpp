@@ -5,8 +5,10 @@
 #include "model/shape/conv_shape.hpp"
 
 #include <boost/describe.hpp>
+#include <boost/mp11.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,12 +49,15 @@ enum class OperatorKind {
     resize,                 ///< rows and columns to other numbers of them
     unknown,                ///< moves its inputs and its output, nothing else is known
     half_squared_error,     ///< 1/2 sum (target - x)^2 of an image
-    cross_entropy,          ///< -log softmax(x)[label] of an image
+    cross_entropy,          ///< -log softmax(x)[label] of an image; stays the last
 };
 BOOST_DESCRIBE_ENUM(OperatorKind, convolution, transposed_convolution, dense, bias, scale, relu, leaky_relu,
                     clip, logistic, hard_logistic, hard_swish, silu, gelu, tanh, erf, linear, add, multiply,
                     max_pooling, average_pooling, softmax, layer_norm, concat, slice, transpose, reshape, pad,
                     resize, unknown, half_squared_error, cross_entropy)
+static_assert(boost::mp11::mp_size<boost::describe::describe_enumerators<OperatorKind>>::value ==
+                  static_cast<std::size_t>(OperatorKind::cross_entropy) + 1,
+              "BOOST_DESCRIBE_ENUM names every kind, and cross_entropy is the last");
 
 /// How a resize finds where an output lies in its input.
 enum class ResizeMode {

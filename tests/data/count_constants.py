@@ -31,11 +31,11 @@ SAY_IT_TOO = ["docs/results.md", "docs/model.md", "docs/report.md"]  # the sente
 ARCHITECTURE = "data/architectures/sm_90.json"
 
 # Folders and files of model/ whose numbers enter no time of a convolution: they read, write, print, draw shapes, fit or
-# compare. rung_*, count_work, kernel_work: the forecast of rungs, whose numbers docs/ladders.md names. scaling*: that of training
+# compare. onnx, gpu_memory: what a file says, and what fits. rung_*, count_work, kernel_work: the forecast of rungs, whose numbers docs/ladders.md names. scaling*: that of training
 # over several GPUs (docs/constants.md). network_run: the document of both.
 NO_FORECAST = {"base", "shape", "regime", "record", "architecture.cpp", "assume", "calibration.cpp", "compare", "facts.cpp", "reference.cpp", "network.cpp", "ladder.cpp", "idx.cpp", "training.hpp", "training.cpp", "descent.cpp", "descent.hpp", "split_mix.hpp", "fit.cpp", "fit.hpp", "adapted", "formula",
                "knowledge", "profile", "timeline", "why", "kernel_work", "count_work", "rung_forecast",
-               "schedule_text", "network_run", "scaling", "scaling_forecast"}
+               "schedule_text", "network_run", "scaling", "scaling_forecast", "onnx", "gpu_memory"}
 
 CATEGORIES = {
     "code": "read off the source or the machine code of our kernels",
@@ -51,9 +51,10 @@ NUMBER = re.compile(r"(?<![\w.])(\d[\d']*(?:\.\d*)?(?:[eE][+-]?\d+)?)(?![\w.])")
 
 
 def without_text(source):
-    """The source without comments, strings, directives and strategies' places in lists, its lines in place."""
+    """The source without comments, strings, directives, strategies' places in lists and operators' numbers of operations, which
+    are printed and enter no time; its lines in place."""
     blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^#[^\n]*|\bAbout about\{[^}]*\}', blank, source, flags=re.S | re.M)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^#[^\n]*|\bAbout about\{[^}]*\}|\beach<\d+>', blank, source, flags=re.S | re.M)
 
 
 def constants_of(path):
